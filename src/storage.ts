@@ -9,6 +9,8 @@ import type { Clock } from './lib/clock.ts';
 import type { CursorReader } from './store/sqlite/read/cursors.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
+import { createAlone } from './store/alone.ts';
+import type { Peers } from './store/peers.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
@@ -30,8 +32,15 @@ export type LedgerChoice = Clock & {
   readonly startWriter?: StartWriter | undefined;
 };
 
-/** The reader is closed after the ledger; to close one does not close the other. */
-export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
+/**
+ * The reader is closed after the ledger; to close one does not close the other. `peers` are the
+ * other instances on that ledger, until it is closed.
+ */
+export type OpenStore = {
+  readonly ledger: Ledger;
+  readonly reader: LedgerReader;
+  readonly peers: Peers;
+};
 
 /** A thread that writes once it is started. */
 export type Begun = AsyncDisposable & { readonly start: StartWriter };
@@ -56,7 +65,8 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
     ]);
     const stories = new StoryRing();
     const reader = createMemoryReader(stories);
-    return { ledger: createMemoryLedger({ now, steady, ids, stories, news }), reader };
+    const ledger = createMemoryLedger({ now, steady, ids, stories, news });
+    return { ledger, reader, peers: createAlone() };
   }
   const [{ openSqliteLedger }, { createThreadReader }] = await Promise.all([
     import('./store/sqlite/sqlite.ts'),
@@ -68,11 +78,14 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return { ledger, reader: createThreadReader(path) };
+  return { ledger, reader: createThreadReader(path), peers: createAlone() };
 }
 
 /** Closes both, the ledger first; a failure to close one does not keep the other open. */
-export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> {
+export async function closeLedger({
+  ledger,
+  reader,
+}: Pick<OpenStore, 'ledger' | 'reader'>): Promise<void> {
   await using opened = new AsyncDisposableStack();
   opened.use(reader);
   opened.use(ledger);

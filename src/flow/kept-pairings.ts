@@ -47,7 +47,7 @@ export class KeptPairings {
   /** Where the cursor stands once all that was asked for is written, by what is known here. */
   #expected: string | null = null;
   #doubted = false;
-  /** Counts what was changed here. */
+  /** Counts what was changed here, and each doubt. */
   #changes = 0;
   #reading: Promise<boolean> | null = null;
 
@@ -65,6 +65,12 @@ export class KeptPairings {
   async load(): Promise<void> {
     if (this.#state === null) await this.#read();
     else if (this.#doubted) await this.readAgain();
+  }
+
+  /** What is in memory, or is being read, may be outdated. */
+  doubt(): void {
+    this.#doubted = true;
+    this.#changes++;
   }
 
   /**
@@ -88,7 +94,7 @@ export class KeptPairings {
       const now = this.state;
       const isLast = this.#expected === value;
       this.#set(now === state ? before : without(now), isLast ? expected : this.#expected);
-      this.#doubted = true;
+      this.doubt();
     };
     return {
       move: { channel: this.#type as ChannelKey, name: cursorName, value, expected },

@@ -48,10 +48,20 @@ export class Pairings implements Admissions {
   readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly #now: () => number;
   readonly #random: FillRandom;
+  readonly #changed: (type: string) => Promise<void>;
   readonly #kept: ReadonlyMap<string, KeptPairings>;
 
-  /** @param now milliseconds since 1970 */
-  constructor(ledger: Pick<Ledger, 'accept' | 'cursor'>, now: () => number, random: FillRandom) {
+  /**
+   * @param now milliseconds since 1970
+   * @param changed tells all who keep the pairings of that type in memory that they are others now
+   */
+  constructor(
+    ledger: Pick<Ledger, 'accept' | 'cursor'>,
+    now: () => number,
+    random: FillRandom,
+    changed: (type: string) => Promise<void> = async () => {},
+  ) {
+    this.#changed = changed;
     this.#ledger = ledger;
     this.#now = now;
     this.#random = random;
@@ -61,6 +71,11 @@ export class Pairings implements Admissions {
   /** Reads what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
   load(type: string): Promise<void> {
     return this.#of(type).load();
+  }
+
+  /** Somebody changed them: they are read again before their next use. */
+  doubt(type: string): void {
+    this.#of(type).doubt();
   }
 
   isAdmitted(type: string, sender: string): boolean {
@@ -152,7 +167,10 @@ export class Pairings implements Admissions {
       if (change === null) return answer;
       const { move, undo } = change();
       const acceptance = await this.#ledger.accept([], move);
-      if (acceptance.kind === 'accepted') return answer;
+      if (acceptance.kind === 'accepted') {
+        await this.#changed(move.channel);
+        return answer;
+      }
       undo();
       if (acceptance.reason !== 'conflict') return null;
     }

@@ -16,6 +16,8 @@ import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { sayDraining } from './draining.ts';
 import { GivenUp } from '../lib/lifetime.ts';
+import { createAlone } from '../store/alone.ts';
+import type { Peers } from '../store/peers.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
 
@@ -27,12 +29,18 @@ export type HostOptions = {
   readonly retireGraceMs: number;
   /** Random bytes for the codes that strangers are given. */
   readonly fillRandom: FillRandom;
+  /** The other instances on the ledger. */
+  readonly peers: Peers;
 };
 
-const defaults: HostOptions = {
+const defaults = (): HostOptions => ({
   retireGraceMs: 30_000,
   fillRandom: (bytes) => void crypto.getRandomValues(bytes),
-};
+  peers: createAlone(),
+});
+
+/** Told to all instances, with a messenger's type, when an operator changed who may talk there. */
+const pairingsChanged = 'pairings_changed';
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
@@ -68,11 +76,13 @@ export class Host {
 
   constructor(kit: Kit, options: Partial<HostOptions> = {}) {
     this.#kit = kit;
-    this.#options = { ...defaults, ...options };
+    this.#options = { ...defaults(), ...options };
     const { ledger, events, now } = kit;
-    const pairings = new Pairings(ledger, now, this.#options.fillRandom);
-    this.pairings = pairings;
+    const { fillRandom, peers } = this.#options;
+    const changed = (type: string) => peers.tell(pairingsChanged, type);
+    const pairings = (this.pairings = new Pairings(ledger, now, fillRandom, changed));
     this.gate = new Gate({ pairings, events, now });
+    peers.on(pairingsChanged, (type) => pairings.doubt(type));
     this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
   }
 
@@ -131,8 +141,10 @@ export class Host {
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
-    plan.run(this.#acceptOn, this.#kit.events, others);
-    this.#kit.events.planUsed({
+    const { events } = this.#kit;
+    const { peers } = this.#options;
+    plan.run({ acceptOn: this.#acceptOn, events, peers, before: others });
+    events.planUsed({
       revision: plan.revision,
       channels: plan.channels.length,
       brains: plan.brains.size,
