@@ -5,6 +5,7 @@ import type { AccessConfig } from '../src/config/config.ts';
 import type { ConversationId } from '../src/domain/ids.ts';
 import type { Inbound } from '../src/domain/message.ts';
 import { Pairings } from '../src/flow/pairing.ts';
+import { sharedPairings } from '../src/run/shared-pairings.ts';
 import { createAlone } from '../src/store/alone.ts';
 import type { Peers } from '../src/store/peers.ts';
 import { echo, openHouse, openMemory, openStorage, planOf, until } from './messenger-house.ts';
@@ -99,8 +100,7 @@ test('who was let in by another instance may talk once that is told', async () =
   await until(() => it.messenger.delivered.length === 1);
   const code = /: ([A-Z0-9]{8})\./.exec(it.messenger.delivered[0]!.text)![1]!;
   const random = (): void => {};
-  const changed = (type: string): Promise<void> => peers.tell('pairings_changed', type);
-  const elsewhere = new Pairings(ledger, () => clock.now, random, changed);
+  const elsewhere = sharedPairings({ ledger, now: () => clock.now }, { fillRandom: random, peers });
   assert.equal((await elsewhere.admit(code)).kind, 'admitted');
   await it.messenger.say('5', 'hello');
   await until(() => it.messenger.delivered.length === 2);

@@ -6,7 +6,7 @@
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
 import { Gate } from '../flow/gate.ts';
-import { Pairings, type FillRandom } from '../flow/pairing.ts';
+import type { FillRandom, Pairings } from '../flow/pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from '../flow/pipeline.ts';
 import { Pump } from '../flow/pumps.ts';
 import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channel.ts';
@@ -20,6 +20,7 @@ import { createAlone } from '../store/alone.ts';
 import type { Peers } from '../store/peers.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
+import { sharedPairings } from './shared-pairings.ts';
 
 /** How many turns and how many deliveries one channel may have under way. */
 const slots = { in: 1_000, out: 128 } as const;
@@ -38,9 +39,6 @@ const defaults = (): HostOptions => ({
   fillRandom: (bytes) => void crypto.getRandomValues(bytes),
   peers: createAlone(),
 });
-
-/** Told to all instances, with a messenger's type, when an operator changed who may talk there. */
-const pairingsChanged = 'pairings_changed';
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
@@ -78,11 +76,9 @@ export class Host {
     this.#kit = kit;
     this.#options = { ...defaults(), ...options };
     const { ledger, events, now } = kit;
-    const { fillRandom, peers } = this.#options;
-    const changed = (type: string) => peers.tell(pairingsChanged, type);
-    const pairings = (this.pairings = new Pairings(ledger, now, fillRandom, changed));
+    const pairings = sharedPairings(kit, this.#options);
+    this.pairings = pairings;
     this.gate = new Gate({ pairings, events, now });
-    peers.on(pairingsChanged, (type) => pairings.doubt(type));
     this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
   }
 
@@ -141,8 +137,7 @@ export class Host {
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
-    const { events } = this.#kit;
-    const { peers } = this.#options;
+    const [{ events }, { peers }] = [this.#kit, this.#options];
     plan.run({ acceptOn: this.#acceptOn, events, peers, before: others });
     events.planUsed({
       revision: plan.revision,

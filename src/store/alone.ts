@@ -6,7 +6,9 @@ type Heard = (body: string) => void | Promise<void>;
 export function createAlone(): Peers {
   const ears = new Map<string, Set<Heard>>();
   return {
-    hold: async (_post, run, until) => (until.aborted ? undefined : run(until)),
+    async hold(_post, run, until) {
+      if (!until.aborted) await run(until);
+    },
     async tell(kind, body) {
       await Promise.all([...(ears.get(kind) ?? [])].map((heard) => heard(body)));
     },

@@ -94,6 +94,20 @@ export const flow: readonly Fault[] = [
     seenBy: ['src/flow/pairing-others.test.ts'],
   },
   {
+    name: 'Who was let in by another instance is a stranger still.',
+    file: 'src/run/shared-pairings.ts',
+    find: 'peers.on(changed, (type) => pairings.doubt(type));',
+    replace: '',
+    seenBy: ['test/gate.test.ts'],
+  },
+  {
+    name: 'Every instance is connected to an account.',
+    file: 'src/run/connection.ts',
+    find: 'isOne ? peers.hold(this.key, runUntil, signal) : runUntil(signal)',
+    replace: 'isOne ? runUntil(signal) : peers.hold(this.key, runUntil, signal)',
+    seenBy: ['test/gate.test.ts'],
+  },
+  {
     name: 'What was read a while ago comes in the place of a code that was given since.',
     file: 'src/flow/kept-pairings.ts',
     find: '    if (this.#changes !== changes) return false;\n',
