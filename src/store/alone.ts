@@ -10,7 +10,7 @@ export function createAlone(): Peers {
       if (!until.aborted) await run(until);
     },
     async tell(kind, body) {
-      await Promise.all([...(ears.get(kind) ?? [])].map((heard) => heard(body)));
+      await Promise.all([...(ears.get(kind) ?? [])].map(async (heard) => heard(body)));
     },
     on(kind, heard) {
       const all = ears.get(kind) ?? new Set();

@@ -13,7 +13,7 @@ export interface Peers {
    * @returns resolves, or rejects, as `run` ended; also when `until` aborted before it had the post
    */
   hold(post: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
-  /** Resolves when every living instance has heard it, this one too. */
+  /** Resolves when every living instance has heard it, this one too. Never rejects. */
   tell(kind: string, body: string): Promise<void>;
   /**
    * Hears what is told of that kind from now on.
