@@ -13,6 +13,8 @@ import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { Migration } from './store/migrate/migrate.ts';
 import type { ServerLook } from './store/postgres/server/inspection.ts';
+import { createAlone } from './store/alone.ts';
+import type { Peers } from './store/peers.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
@@ -51,8 +53,15 @@ export type LedgerChoice = Clock & {
   readonly startWriter?: StartWriter | undefined;
 };
 
-/** The reader is closed after the ledger; to close one does not close the other. */
-export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
+/**
+ * The reader is closed after the ledger; to close one does not close the other. `peers` are the
+ * other instances on that ledger, until it is closed.
+ */
+export type OpenStore = {
+  readonly ledger: Ledger;
+  readonly reader: LedgerReader;
+  readonly peers: Peers;
+};
 
 /** A thread that writes once it is started. */
 export type Begun = AsyncDisposable & { readonly start: StartWriter };
@@ -83,7 +92,8 @@ async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<Ope
   ]);
   const stories = new StoryRing();
   const reader = createMemoryReader(stories);
-  return { ledger: createMemoryLedger({ now, steady, ids, stories, news }), reader };
+  const ledger = createMemoryLedger({ now, steady, ids, stories, news });
+  return { ledger, reader, peers: createAlone() };
 }
 
 async function openFile(
@@ -98,7 +108,7 @@ async function openFile(
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return { ledger, reader: createThreadReader(path) };
+  return { ledger, reader: createThreadReader(path), peers: createAlone() };
 }
 
 async function openServer(
@@ -112,7 +122,7 @@ async function openServer(
   ]);
   const options = { url, retentionDays, version, now, steady, ids, news, onFault };
   const ledger = await openPostgresLedger(options);
-  return 'kind' in ledger ? ledger : { ledger, reader };
+  return 'kind' in ledger ? ledger : { ledger, reader, peers: createAlone() };
 }
 
 /** It connects when it is asked. */
@@ -126,7 +136,10 @@ async function connectTo(url: string) {
 }
 
 /** Closes both, the ledger first; a failure to close one does not keep the other open. */
-export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> {
+export async function closeLedger({
+  ledger,
+  reader,
+}: Pick<OpenStore, 'ledger' | 'reader'>): Promise<void> {
   await using opened = new AsyncDisposableStack();
   opened.use(reader);
   opened.use(ledger);

@@ -10,7 +10,16 @@ import { DiskWatch } from '../src/store/sqlite/files/disk-watch.ts';
 import type { StorageRoom } from '../src/store/news.ts';
 import { Crashes } from './fake/crashes.ts';
 import { accept, answer, deliverAll, effects, exchange, isSettled } from './contract/ledger/kit.ts';
-import { noneIn, oneIn, said, takeIn, takeOut, textsIn, until } from './contract/ledger/kit.ts';
+import {
+  hook,
+  noneIn,
+  oneIn,
+  said,
+  takeIn,
+  takeOut,
+  textsIn,
+  until,
+} from './contract/ledger/kit.ts';
 import type { Bench } from './contract/ledger/kit.ts';
 
 const pagesMax = 400;
@@ -111,6 +120,25 @@ suite('a disk without room', { concurrency: 4 }, () => {
     it.makeRoom();
     await until('there is room', () => it.ledger.room().messages > 0);
     assert.equal(await it.ledger.recordWrite(row), true);
+  });
+
+  test('a cursor that found no room stands where it stood', async () => {
+    await using it = await open();
+    const move = { channel: hook, name: 'offset' };
+    await it.ledger.accept([], { ...move, value: '1' });
+    await fill(it);
+    const asked = [
+      it.ledger.accept([], { ...move, value: large, expected: '1' }),
+      it.ledger.accept([], { ...move, value: '3', expected: large }),
+    ];
+    for (const refused of await Promise.all(asked)) {
+      assert.ok(refused.kind === 'refused' && refused.reason === 'full');
+    }
+    assert.equal(await it.ledger.cursor(hook, 'offset'), '1');
+    it.makeRoom();
+    await until('there is room', () => it.ledger.room().messages > 0);
+    const moved = await it.ledger.accept([], { ...move, value: '2', expected: '1' });
+    assert.equal(moved.kind, 'accepted');
   });
 
   test('those who wait for room are woken when there is some', async () => {

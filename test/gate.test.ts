@@ -5,6 +5,9 @@ import type { AccessConfig } from '../src/config/config.ts';
 import type { ConversationId } from '../src/domain/ids.ts';
 import type { Inbound } from '../src/domain/message.ts';
 import { Pairings } from '../src/flow/pairing.ts';
+import { sharedPairings } from '../src/run/shared-pairings.ts';
+import { createAlone } from '../src/store/alone.ts';
+import type { Peers } from '../src/store/peers.ts';
 import { echo, openHouse, openMemory, openStorage, planOf, until } from './messenger-house.ts';
 import { scratch } from './program.ts';
 
@@ -85,6 +88,46 @@ test('a code lets a stranger in once the operator takes it, and it is taken once
   await it.messenger.say('5', 'still here');
   assert.equal(it.host.gate.turnedAway[0]!.reason, 'code_pending', 'no second code in the hour');
   assert.equal((await it.end()).rows, 0);
+});
+
+test('who was let in by another instance may talk once that is told', async () => {
+  const clock = { now: Date.now() };
+  const ledger = openMemory(clock);
+  const peers = createAlone();
+  const it = openHouse(ledger, clock, { peers });
+  await it.host.use(planOf(it.messenger.bot('77:a'), echo('b'), pairing));
+  await it.messenger.say('5', 'let me in');
+  await until(() => it.messenger.delivered.length === 1);
+  const code = /: ([A-Z0-9]{8})\./.exec(it.messenger.delivered[0]!.text)![1]!;
+  const random = (): void => {};
+  const elsewhere = sharedPairings({ ledger, now: () => clock.now }, { fillRandom: random, peers });
+  assert.equal((await elsewhere.admit(code)).kind, 'admitted');
+  await it.messenger.say('5', 'hello');
+  await until(() => it.messenger.delivered.length === 2);
+  assert.equal(it.messenger.delivered[1]!.text, 'b: hello');
+  await it.host.drain();
+});
+
+test('of several instances one alone is connected to an account', async () => {
+  const clock = { now: Date.now() };
+  const alone = createAlone();
+  const posts: string[] = [];
+  const free = Promise.withResolvers<void>();
+  const hold: Peers['hold'] = async (post, run, wanted) => {
+    posts.push(post);
+    await free.promise;
+    return alone.hold(post, run, wanted);
+  };
+  const it = openHouse(openMemory(clock), clock, { peers: { ...alone, hold } });
+  await it.host.use(planOf(it.messenger.bot('77:a'), echo('b'), null));
+  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  assert.deepEqual(posts, [it.messenger.key]);
+  assert.equal(it.messenger.counts.runs, 0, 'the post is not its own yet');
+  free.resolve();
+  await it.messenger.say('1', 'hello');
+  await until(() => it.messenger.delivered.length === 1);
+  assert.equal(it.messenger.counts.runs, 1);
+  await it.host.drain();
 });
 
 test('a code typed into the chat lets nobody in', async () => {

@@ -114,6 +114,7 @@ suite('what is on its way to the storage', () => {
     it.storage.refuse();
     assert.deepEqual(await unwritten, { kind: 'unwritten' });
     const again = it.ledger.calls.journal(claim, call);
+    assert.equal(await isSettled(again), false);
     it.storage.commit();
     assert.deepEqual(await again, { kind: 'run' });
   });

@@ -7,7 +7,7 @@ import type { Channel } from '../src/channel/channel.ts';
 import type { AccessConfig, SessionConfig } from '../src/config/config.ts';
 import { createIdSource, type ModelName } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
-import { Host } from '../src/run/host.ts';
+import { Host, type HostOptions } from '../src/run/host.ts';
 import { createLog } from '../src/lib/log.ts';
 import { Plan } from '../src/run/plan.ts';
 import { createMemoryLedger } from '../src/store/memory/memory.ts';
@@ -34,11 +34,12 @@ export function echo(name: string): Brain {
 /** A clock that tests may set forward. */
 export type Clock = { now: number };
 
-export function openHouse(ledger: Ledger, clock: Clock) {
+export function openHouse(ledger: Ledger, clock: Clock, options: Partial<HostOptions> = {}) {
   const now = (): number => clock.now;
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const events = createEvents({ log, now, steady: steadyNow });
-  const host = new Host({ ledger, events, ids, now, steady: steadyNow, random: Math.random });
+  const kit = { ledger, events, ids, now, steady: steadyNow, random: Math.random };
+  const host = new Host(kit, options);
   const messenger = new FakeMessenger();
   return { host, messenger, meters: events.meters };
 }

@@ -100,14 +100,21 @@ export type Handled =
   | { readonly kind: 'accepted'; readonly receipts: readonly (Receipt | null)[] }
   | Refused;
 
-export type Acceptance =
-  | { readonly kind: 'accepted'; readonly receipts: readonly Receipt[] }
-  | Refused;
+export type Acceptance = Accepted | Refused | Conflict;
 
-type Refused = {
+export type Accepted = { readonly kind: 'accepted'; readonly receipts: readonly Receipt[] };
+
+export type Refused = {
   readonly kind: 'refused';
   readonly reason: 'full' | 'shutting_down' | 'storage_failed';
   readonly retryAfterMs: number;
+};
+
+/** A cursor stood elsewhere than the batch expects. Whoever expects reads it again; no channel. */
+export type Conflict = {
+  readonly kind: 'refused';
+  readonly reason: 'conflict';
+  readonly retryAfterMs: 0;
 };
 
 /**

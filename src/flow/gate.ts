@@ -11,6 +11,7 @@ import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { CursorMove } from '../store/store.ts';
 import { judge } from './access.ts';
+import type { ExpectingMove } from './kept-pairings.ts';
 import type { Knock, Pairings } from './pairing.ts';
 
 /** At most so many are remembered, one a sender and reason; the oldest are forgotten. */
@@ -83,8 +84,8 @@ export class Gate {
     }
     return {
       messages,
-      moves: codes.slice(-1).map(({ move }) => move),
-      undo: () => codes.forEach(({ code }) => pairings.withdraw(type, code)),
+      moves: joined(codes.map(({ move }) => move)),
+      undo: () => codes.toReversed().forEach(({ undo }) => undo()),
       settle: (receipts) => {
         let next = 0;
         return turnedAway.map((reason, at) => {
@@ -107,4 +108,10 @@ export class Gate {
     const [oldest] = this.#turnedAway.keys();
     this.#turnedAway.delete(oldest!);
   }
+}
+
+/** One move in the place of several of the same cursor, each of which follows the one before. */
+function joined(moves: readonly ExpectingMove[]): readonly CursorMove[] {
+  const [first, last] = [moves[0], moves.at(-1)];
+  return first === undefined || last === undefined ? [] : [{ ...last, expected: first.expected }];
 }

@@ -10,9 +10,10 @@
  */
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../domain/gate.ts';
 import { messengerTypes } from '../channel/kinds.ts';
-import type { ChannelKey } from '../domain/ids.ts';
 import type { Sender } from '../domain/message.ts';
-import type { CursorMove, Ledger } from '../store/store.ts';
+import type { Ledger } from '../store/store.ts';
+import { KeptPairings, readPairings } from './kept-pairings.ts';
+import type { Admitted, Change, PairingState, PendingCode } from './kept-pairings.ts';
 
 const codeMs = 60 * 60_000;
 /** So long a code is left alone; then it gives way when there are too many. */
@@ -22,30 +23,23 @@ const admittedMax = 1_000;
 /** At most so many are kept who were given a code within the hour, whatever became of it. */
 const askingMax = 500;
 const nameCharactersMax = 64;
-const cursorName = 'pairing';
+/** How often a change is tried while others move the same cursor. */
+const triesMax = 8;
 
 /** Without 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B. */
 const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
 const codeLength = 8;
 
-type Admitted = { readonly sender: string; readonly name: string | null; readonly at: number };
-
-/** `code` is null once it is used, taken back or gave way; its sender gets none before `until`. */
-type PendingCode = {
-  readonly sender: string;
-  readonly name: string | null;
-  readonly until: number;
-  readonly code: string | null;
-};
-
-type PairingState = {
-  readonly admitted: readonly Admitted[];
-  readonly asking: readonly PendingCode[];
-};
-
+/** `undo` is for a code whose message was not accepted: it was not given. */
 export type Knock =
-  | { readonly kind: 'code'; readonly code: string; readonly move: CursorMove }
+  | ({ readonly kind: 'code'; readonly code: string } & Change)
   | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
+
+/** What an operator's word makes of what is kept; `change` is null where it stays as it is. */
+type Decided<Answer> = {
+  readonly answer: Answer;
+  readonly change: (() => Change) | null;
+};
 
 /** Fills the bytes with random ones that nobody can guess. */
 export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
@@ -54,31 +48,45 @@ export class Pairings implements Admissions {
   readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly #now: () => number;
   readonly #random: FillRandom;
-  readonly #states = new Map<string, PairingState>();
+  readonly #changed: (type: string) => Promise<void>;
+  readonly #kept: ReadonlyMap<string, KeptPairings>;
 
-  /** @param now milliseconds since 1970 */
-  constructor(ledger: Pick<Ledger, 'accept' | 'cursor'>, now: () => number, random: FillRandom) {
+  /**
+   * @param now milliseconds since 1970
+   * @param changed tells all who keep the pairings of that type in memory that they are others now
+   */
+  constructor(
+    ledger: Pick<Ledger, 'accept' | 'cursor'>,
+    now: () => number,
+    random: FillRandom,
+    changed: (type: string) => Promise<void> = async () => {},
+  ) {
+    this.#changed = changed;
     this.#ledger = ledger;
     this.#now = now;
     this.#random = random;
+    this.#kept = new Map(messengerTypes.map((type) => [type, new KeptPairings(ledger, type)]));
   }
 
-  /** Reads, once, what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
-  async load(type: string): Promise<void> {
-    if (this.#states.has(type)) return;
-    const state = await stateOf(this.#ledger, type);
-    if (!this.#states.has(type)) this.#states.set(type, state);
+  /** Reads what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
+  load(type: string): Promise<void> {
+    return this.#of(type).load();
+  }
+
+  /** Somebody changed them: they are read again before their next use. */
+  doubt(type: string): void {
+    this.#of(type).doubt();
   }
 
   isAdmitted(type: string, sender: string): boolean {
-    return this.#of(type).admitted.some((one) => one.sender === sender);
+    return this.#of(type).state.admitted.some((one) => one.sender === sender);
   }
 
-  /** A code for a stranger. `move` goes with the message that tells it; `withdraw` undoes it. */
+  /** A code for a stranger. `move` goes with the message that tells it. */
   knock(type: string, { id: sender, name }: Sender): Knock {
-    const state = this.#of(type);
+    const kept = this.#of(type);
     const now = this.#now();
-    const asking = state.asking.filter(({ until }) => until > now).slice(1 - askingMax);
+    const asking = kept.state.asking.filter(({ until }) => until > now).slice(1 - askingMax);
     if (asking.some((one) => one.sender === sender)) {
       return { kind: 'turned_away', reason: 'code_pending' };
     }
@@ -93,67 +101,86 @@ export class Pairings implements Admissions {
     const code = this.#code();
     const short = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
     asking.push({ sender, name: short, until: now + codeMs, code });
-    return { kind: 'code', code, move: this.#become(type, { ...state, asking }) };
-  }
-
-  /** The message that was to be answered with a code was not accepted. */
-  withdraw(type: string, code: string): void {
-    const state = this.#of(type);
-    const asking = state.asking.filter((one) => one.code !== code);
-    this.#states.set(type, { ...state, asking });
+    const change = kept.become({ ...kept.state, asking }, (state) => {
+      return { ...state, asking: state.asking.filter((one) => one.code !== code) };
+    });
+    return { kind: 'code', code, ...change };
   }
 
   async list(): Promise<readonly Pairing[]> {
-    for (const channel of messengerTypes) await this.load(channel);
-    return messengerTypes.flatMap((channel) => rowsOf(channel, this.#of(channel), this.#now()));
+    const rows: Pairing[] = [];
+    for (const [type, kept] of this.#kept) {
+      if (!(await kept.readAgain())) await kept.load();
+      rows.push(...rowsOf(type, kept.state, this.#now()));
+    }
+    return rows;
   }
 
   async admit(text: string): Promise<Admission> {
     const code = text.replace(/[\s-]/g, '').toUpperCase();
-    for (const channel of messengerTypes) {
-      await this.load(channel);
-      const before = this.#of(channel);
-      const asked = before.asking.find((one) => counts(one, this.#now()) && one.code === code);
-      if (asked === undefined) continue;
-      if (before.admitted.length >= admittedMax) return { kind: 'full' };
-      const { sender, name } = asked;
-      const one: Admitted = { sender, name, at: this.#now() };
-      const admitted = [...before.admitted, one];
-      const kept = await this.#keep(channel, { admitted, asking: silenced(before, sender) });
-      if (!kept) return { kind: 'storage_failed' };
-      return { kind: 'admitted', pairing: { channel, ...one, state: 'admitted' } };
-    }
-    return { kind: 'not_found' };
+    const admission = await this.#change([...this.#kept.values()], (): Decided<Admission> => {
+      for (const [channel, kept] of this.#kept) {
+        const { state } = kept;
+        const asked = state.asking.find((one) => counts(one, this.#now()) && one.code === code);
+        if (asked === undefined) continue;
+        if (state.admitted.length >= admittedMax) return { answer: { kind: 'full' }, change: null };
+        const { sender, name } = asked;
+        const one: Admitted = { sender, name, at: this.#now() };
+        const answer = {
+          kind: 'admitted',
+          pairing: { channel, ...one, state: 'admitted' },
+        } as const;
+        return { answer, change: () => admitting(kept, one) };
+      }
+      return { answer: { kind: 'not_found' }, change: null };
+    });
+    return admission ?? { kind: 'storage_failed' };
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
-    if (!messengerTypes.some((type) => type === channel)) return 'not_found';
-    await this.load(channel);
-    const before = this.#of(channel);
-    const admitted = before.admitted.filter((one) => one.sender !== sender);
-    const asks = before.asking.some((one) => counts(one, this.#now()) && one.sender === sender);
-    if (!asks && admitted.length === before.admitted.length) return 'not_found';
-    const kept = await this.#keep(channel, { admitted, asking: silenced(before, sender) });
-    return kept ? 'done' : 'storage_failed';
+    const kept = this.#kept.get(channel);
+    if (kept === undefined) return 'not_found';
+    const removal = await this.#change([kept], (): Decided<PairingRemoval> => {
+      const { admitted, asking } = kept.state;
+      const asks = asking.some((one) => counts(one, this.#now()) && one.sender === sender);
+      const isKnown = asks || admitted.some((one) => one.sender === sender);
+      if (!isKnown) return { answer: 'not_found', change: null };
+      return { answer: 'done', change: () => removing(kept, sender) };
+    });
+    return removal ?? 'storage_failed';
   }
 
-  async #keep(type: string, state: PairingState): Promise<boolean> {
-    const before = this.#of(type);
-    const acceptance = await this.#ledger.accept([], this.#become(type, state));
-    if (acceptance.kind === 'accepted') return true;
-    this.#states.set(type, before);
-    return false;
+  /**
+   * Decides on what is kept now. Where others change it meanwhile, it is read and decided again.
+   * @returns null where it was not written
+   */
+  async #change<Answer>(
+    of: readonly KeptPairings[],
+    decide: () => Decided<Answer>,
+  ): Promise<Answer | null> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      // All else that waits goes first, and so does whoever was quicker.
+      if (tries > 0) await new Promise(setImmediate);
+      const read = await Promise.all(of.map((kept) => kept.readAgain()));
+      if (read.includes(false)) continue;
+      const { answer, change } = decide();
+      if (change === null) return answer;
+      const { move, undo } = change();
+      const acceptance = await this.#ledger.accept([], move);
+      if (acceptance.kind === 'accepted') {
+        await this.#changed(move.channel);
+        return answer;
+      }
+      undo();
+      if (acceptance.reason !== 'conflict') return null;
+    }
+    return null;
   }
 
-  #become(type: string, state: PairingState): CursorMove {
-    this.#states.set(type, state);
-    return { channel: type as ChannelKey, name: cursorName, value: JSON.stringify(state) };
-  }
-
-  #of(type: string): PairingState {
-    const state = this.#states.get(type);
-    if (state === undefined) throw new Error(`the pairings of ${type} were not loaded`);
-    return state;
+  #of(type: string): KeptPairings {
+    const kept = this.#kept.get(type);
+    if (kept === undefined) throw new Error(`${type} is no messenger`);
+    return kept;
   }
 
   /** Bytes past the last whole round of the alphabet are thrown away: codes are equally likely. */
@@ -181,14 +208,26 @@ export async function listPairings(
 ): Promise<readonly Pairing[]> {
   const rows: Pairing[] = [];
   for (const channel of messengerTypes) {
-    rows.push(...rowsOf(channel, await stateOf(ledger, channel), now()));
+    rows.push(...rowsOf(channel, await readPairings(ledger, channel), now()));
   }
   return rows;
 }
 
-async function stateOf(ledger: Pick<Ledger, 'cursor'>, type: string): Promise<PairingState> {
-  const kept = await ledger.cursor(type as ChannelKey, cursorName);
-  return kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as PairingState);
+function admitting(kept: KeptPairings, one: Admitted): Change {
+  const { admitted, asking } = kept.state;
+  const state = { admitted: [...admitted, one], asking: silenced(asking, one.sender) };
+  return kept.become(state, (later) => {
+    return { ...later, admitted: later.admitted.filter((other) => other !== one) };
+  });
+}
+
+function removing(kept: KeptPairings, sender: string): Change {
+  const { admitted, asking } = kept.state;
+  const removed = admitted.filter((one) => one.sender === sender);
+  const left = admitted.filter((one) => one.sender !== sender);
+  return kept.become({ admitted: left, asking: silenced(asking, sender) }, (later) => {
+    return { ...later, admitted: [...removed, ...later.admitted] };
+  });
 }
 
 function rowsOf(channel: string, { admitted, asking }: PairingState, now: number): Pairing[] {
@@ -205,7 +244,7 @@ function counts({ code, until }: PendingCode, now: number): boolean {
   return code !== null && until > now;
 }
 
-function silenced({ asking }: PairingState, sender: string): readonly PendingCode[] {
+function silenced(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {
   return asking.map((one) => (one.sender === sender ? silent(one) : one));
 }
 

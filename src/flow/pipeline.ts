@@ -4,7 +4,7 @@
  * from there and delivered.
  * What a turn changes is one commit; order and retries are the ledger's; this page only walks.
  */
-import type { Acceptance, Handled } from '../channel/channel.ts';
+import type { Acceptance, Accepted, Handled, Refused } from '../channel/channel.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
@@ -19,10 +19,30 @@ import type { Kit, ActiveRoute } from './kit.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
+/** How often a batch is taken to the gate while others move its cursors. */
+const passesMax = 8;
+/** What a batch is answered with after that; the channel brings it again. */
+const crowded: Refused = { kind: 'refused', reason: 'full', retryAfterMs: 1_000 };
+
+/** Moves a cursor wherever it stands, so that there is no conflict. */
+type FreeMove = CursorMove & { readonly expected?: never };
+
 /**
  * channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else.
  * @param sensitivity of the brain that answers this channel now: the messages' stamp for good
  */
+export async function receive(
+  kit: Kit,
+  sensitivity: Sensitivity,
+  batch: readonly Inbound[],
+  ...cursors: readonly FreeMove[]
+): Promise<Accepted | Refused>;
+export async function receive(
+  kit: Kit,
+  sensitivity: Sensitivity,
+  batch: readonly Inbound[],
+  ...cursors: readonly CursorMove[]
+): Promise<Acceptance>;
 export async function receive(
   { ledger, events }: Kit,
   sensitivity: Sensitivity,
@@ -39,7 +59,10 @@ export async function receive(
   return acceptance;
 }
 
-/** channel → gate → ledger, on a messenger. A message that is turned away is done with. */
+/**
+ * channel → gate → ledger, on a messenger. A message that is turned away is done with. Where the
+ * gate's own cursor was moved by somebody else, it judges the batch again.
+ */
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
@@ -47,18 +70,23 @@ export async function receiveAtGate(
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
-  const passage = await gate.pass(channel, access, batch);
-  const { messages } = passage;
-  const moves = [...cursors, ...passage.moves];
-  const acceptance: Acceptance =
-    messages.length === 0 && moves.length === 0
-      ? { kind: 'accepted', receipts: [] }
-      : await receive(kit, sensitivity, messages, ...moves);
-  if (acceptance.kind === 'accepted') {
-    return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
+  for (let passes = 1; ; passes++) {
+    const passage = await gate.pass(channel, access, batch);
+    const { messages } = passage;
+    const moves = [...cursors, ...passage.moves];
+    const acceptance: Acceptance =
+      messages.length === 0 && moves.length === 0
+        ? { kind: 'accepted', receipts: [] }
+        : await receive(kit, sensitivity, messages, ...moves);
+    if (acceptance.kind === 'accepted') {
+      return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
+    }
+    passage.undo();
+    if (acceptance.reason !== 'conflict') return acceptance;
+    if (passes === passesMax) return crowded;
+    // All else that waits goes first, and so does whoever moved the cursor.
+    await new Promise(setImmediate);
   }
-  passage.undo();
-  return acceptance;
 }
 
 /** ledger (inbox) → brain → ledger (outbox). Once it is stopped the claim is given back. */

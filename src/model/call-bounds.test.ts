@@ -46,3 +46,14 @@ test('a plan that is made changes no limit, one that is used does; the lowest ho
   bounds.hold([configOf(9)]);
   assert.equal(bound.size.bound, 9);
 });
+
+test('instances share a limit, and each of them may make one call', () => {
+  const bounds = new CallBounds();
+  const bound = bounds.of(configOf(7), deadlines);
+  bounds.hold([configOf(7)], 3);
+  assert.equal(bound.size.bound, 2);
+  bounds.hold([configOf(7)], 8);
+  assert.equal(bound.size.bound, 1);
+  bounds.hold([configOf(7)]);
+  assert.equal(bound.size.bound, 7);
+});

@@ -1,7 +1,8 @@
 /**
  * The bounds of calls to models, which outlast plans: a call that an old plan has in flight counts
  * against the bound of the new plan. The same model at the same address with the same key has one
- * bound, in however many brains it is listed. Its limit is the lowest that the newest plan names.
+ * bound, in however many brains it is listed. Its limit is the lowest that the newest plan names,
+ * of which each instance on the ledger has its part.
  */
 import type { ModelConfig } from '../config/config.ts';
 import { Cache } from '../lib/cache.ts';
@@ -27,14 +28,19 @@ export class CallBounds {
     return bound;
   }
 
-  /** @param models of the plan that is in use from now on */
-  hold(models: readonly ModelConfig[]): void {
+  /**
+   * @param models of the plan that is in use from now on
+   * @param share how many instances share their limits; each may make one call at least
+   */
+  hold(models: readonly ModelConfig[], share = 1): void {
     const limits = new Map<string, number>();
     for (const config of models) {
       const key = keyOf(config);
       limits.set(key, Math.min(config.inFlightMax, limits.get(key) ?? Infinity));
     }
-    for (const [key, limit] of limits) this.#kept.get(key)?.limitTo(limit);
+    for (const [key, limit] of limits) {
+      this.#kept.get(key)?.limitTo(Math.max(1, Math.floor(limit / share)));
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { Events } from '../domain/event.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import { endsWithin } from '../lib/lifetime.ts';
 import { supervise } from '../lib/supervise.ts';
+import type { Peers } from '../store/peers.ts';
 import type { Plan } from './plan.ts';
 
 /** How long a run that is to end may take; it may have a connection to end first. */
@@ -25,8 +26,11 @@ export class Connection {
     this.owner = owner;
   }
 
-  /** @param before must have ended when this connection's run begins */
-  start(receive: Receive, events: Events, before: Promise<unknown> | null): void {
+  /**
+   * Of several instances one alone runs the connection to an account.
+   * @param before must have ended when this connection's run begins
+   */
+  start(receive: Receive, events: Events, peers: Peers, before: Promise<unknown> | null): void {
     this.#events = events;
     const { signal } = this.#ending;
     const type = channelTypeOf(this.key);
@@ -35,8 +39,11 @@ export class Connection {
       events.channelChanged({ channel: type, state: 'degraded', reason });
       if (error !== null) events.faulted({ where: `channel ${type}`, error });
     };
+    const runUntil = (stop: AbortSignal): Promise<void> =>
+      supervise(() => this.channel.run(receive, stop), stop, ended);
+    const isOne = this.channel.sameAs !== undefined;
     const run = (): Promise<void> =>
-      supervise(() => this.channel.run(receive, signal), signal, ended);
+      isOne ? peers.hold(this.key, runUntil, signal) : runUntil(signal);
     this.#run = before === null ? run() : before.then(run);
   }
 

@@ -6,7 +6,7 @@
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
 import { Gate } from '../flow/gate.ts';
-import { Pairings, type FillRandom } from '../flow/pairing.ts';
+import type { FillRandom, Pairings } from '../flow/pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from '../flow/pipeline.ts';
 import { Pump } from '../flow/pumps.ts';
 import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channel.ts';
@@ -16,8 +16,11 @@ import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { sayDraining } from './draining.ts';
 import { GivenUp } from '../lib/lifetime.ts';
+import { createAlone } from '../store/alone.ts';
+import type { Peers } from '../store/peers.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
+import { sharedPairings } from './shared-pairings.ts';
 
 /** How many turns and how many deliveries one channel may have under way. */
 const slots = { in: 1_000, out: 128 } as const;
@@ -27,12 +30,15 @@ export type HostOptions = {
   readonly retireGraceMs: number;
   /** Random bytes for the codes that strangers are given. */
   readonly fillRandom: FillRandom;
+  /** The other instances on the ledger. */
+  readonly peers: Peers;
 };
 
-const defaults: HostOptions = {
+const defaults = (): HostOptions => ({
   retireGraceMs: 30_000,
   fillRandom: (bytes) => void crypto.getRandomValues(bytes),
-};
+  peers: createAlone(),
+});
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
@@ -68,9 +74,9 @@ export class Host {
 
   constructor(kit: Kit, options: Partial<HostOptions> = {}) {
     this.#kit = kit;
-    this.#options = { ...defaults, ...options };
+    this.#options = { ...defaults(), ...options };
     const { ledger, events, now } = kit;
-    const pairings = new Pairings(ledger, now, this.#options.fillRandom);
+    const pairings = sharedPairings(kit, this.#options);
     this.pairings = pairings;
     this.gate = new Gate({ pairings, events, now });
     this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
@@ -131,8 +137,9 @@ export class Host {
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
-    plan.run(this.#acceptOn, this.#kit.events, others);
-    this.#kit.events.planUsed({
+    const [{ events }, { peers }] = [this.#kit, this.#options];
+    plan.run({ acceptOn: this.#acceptOn, events, peers, before: others });
+    events.planUsed({
       revision: plan.revision,
       channels: plan.channels.length,
       brains: plan.brains.size,

@@ -19,6 +19,7 @@ import { Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { Model } from '../model/model.ts';
+import type { Peers } from '../store/peers.ts';
 
 /** One configured channel with the brain of its route; without a route it is in no plan. */
 export type PlannedChannel = {
@@ -61,6 +62,15 @@ export type OpeningPlan = {
   readonly events: Events;
   /** Aborts when the opening is not to go on. */
   readonly givenUp: AbortSignal;
+};
+
+type RunningPlan = {
+  readonly acceptOn: (channel: ChannelKey) => Receive;
+  readonly events: Events;
+  /** The other instances on the ledger. */
+  readonly peers: Peers;
+  /** Every plan that may still have a connection: the one in use, and those retired. */
+  readonly before: readonly Plan[];
 };
 
 export class Plan {
@@ -182,20 +192,13 @@ export class Plan {
     return this.#connections.get(key)?.stop() ?? null;
   }
 
-  /**
-   * Takes messages in on every channel, until the plan is retired.
-   * @param before every plan that may still have a connection: the one in use, and those retired
-   */
-  run(
-    acceptOn: (channel: ChannelKey) => Receive,
-    events: Events,
-    before: readonly Plan[] = [],
-  ): void {
+  /** Takes messages in on every channel, until the plan is retired. */
+  run({ acceptOn, events, peers, before }: RunningPlan): void {
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
         const stopped = before.flatMap((plan) => plan.#madeWay(connection) ?? []);
         const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
-        connection.start(acceptOn(key), events, allStopped);
+        connection.start(acceptOn(key), events, peers, allStopped);
       } else {
         connection.owner = this;
       }

@@ -199,9 +199,9 @@ class Run {
     },
   ): Promise<Ending | null> {
     const { text, config, secrets, onReload, file, env, lookup, log } = this.#setup;
-    const { ledger, reader } = store;
+    const { ledger, reader, peers } = store;
     const { now, steady, random } = kit;
-    const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
+    const host = new Host({ ledger, events: this.#events, ids, now, steady, random }, { peers });
     this.#host = host;
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
     const plan = createPlan(text, config, secrets, kit, skills.texts);
@@ -209,7 +209,8 @@ class Run {
     if (unopened !== null) return refusedBy(unopened, config);
     const watch = new ModelWatch(kit, this.#state.over);
     const onUsed = (used: Plan): void => {
-      kit.bounds.hold(used.models.map((one) => one.config));
+      const models = used.models.map((one) => one.config);
+      kit.bounds.hold(models, peers.share());
       watch.use(used.models);
     };
     onUsed(plan);

@@ -49,7 +49,10 @@ import type { AuditTrail, RecordsReader } from './records.ts';
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
-  /** Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing. */
+  /**
+   * Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing.
+   * `conflict`: a cursor stands elsewhere than its move expects it, moves on their way included.
+   */
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance>;
   /** Room left before `accept` refuses. A hint: accept has the last word. */
   room(): { readonly messages: number; readonly bytes: number };
@@ -74,6 +77,7 @@ export interface Ledger extends AuditTrail {
   release(claim: Claim): Promise<void>;
   /** Makes a dead letter. For a message, `effects` may hold the sentence its sender gets. */
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
+  /** Where it will stand once what was accepted so far is written: what a move may expect. */
   cursor(channel: ChannelKey, name: string): Promise<string | null>;
   /**
    * The last n turns of the newest session that has any, oldest first; what was recalled into a
@@ -137,6 +141,11 @@ export type CursorMove = {
   readonly channel: ChannelKey;
   readonly name: string;
   readonly value: string;
+  /**
+   * Where it must stand before this batch, as `cursor` told; null: nowhere yet. Left out: wherever
+   * it stands.
+   */
+  readonly expected?: string | null;
 };
 
 /** As it is at the claim; nobody else writes this conversation while the claim holds. */

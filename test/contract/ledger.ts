@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 import { agentCases } from './ledger/agents.ts';
 import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
+import { cursorCases } from './ledger/cursors.ts';
 import { deadLetterCases } from './ledger/dead-letters.ts';
 import { endingCases } from './ledger/ending.ts';
 import { forgettingCases } from './ledger/forgetting.ts';
@@ -22,6 +23,7 @@ const all = [
   ...claimCases,
   ...boundCases,
   ...memoryCases,
+  ...cursorCases,
   ...recallCases,
   ...deadLetterCases,
   ...forgettingCases,

@@ -1,5 +1,6 @@
 /** A storage whose commits come when they are let, or fail: what is late can be seen. */
 import type { Acceptance } from '../../src/channel/channel.ts';
+import { conflict } from '../../src/store/order/cursors.ts';
 import { refused } from '../../src/store/order/intake-limit.ts';
 import type { LedgerStorage, StorageTold } from '../../src/store/ledger/storage.ts';
 import { memoryLimits, type MemoryLimits } from '../../src/store/memory/limits.ts';
@@ -52,7 +53,11 @@ export class HeldStorage extends MemoryStorage {
   }
 
   override accept(...asked: Asked<'accept'>): Promise<Acceptance> {
-    return this.#hold(() => super.accept(...asked), refused('storage_failed', 1_000));
+    const [, moves] = asked;
+    if (!this.cursors.move(moves)) return Promise.resolve(conflict);
+    const commit = async (): Promise<Acceptance> => this.commitAccepted(...asked);
+    const undo = (): void => this.cursors.refused(moves);
+    return this.#hold(commit, refused('storage_failed', 1_000), undo);
   }
 
   override turnEnded(...asked: Asked<'turnEnded'>): Promise<boolean> {
@@ -88,12 +93,18 @@ export class HeldStorage extends MemoryStorage {
     this.commit();
   }
 
-  #hold<T>(commit: () => Promise<T>, failed: T): Promise<T> {
-    if (this.#failed || this.#closed) return Promise.resolve(failed);
+  #hold<T>(commit: () => Promise<T>, failed: T, undo = (): void => {}): Promise<T> {
+    if (this.#failed || this.#closed) {
+      undo();
+      return Promise.resolve(failed);
+    }
     return new Promise((resolve) => {
       this.#held.push({
         commit: () => void commit().then(resolve),
-        fail: () => resolve(failed),
+        fail: () => {
+          undo();
+          resolve(failed);
+        },
       });
       this.#onHeld(this);
     });

@@ -8,7 +8,7 @@ import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import type { ListenKit, ListenLimits, Listeners } from '../../src/lib/listener.ts';
-import type { Receive, Acceptance } from '../../src/channel/channel.ts';
+import type { Accepted, Receive, Refused } from '../../src/channel/channel.ts';
 import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import { handClock } from '../hand-clock.ts';
@@ -50,12 +50,16 @@ export function noteEvents(): { events: Events; calls: [string, unknown][] } {
 
 const safe = Promise.resolve();
 
-export type NotingAccept = Receive & { messages: Inbound[]; next: Acceptance[]; free: number };
+export type NotingAccept = Receive & {
+  messages: Inbound[];
+  next: (Accepted | Refused)[];
+  free: number;
+};
 
 /** Accepts everything, or answers what `next` holds first; a known dedupe key is a duplicate. */
 export function noteAccept(): NotingAccept {
   const first = new Map<string, { id: MessageId; fingerprint: string | undefined }>();
-  const accept = (batch: readonly Inbound[]): Promise<Acceptance> => {
+  const accept = (batch: readonly Inbound[]): Promise<Accepted | Refused> => {
     const planned = note.next.shift();
     if (planned !== undefined) return Promise.resolve(planned);
     const receipts = batch.map((message) => {

@@ -5,7 +5,7 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'A message is acknowledged before it is on the disk.',
     file: 'src/store/sqlite/sqlite-storage.ts',
-    find: "this.#journal.flush(written, () => resolve(refused('full', storageRetryMs)));",
+    find: "this.#journal.flush(written, () => refuse('full'));",
     replace: 'this.#journal.flush(() => {});\n      written(new Map());',
   },
   {
@@ -164,5 +164,12 @@ export const sqlite: readonly Fault[] = [
     find: "stampedBefore: 'UPDATE owner SET stamped = 1',",
     replace: "stampedBefore: 'UPDATE owner SET stamped = 0',",
     seenBy: ['src/store/sqlite/ledger/stamps.test.ts'],
+  },
+  {
+    name: 'A cursor moves wherever it stands.',
+    file: 'src/store/sqlite/sqlite-storage.ts',
+    find: 'if (!cursors.move(moves)) return',
+    replace: 'if (!cursors.move(moves) && moves.length === 0) return',
+    seenBy: ['test/ledger-sqlite.test.ts'],
   },
 ];

@@ -86,4 +86,25 @@ export const store: readonly Fault[] = [
     replace: '',
     seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
   },
+  {
+    name: 'A cursor moves wherever it stands, without storage.',
+    file: 'src/store/memory/memory.ts',
+    find: 'return this.cursors.move(moves) ?',
+    replace: 'return this.cursors.move(moves) || moves.length > 0 ?',
+    seenBy: ['test/ledger-memory.test.ts'],
+  },
+  {
+    name: 'What a move expects is compared with what was written alone.',
+    file: 'src/store/order/cursors.ts',
+    find: 'return asked.at(-1)?.value ?? stored;',
+    replace: 'return asked.length > 0 && stored === undefined ? null : stored;',
+    seenBy: ['test/ledger-sqlite.test.ts'],
+  },
+  {
+    name: 'A cursor that found no room counts as moved.',
+    file: 'src/store/order/cursors.ts',
+    find: '      place.stored = undefined;\n',
+    replace: '      place.stored = move.value;\n',
+    seenBy: ['test/full-disk.test.ts'],
+  },
 ];

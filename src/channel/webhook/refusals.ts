@@ -2,7 +2,7 @@
  * Every way in which the webhook turns a request down: status, stable code, and one sentence that
  * says what to do. The body is a problem of RFC 9457.
  */
-import type { Acceptance } from '../channel.ts';
+import type { Refused } from '../channel.ts';
 
 export const bodyBytesMax = 1_048_576;
 
@@ -54,7 +54,7 @@ export function idReused(header: string): Refusal {
   return { status: 409, code: 'id_reused', detail };
 }
 
-type Reason = Extract<Acceptance, { kind: 'refused' }>['reason'];
+type Reason = Refused['reason'];
 
 const reasons = {
   full: ['inbox_full', 'There is no room for more messages just now; try again later.'],

@@ -46,7 +46,9 @@ export interface LedgerStorage {
 
   /**
    * Writes down messages and moves cursors, all or nothing. At the commit each message that has
-   * not come before, and is to be worked by this process, is entered, in order.
+   * not come before, and is to be worked by this process, is entered, in order. Refused with
+   * `conflict`, before anything is asked, where a cursor stands elsewhere than expected
+   * (`order/cursors.ts`).
    */
   accept(
     arrivals: readonly Arrival[],
@@ -98,6 +100,7 @@ interface StoredHistory {
   of(message: Message): Memory;
   /** The last n turns of the newest session that has any, oldest first. */
   said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
+  /** With the moves that are on their way. */
   cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
   /** Milliseconds since 1970; null: the channel is served. */
   unroutableSince(channel: ChannelKey): number | null;

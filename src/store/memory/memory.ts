@@ -18,6 +18,7 @@ import type {
   TurnEnd,
 } from '../ledger/storage.ts';
 import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
+import { conflict, Cursors } from '../order/cursors.ts';
 import { isWhole, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove, Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
@@ -50,7 +51,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly quarantine = null;
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
-  readonly #cursors = new Map<string, string>();
+  protected readonly cursors = new Cursors(() => null);
   readonly history: LedgerStorage['history'] = {
     bytes: 0,
     of: ({ acceptedAt }) => {
@@ -58,7 +59,7 @@ export class MemoryStorage implements LedgerStorage {
       return { session, turns: [], previousAt: null, empty: true };
     },
     said: () => [],
-    cursor: (channel, name) => this.#cursors.get(`${channel} ${name}`) ?? null,
+    cursor: (channel, name) => this.cursors.of(channel, name),
     unroutableSince: () => null,
   };
   readonly agents: LedgerStorage['agents'] = {
@@ -94,11 +95,20 @@ export class MemoryStorage implements LedgerStorage {
 
   async accept(
     arrivals: readonly Arrival[],
-    cursors: readonly CursorMove[],
+    moves: readonly CursorMove[],
     enter: Enter,
   ): Promise<Acceptance> {
+    return this.cursors.move(moves) ? this.commitAccepted(arrivals, moves, enter) : conflict;
+  }
+
+  /** @param moves were asked for before */
+  protected commitAccepted(
+    arrivals: readonly Arrival[],
+    moves: readonly CursorMove[],
+    enter: Enter,
+  ): Acceptance {
     const receipts = arrivals.map((arrival) => this.#acceptOne(arrival, enter));
-    for (const { channel, name, value } of cursors) this.#cursors.set(`${channel} ${name}`, value);
+    this.cursors.landed(moves);
     return { kind: 'accepted', receipts };
   }
 

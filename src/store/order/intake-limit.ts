@@ -1,8 +1,7 @@
-import type { Acceptance } from '../../channel/channel.ts';
+import type { Refused } from '../../channel/channel.ts';
 import type { Inbound } from '../../domain/message.ts';
 import { bytesOfMessage } from './weight.ts';
 
-type Refusal = Extract<Acceptance, { kind: 'refused' }>;
 type Room = { readonly messages: number; readonly bytes: number };
 
 const fullRetryMs = 1_000;
@@ -19,7 +18,7 @@ export class IntakeLimit {
   }
 
   /** Why this batch cannot be taken; null: it can. */
-  refusal(batch: readonly Inbound[]): Refusal | null {
+  refusal(batch: readonly Inbound[]): Refused | null {
     if (this.#closed !== null) return refused(this.#closed, closedRetryMs);
     const room = this.#room();
     let bytes = 0;
@@ -55,6 +54,6 @@ export class IntakeLimit {
   }
 }
 
-export function refused(reason: Refusal['reason'], retryAfterMs: number): Refusal {
+export function refused(reason: Refused['reason'], retryAfterMs: number): Refused {
   return { kind: 'refused', reason, retryAfterMs };
 }

@@ -16,6 +16,7 @@ import type {
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
+import { conflict } from '../order/cursors.ts';
 import { refused } from '../order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../order/rows.ts';
 import { Quarantine } from '../order/quarantine.ts';
@@ -90,20 +91,27 @@ export class PostgresStorage implements LedgerStorage {
   /** One that was refused may have landed all the same; then it is worked. */
   accept(
     arrivals: readonly Arrival[],
-    cursors: readonly CursorMove[],
+    moves: readonly CursorMove[],
     enter: Enter,
   ): Promise<Acceptance> {
+    const { cursors } = this.history;
+    if (!cursors.move(moves)) return Promise.resolve(conflict);
     for (const arrival of arrivals) this.#flights.add(acceptWrite(arrival));
-    for (const { channel, name, value } of cursors) {
+    for (const { channel, name, value } of moves) {
       this.#flights.add({ kind: 'cursor', channel, name, value: toText(value) });
     }
     return new Promise((resolve) => {
+      const refuse = (reason: 'full' | 'storage_failed'): void => {
+        cursors.refused(moves);
+        resolve(refused(reason, storageRetryMs));
+      };
       const landed = (what: Landed | null): void => {
-        if (what === null) return resolve(refused('storage_failed', storageRetryMs));
+        if (what === null) return refuse('storage_failed');
+        cursors.landed(moves);
         const receipts = arrivals.map((arrival) => this.#arrived(arrival, what, enter));
         resolve({ kind: 'accepted', receipts });
       };
-      this.#flights.flush(landed, () => resolve(refused('full', storageRetryMs)));
+      this.#flights.flush(landed, () => refuse('full'));
     });
   }
 

@@ -5,6 +5,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
+import { conflict } from '../order/cursors.ts';
 import { refused } from '../order/intake-limit.ts';
 import type {
   Arrival,
@@ -98,16 +99,23 @@ export class SqliteStorage implements LedgerStorage {
 
   accept(
     arrivals: readonly Arrival[],
-    cursors: readonly CursorMove[],
+    moves: readonly CursorMove[],
     enter: Enter,
   ): Promise<Acceptance> {
+    const { cursors } = this.history;
+    if (!cursors.move(moves)) return Promise.resolve(conflict);
     const places = arrivals.map((arrival) => this.#journal.add(arrivalWrite(arrival)));
-    for (const { channel, name, value } of cursors) {
+    for (const { channel, name, value } of moves) {
       this.#journal.add(['cursor', channel, name, value]);
     }
     return new Promise((resolve) => {
+      const refuse = (reason: 'full' | 'storage_failed'): void => {
+        cursors.refused(moves);
+        resolve(refused(reason, storageRetryMs));
+      };
       const written = (known: Known | null): void => {
-        if (known === null) return resolve(refused('storage_failed', storageRetryMs));
+        if (known === null) return refuse('storage_failed');
+        cursors.landed(moves);
         const receipts = arrivals.map((arrival, at): Receipt => {
           const first = known.get(places[at]!);
           if (first !== undefined) return receiptOf(first);
@@ -117,7 +125,7 @@ export class SqliteStorage implements LedgerStorage {
         resolve({ kind: 'accepted', receipts });
       };
       // To the sender a full disk is like any full inbox: it passes by itself.
-      this.#journal.flush(written, () => resolve(refused('full', storageRetryMs)));
+      this.#journal.flush(written, () => refuse('full'));
     });
   }
 

@@ -5,8 +5,10 @@
 import { windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
+import type { Awaitable } from '../../ledger/storage.ts';
 import { keyOf, Memories, memoryOf } from '../../ledger/memories.ts';
 import type { ConversationRecord, Where } from '../../ledger/memories.ts';
+import { Cursors } from '../../order/cursors.ts';
 import { unroutableCursor } from '../../order/unroutable.ts';
 import type { Memory } from '../../store.ts';
 import type { Reads } from '../parts.ts';
@@ -69,6 +71,7 @@ export class History {
   /** Conversations that are being read, and whether they changed meanwhile. */
   readonly #reading = new Map<string, { changed: boolean }>();
   readonly #unroutable: Map<string, number>;
+  readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
 
   private constructor(reads: Reads, unroutable: Map<string, number>) {
     this.#reads = reads;
@@ -154,7 +157,11 @@ export class History {
     return turnsOf(await this.#reads.ask({ text: newestSaid, values }));
   }
 
-  async cursor(channel: ChannelKey, name: string): Promise<string | null> {
+  cursor(channel: ChannelKey, name: string): Awaitable<string | null> {
+    return this.cursors.of(channel, name);
+  }
+
+  async #storedCursor(channel: ChannelKey, name: string): Promise<string | null> {
     const [row] = await this.#reads.ask({ text: cursorValue, values: [channel, name] });
     return row === undefined ? null : fromText(String(row['value']));
   }

@@ -9,6 +9,8 @@ import type { Message } from '../../../domain/message.ts';
 import { activeSession, Memories, memoryOf } from '../../ledger/memories.ts';
 import type { ConversationRecord, Where } from '../../ledger/memories.ts';
 import { unroutableCursor } from '../../order/unroutable.ts';
+import type { Awaitable } from '../../ledger/storage.ts';
+import { Cursors } from '../../order/cursors.ts';
 import type { Memory } from '../../store.ts';
 import type { Stamps } from './stamps.ts';
 
@@ -39,6 +41,7 @@ export class HistoryCache {
   readonly #first: StatementSync;
   readonly #said: StatementSync;
   readonly #cursor: StatementSync;
+  readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
 
   /** @param db a connection that only reads */
   constructor(db: DatabaseSync, stamps: Stamps) {
@@ -64,14 +67,18 @@ export class HistoryCache {
   }
 
   /** A cursor of a channel; null when the channel has never set it. */
-  cursor(channel: ChannelKey, name: string): string | null {
-    const found = this.#cursor.get(channel, name);
-    return found === undefined ? null : String(found['value']);
+  cursor(channel: ChannelKey, name: string): Awaitable<string | null> {
+    return this.cursors.of(channel, name);
   }
 
   /** Milliseconds since 1970; null: the channel is served. */
   unroutableSince(channel: ChannelKey): number | null {
-    return Number(this.cursor(channel, unroutableCursor) ?? '') || null;
+    return Number(this.#storedCursor(channel, unroutableCursor) ?? '') || null;
+  }
+
+  #storedCursor(channel: ChannelKey, name: string): string | null {
+    const found = this.#cursor.get(channel, name);
+    return found === undefined ? null : String(found['value']);
   }
 
   get bytes(): number {

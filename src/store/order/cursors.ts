@@ -1,0 +1,103 @@
+/**
+ * Where cursors stand, counted with the moves that are on their way into the storage: what a move
+ * expects is compared with what will be there when it is written.
+ *
+ * A move is asked for → landed | refused. Moves of one cursor land in the order in which they were
+ * asked for. A storage that refuses one for want of room refuses those on their way behind it, too.
+ */
+import type { Acceptance } from '../../channel/channel.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { CursorMove } from '../store.ts';
+
+type Value = string | null;
+
+/** What the storage holds; a promise where that takes a while. Null: it was never set. */
+export type ReadCursor = (channel: ChannelKey, name: string) => Value | Promise<Value>;
+
+type Place = {
+  /** What the storage holds; undefined: it was not read yet. */
+  stored: Value | undefined;
+  /** On their way, in order. */
+  readonly asked: CursorMove[];
+};
+
+/** What a batch is answered with of which a cursor stands elsewhere than expected. */
+export const conflict: Acceptance = { kind: 'refused', reason: 'conflict', retryAfterMs: 0 };
+
+export class Cursors {
+  readonly #read: ReadCursor;
+  /** One for each cursor that was moved or read; a channel has a handful of them. */
+  readonly #places = new Map<string, Place>();
+
+  /** @param read called for a cursor that was not read or moved before */
+  constructor(read: ReadCursor) {
+    this.#read = read;
+  }
+
+  /** Where it will stand once all that was asked for is written; null: it was never set. */
+  of(channel: ChannelKey, name: string): Value | Promise<Value> {
+    const place = this.#placeOf(channel, name);
+    const known = valueOf(place);
+    if (known !== undefined) return known;
+    const read = this.#read(channel, name);
+    return read instanceof Promise ? read.then((value) => keep(place, value)) : keep(place, read);
+  }
+
+  /**
+   * Asks for moves, all or nothing. Each that was asked for is to be told as `landed` or `refused`.
+   * @returns whether every cursor stands where its move expects it; false: none has moved. It is
+   *   false as well where that has to be read first, which `of` does
+   */
+  move(moves: readonly CursorMove[]): boolean {
+    for (const move of moves) if (!this.#isAsExpected(move)) return false;
+    for (const move of moves) this.#placeOf(move.channel, move.name).asked.push(move);
+    return true;
+  }
+
+  /** These are in the storage now. */
+  landed(moves: readonly CursorMove[]): void {
+    for (const move of moves) {
+      const place = this.#placeOf(move.channel, move.name);
+      drop(place, move);
+      place.stored = move.value;
+    }
+  }
+
+  /** These were not written: what the storage holds is read back by whoever asks next. */
+  refused(moves: readonly CursorMove[]): void {
+    for (const move of moves) {
+      const place = this.#placeOf(move.channel, move.name);
+      drop(place, move);
+      place.stored = undefined;
+    }
+  }
+
+  #isAsExpected({ channel, name, expected }: CursorMove): boolean {
+    return expected === undefined || this.of(channel, name) === expected;
+  }
+
+  /** Channel keys hold no space, so no two cursors share a key. */
+  #placeOf(channel: ChannelKey, name: string): Place {
+    const key = `${channel} ${name}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    const place: Place = { stored: undefined, asked: [] };
+    this.#places.set(key, place);
+    return place;
+  }
+}
+
+function valueOf({ asked, stored }: Place): Value | undefined {
+  return asked.at(-1)?.value ?? stored;
+}
+
+/** @param value as it was read; what came meanwhile is newer */
+function keep(place: Place, value: Value): Value {
+  if (place.stored === undefined) place.stored = value;
+  return valueOf(place) ?? null;
+}
+
+function drop({ asked }: Place, move: CursorMove): void {
+  const at = asked.indexOf(move);
+  if (at >= 0) asked.splice(at, 1);
+}

@@ -1,0 +1,26 @@
+/**
+ * The instances that work on one ledger, seen by one of them: who does what only one of them may
+ * do, what they tell each other, and how they share what is bounded for all of them together.
+ *
+ * A form of the ledger that one process works on alone has `alone.ts`.
+ */
+export interface Peers {
+  /**
+   * Runs `run` once this instance has that post. No other instance runs it at the same time; who
+   * asks for one post twice within an instance sees to the order. `stop` aborts when the post is to
+   * be let go, at the latest with `until`; the post is free for others when `run` has ended.
+   * @param until aborts when this instance no longer wants the post
+   * @returns resolves, or rejects, as `run` ended; also when `until` aborted before it had the post
+   */
+  hold(post: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
+  /** Resolves when every living instance has heard it, this one too. Never rejects. */
+  tell(kind: string, body: string): Promise<void>;
+  /**
+   * Hears what is told of that kind from now on.
+   * @param heard may take its time, and fails in no way
+   * @returns how to hear no more
+   */
+  on(kind: string, heard: (body: string) => void | Promise<void>): () => void;
+  /** How many instances share a bound now: a whole number, at least 1. */
+  share(): number;
+}

@@ -1,0 +1,120 @@
+/** What every form of `Peers` promises to one instance, written against its contract alone. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Peers } from '../../src/store/peers.ts';
+
+/** An instance on a ledger of its own; its end is the ledger's. */
+export type OpenPeers = () => Promise<AsyncDisposable & { readonly peers: Peers }>;
+
+type Case = (peers: Peers) => Promise<void>;
+
+/** Runs until it is stopped, and then until `end` is called. */
+function work() {
+  const begun = Promise.withResolvers<AbortSignal>();
+  const end = Promise.withResolvers<void>();
+  const run = (stop: AbortSignal): Promise<void> => {
+    begun.resolve(stop);
+    return end.promise;
+  };
+  return { run, begun: begun.promise, end: () => end.resolve() };
+}
+
+const stopped = (signal: AbortSignal): Promise<unknown> =>
+  signal.aborted
+    ? Promise.resolve()
+    : new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+
+/** Whether it is settled, once all that is under way has run. */
+async function isOver(it: Promise<unknown>): Promise<boolean> {
+  const open = {};
+  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  return (await Promise.race([it.catch(() => {}), Promise.resolve(open)])) !== open;
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  'what holds a post is stopped with it, and waited for': async (peers) => {
+    const until = new AbortController();
+    const it = work();
+    const held = peers.hold('a', it.run, until.signal);
+    const stop = await it.begun;
+    assert.equal(stop.aborted, false);
+    until.abort();
+    await stopped(stop);
+    assert.equal(await isOver(held), false, 'it has not ended yet');
+    it.end();
+    await held;
+  },
+  'a post that is not wanted any more is not held': async (peers) => {
+    let runs = 0;
+    await peers.hold('a', async () => void runs++, AbortSignal.abort());
+    assert.equal(runs, 0);
+  },
+  'what ends early ends its post, and says how': async (peers) => {
+    const { signal } = new AbortController();
+    await peers.hold('a', async () => {}, signal);
+    const failing = peers.hold('a', () => Promise.reject(new Error('broken')), signal);
+    await assert.rejects(failing, /broken/);
+  },
+  'posts are held side by side, and one after the other': async (peers) => {
+    const until = new AbortController();
+    const [one, other, next] = [work(), work(), work()];
+    const first = new AbortController();
+    const held = peers.hold('a', one.run, first.signal);
+    const beside = peers.hold('b', other.run, until.signal);
+    await Promise.all([one.begun, other.begun]);
+    first.abort();
+    one.end();
+    await held;
+    const after = peers.hold('a', next.run, until.signal);
+    assert.equal((await next.begun).aborted, false);
+    until.abort();
+    other.end();
+    next.end();
+    await Promise.all([beside, after]);
+  },
+  'what is told was heard by all who hear that kind': async (peers) => {
+    const heard: string[] = [];
+    const stops = [
+      peers.on('a', async (body) => {
+        await new Promise(setImmediate);
+        heard.push(`slowly ${body}`);
+      }),
+      peers.on('a', (body) => void heard.push(body)),
+      peers.on('b', (body) => void heard.push(`b: ${body}`)),
+    ];
+    await peers.tell('a', 'one');
+    assert.deepEqual(heard.toSorted(), ['one', 'slowly one']);
+    stops[0]!();
+    await peers.tell('a', 'two');
+    await peers.tell('c', 'nobody hears this');
+    assert.deepEqual(heard.slice(2), ['two']);
+    for (const stop of stops) stop();
+    await peers.tell('a', 'three');
+    await peers.tell('b', 'three');
+    assert.equal(heard.length, 3);
+  },
+  'who hears a kind twice hears it twice, until each is stopped': async (peers) => {
+    let count = 0;
+    const hear = (): void => void count++;
+    const stops = [peers.on('a', hear), peers.on('a', hear)];
+    await peers.tell('a', '');
+    stops[1]!();
+    await peers.tell('a', '');
+    assert.equal(count, 3);
+    stops[0]!();
+  },
+  'a bound is shared by a whole number of instances': async (peers) => {
+    assert.ok(Number.isInteger(peers.share()) && peers.share() >= 1);
+  },
+};
+
+export function testPeersContract(name: string, open: OpenPeers): void {
+  suite(`peers, ${name}`, () => {
+    for (const [sentence, run] of Object.entries(cases)) {
+      test(sentence, async () => {
+        await using opened = await open();
+        await run(opened.peers);
+      });
+    }
+  });
+}
