@@ -16,11 +16,18 @@ const globals = ['fetch', 'setTimeout', 'setInterval', 'setImmediate', 'Date', '
 
 let noted = stateNow();
 let spent = process.cpuUsage();
+let begun = 0;
 
 /** Notes how the process is before a file. */
 export function noteState(): void {
   noted = stateNow();
   spent = process.cpuUsage();
+  begun++;
+}
+
+/** How many files this process has begun: whoever has it written down knows when his is over. */
+export function filesBegun(): number {
+  return begun;
 }
 
 /** The names of what differs from what was noted. */

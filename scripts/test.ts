@@ -17,6 +17,8 @@ const root = join(import.meta.dirname, '..');
 process.chdir(root);
 // The processes share much code, so they find it compiled.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compiled');
+// By it the processes find what they share; it ends when this process has ended.
+process.env['SVC_TEST_RUN'] ??= `${process.pid}-${Date.now()}`;
 
 const named = process.argv.slice(2);
 const all = globSync('{src,test,web}/**/*.test.ts');

@@ -1,94 +1,99 @@
 /**
- * A PostgreSQL server for tests: the one of SVC_TEST_POSTGRES, or Debian's binaries on a folder of
- * their own. One server a process that runs tests, a database a case.
+ * A real PostgreSQL server for tests: the one that SVC_TEST_POSTGRES names by the URL of a user who
+ * may make databases, else one of Debian's package that the whole run shares. A test that needs it
+ * is skipped where there is none, and says so. For a server of one's own, which may be stopped,
+ * killed or filled: postgres/server.ts; a way to it that fails: postgres/way.ts; a pooler before
+ * it: postgres/pgbouncer.ts.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, chownSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { platform } from 'node:os';
+import { test } from 'node:test';
+import { filesBegun } from '../../scripts/process-state.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
+import { createDatabase, postgresPrograms, serverAccount } from './postgres/server.ts';
+import { sharedServer } from './postgres/shared.ts';
 
 export type TestServer = {
   /** Of a database of that server. */
   url(database: string): string;
-  stop(): void;
 };
 
-function binaries(): string | null {
-  const root = '/usr/lib/postgresql';
-  if (!existsSync(root)) return null;
-  const newest = readdirSync(root).sort((a, b) => Number(b) - Number(a))[0];
-  return newest === undefined ? null : join(root, newest, 'bin');
+/** Why the tests that need a server cannot run here; false: they can. */
+export const noPostgres: string | false = whyNot();
+/** Why those cannot run that need a server of their own; false: they can. */
+export const noOwnPostgres: string | false = whyNone();
+
+/** A test that needs a server; where there is none, it is skipped and says so. */
+export function postgresTest(name: string, act: () => Promise<void>): void {
+  void test(name, { skip: noPostgres }, act);
 }
 
-let started: Promise<TestServer> | null = null;
+/** A test that starts servers; where there are none, it is skipped and says so. */
+export function ownPostgresTest(name: string, act: () => Promise<void>): void {
+  void test(name, { skip: noOwnPostgres }, act);
+}
+
+function whyNot(): string | false {
+  return given() === null && whyNone();
+}
+
+function whyNone(): string | false {
+  if (process.env['SVC_NO_POSTGRES'] === '1') return 'SVC_NO_POSTGRES says that there is none';
+  if (platform() !== 'linux' || postgresPrograms() === null) {
+    return 'there is no PostgreSQL server: apt install postgresql';
+  }
+  try {
+    serverAccount();
+    return false;
+  } catch {
+    return 'there is no user postgres, and the server does not run as root';
+  }
+}
+
+function given(): string | null {
+  const url = process.env['SVC_TEST_POSTGRES'] ?? '';
+  return url === '' ? null : url;
+}
+
+let server: Promise<TestServer> | null = null;
+
+/** Started where it is not there yet. */
 export function testServer(): Promise<TestServer> {
-  started ??= start();
-  return started;
+  server ??= find();
+  return server;
 }
 
-async function start(): Promise<TestServer> {
-  const given = process.env['SVC_TEST_POSTGRES'];
-  const of =
-    (base: string) =>
-    (database: string): string => {
+async function find(): Promise<TestServer> {
+  const base = given() ?? (await sharedServer());
+  return {
+    url(database) {
       const url = new URL(base);
       url.pathname = `/${database}`;
       return url.href;
-    };
-  if (given !== undefined && given !== '') return { url: of(given), stop() {} };
-  const bin = binaries();
-  if (bin === null) throw new Error('there is no PostgreSQL server');
-  const folder = mkdtempSync(join(tmpdir(), 'svc-pg-'));
-  const data = join(folder, 'data');
-  const root = userInfo().uid === 0;
-  const uid = root ? Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' })) : -1;
-  const gid = root ? Number(execFileSync('id', ['-g', 'postgres'], { encoding: 'utf8' })) : -1;
-  const who = root ? { uid, gid } : {};
-  if (root) chownSync(folder, uid, gid);
-  execFileSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-A', 'trust', '-U', 'svc', '-E', 'UTF8', '--no-sync', '--locale=C'],
-    { ...who, stdio: 'ignore', cwd: folder },
-  );
-  const port = 20_000 + Math.floor(Math.random() * 10_000);
-  const server = spawn(
-    join(bin, 'postgres'),
-    [
-      '-D',
-      data,
-      '-p',
-      String(port),
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      `unix_socket_directories=${folder}`,
-      '-c',
-      'fsync=on',
-    ],
-    { ...who, stdio: 'ignore', cwd: folder },
-  );
-  const base = `postgres://svc@127.0.0.1:${port}/postgres`;
-  for (let looks = 0; ; looks++) {
-    try {
-      await (await connect(base)).end();
-      break;
-    } catch (error) {
-      if (looks > 200) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-  process.once('exit', () => server.kill('SIGQUIT'));
-  server.unref();
-  return { url: of(base), stop: () => void server.kill('SIGQUIT') };
+    },
+  };
 }
 
-/** A database of its own. @returns its URL */
+type Made = { readonly name: string; readonly file: number };
+let made: readonly Made[] = [];
+
+/** A database of its own, without anything in it, until its test file is over. @returns its URL */
 export async function newDatabase(): Promise<string> {
-  const server = await testServer();
-  const name = `svc_${process.pid}_${Math.floor(Math.random() * 1e12)}`;
-  const client = await connect(server.url('postgres'));
-  await client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+  const { url } = await testServer();
+  if (made.length === 0) process.once('beforeExit', () => void drop(made));
+  await drop(made.filter(({ file }) => file !== filesBegun()));
+  const file = filesBegun();
+  const database = await createDatabase(url);
+  made = [...made, { name: new URL(database).pathname.slice(1), file }];
+  return database;
+}
+
+async function drop(databases: readonly Made[]): Promise<void> {
+  if (databases.length === 0) return;
+  made = made.filter((one) => !databases.includes(one));
+  const { url } = await testServer();
+  const client = await connect(url('postgres'));
+  for (const { name } of databases) {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  }
   await client.end();
-  return server.url(name);
 }

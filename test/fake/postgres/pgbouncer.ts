@@ -1,0 +1,71 @@
+/** Debian's PgBouncer before a server: each transaction may have another connection. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { canRun } from '../../../src/lib/executable.ts';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { freePort } from '../../program.ts';
+import { guard, pause, serverAccount } from './server.ts';
+
+const program = '/usr/sbin/pgbouncer';
+const startMs = 30_000;
+
+/** Why there is none here; false: there is one. */
+export const noPgBouncer: string | false =
+  !canRun(program) && `there is no ${program}: apt install pgbouncer`;
+
+export type PgBouncer = AsyncDisposable & {
+  /** @param of a database of the server behind it */
+  url(of: string): string;
+};
+
+/**
+ * @param server the URL of any database of the server
+ * @param poolSize how many connections a database has to the server
+ */
+export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBouncer> {
+  const account = serverAccount();
+  const folder = mkdtempSync(join(tmpdir(), 'svc-pgbouncer-'));
+  if ('uid' in account) chownSync(folder, account.uid, account.gid);
+  const port = await freePort();
+  const { hostname, port: serverPort, username } = new URL(server);
+  const file = join(folder, 'pgbouncer.ini');
+  writeFileSync(
+    file,
+    [
+      `[databases]\n* = host=${hostname} port=${serverPort} user=${username}`,
+      `[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
+      `auth_type = any\npool_mode = transaction\ndefault_pool_size = ${poolSize}`,
+      `logfile = ${join(folder, 'log')}\npidfile = ${join(folder, 'pgbouncer.pid')}\n`,
+    ].join('\n'),
+  );
+  guard(process.pid, folder);
+  const child = spawn(program, [file], { ...account, cwd: folder, stdio: 'ignore' });
+  child.unref();
+  const url = (of: string): string => {
+    const own = new URL(of);
+    own.host = `127.0.0.1:${port}`;
+    return own.href;
+  };
+  for (const before = performance.now(); ; await pause(20)) {
+    try {
+      await (await connect(url(server))).end();
+      break;
+    } catch (error) {
+      if (child.exitCode === null && performance.now() - before < startMs) continue;
+      const log = readFileSync(join(folder, 'log'), 'utf8');
+      throw new Error(`PgBouncer does not start:\n${log}`, { cause: error });
+    }
+  }
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      const ended = child.exitCode ?? child.signalCode ?? once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,278 @@
+/**
+ * A PostgreSQL server of Debian's package, in a folder of its own. It never runs as root. When the
+ * process that it is for is gone, however that ended, the server ends and its folder is removed.
+ */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { freePort } from '../../program.ts';
+
+const run = promisify(execFile);
+const startMs = 60_000;
+
+/** The folder of the newest server's programs; null: there is none. */
+export function postgresPrograms(): string | null {
+  const root = '/usr/lib/postgresql';
+  if (!existsSync(root)) return null;
+  const versions = readdirSync(root).toSorted((a, b) => Number(b) - Number(a));
+  const folders = versions.map((version) => join(root, version, 'bin'));
+  return folders.find((folder) => existsSync(join(folder, 'initdb'))) ?? null;
+}
+
+/** Who a server runs as: the tests' own user, but never root. */
+export type Account = { readonly uid: number; readonly gid: number } | Record<never, never>;
+
+export function serverAccount(): Account {
+  if (userInfo().uid !== 0) return {};
+  const number = (flag: string): number =>
+    Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: number('-u'), gid: number('-g') };
+}
+
+export type ServerOptions = {
+  /** Where its folder is made; a folder in memory where it is left out and there is one. */
+  readonly inFolder?: string;
+  /** Of postgresql.conf, beside what every server of a test has. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Lines of pg_hba.conf; everybody is believed where it is left out. */
+  readonly access?: readonly string[];
+  /** The password of the user svc, who may do everything. */
+  readonly password?: string;
+  readonly encoding?: 'UTF8' | 'LATIN1' | 'SQL_ASCII';
+  /** The process that it is for; the tests' own where it is left out. */
+  readonly watched?: number;
+};
+
+const usual: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  max_connections: '200',
+  shared_buffers: '32MB',
+  max_wal_size: '512MB',
+  fsync: 'on',
+};
+
+/** made → running ⇄ paused; running → stopped or killed → running */
+export class PostgresServer implements AsyncDisposable {
+  readonly folder: string;
+  readonly port: number;
+  readonly #account: Account;
+  readonly #programs: string;
+
+  private constructor(folder: string, port: number, programs: string) {
+    this.folder = folder;
+    this.port = port;
+    this.#programs = programs;
+    this.#account = serverAccount();
+  }
+
+  /** A server that runs, with a user `svc` and a database `postgres`. */
+  static async start(options: ServerOptions = {}): Promise<PostgresServer> {
+    const programs = postgresPrograms();
+    if (programs === null) throw new Error('there is no PostgreSQL server');
+    const memory = existsSync('/dev/shm') && options.settings?.['ssl'] === undefined;
+    const place = options.inFolder ?? (memory ? '/dev/shm' : tmpdir());
+    const folder = mkdtempSync(join(place, 'svc-postgres-'));
+    const server = new PostgresServer(folder, await freePort(), programs);
+    guard(options.watched ?? process.pid, folder);
+    await server.#make(options);
+    await server.restart();
+    return server;
+  }
+
+  /** @param database without one: where databases are made */
+  url(database = 'postgres'): string {
+    return `postgres://svc@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** A database of its own. @returns its URL */
+  async newDatabase(): Promise<string> {
+    return createDatabase((name) => this.url(name));
+  }
+
+  /** Starts it, where it stopped or was killed, and waits until it answers. */
+  async restart(): Promise<void> {
+    const log = join(this.folder, 'log');
+    // It outlives who started it, until the process that it is for is gone.
+    const child = spawn(
+      'sh',
+      [
+        '-c',
+        'exec "$0" "$@" >>"$SVC_LOG" 2>&1',
+        join(this.#programs, 'postgres'),
+        '-D',
+        this.#data,
+      ],
+      {
+        ...this.#account,
+        cwd: this.folder,
+        detached: true,
+        stdio: 'ignore',
+        env: { PATH: process.env['PATH'], SVC_LOG: log },
+      },
+    );
+    let isOver = false;
+    child.once('exit', () => (isOver = true));
+    child.unref();
+    for (const before = performance.now(); ;) {
+      try {
+        const client = await connect(this.url(), { timeoutMs: 5_000, anyHost: true });
+        return await client.end();
+      } catch (error) {
+        if (this.#answers(error)) return;
+        if (!isOver && performance.now() - before < startMs) await pause(20);
+        else throw new Error(`it does not start:\n${readFileSync(log, 'utf8')}`, { cause: error });
+      }
+    }
+  }
+
+  /** As an administrator stops it: connections are ended, everything is written. */
+  async stop(): Promise<void> {
+    await this.#end('SIGINT');
+  }
+
+  /** As a power cut ends it: all its processes at once. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** From now on none of its processes does anything. */
+  halt(): void {
+    // First the one that starts the others.
+    this.#signal('SIGSTOP', this.#processes());
+    this.#signal('SIGSTOP', this.#processes());
+  }
+
+  goOn(): void {
+    this.#signal('SIGCONT', this.#processes());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.goOn();
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get #data(): string {
+    return join(this.folder, 'data');
+  }
+
+  async #make({ settings, access, password, encoding = 'UTF8' }: ServerOptions): Promise<void> {
+    const { folder } = this;
+    if ('uid' in this.#account) chownSync(folder, this.#account.uid, this.#account.gid);
+    const words = ['-A', 'trust', '-U', 'svc', '-E', encoding, '--locale=C', '--no-sync'];
+    await run(join(this.#programs, 'initdb'), ['-D', this.#data, ...words], {
+      ...this.#account,
+      cwd: folder,
+    });
+    const all = {
+      ...usual,
+      port: String(this.port),
+      unix_socket_directories: folder,
+      ...settings,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name} = '${value}'\n`);
+    await writeFile(join(this.#data, 'postgresql.auto.conf'), lines.join(''));
+    if (password !== undefined) await this.#setPassword(password);
+    if (access !== undefined) {
+      await writeFile(join(this.#data, 'pg_hba.conf'), access.map((line) => `${line}\n`).join(''));
+    }
+  }
+
+  async #setPassword(password: string): Promise<void> {
+    const file = join(this.folder, 'password.sql');
+    await writeFile(file, `ALTER ROLE svc PASSWORD '${password}'\n`);
+    const alone = `"$0" --single -D "$1" postgres < "$2"`;
+    const args = ['-c', alone, join(this.#programs, 'postgres'), this.#data, file];
+    await run('sh', args, { ...this.#account, cwd: this.folder });
+  }
+
+  /** It runs, but does not believe who asks without a password or encryption. */
+  #answers(error: unknown): boolean {
+    const { code } = error as { readonly code?: string };
+    return code === 'SVC_NO_PASSWORD' || code?.startsWith('28') === true;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const [main, ...others] = this.#processes();
+    if (main === undefined) return;
+    this.#signal(signal, signal === 'SIGKILL' ? [main, ...others] : [main]);
+    while ([main, ...others].some(isRunning)) await pause(5);
+  }
+
+  #signal(signal: NodeJS.Signals, pids: readonly number[]): void {
+    for (const pid of pids) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended by now.
+      }
+    }
+  }
+
+  /** The main one first; none where it does not run. */
+  #processes(): readonly number[] {
+    const file = join(this.#data, 'postmaster.pid');
+    const main = existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0;
+    if (main === 0 || !isRunning(main)) return [];
+    const children = readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === main)
+      .map(Number);
+    return [main, ...children];
+  }
+}
+
+/** @param of the URL of a database of that name */
+export async function createDatabase(of: (name: string) => string): Promise<string> {
+  const name = `svc_${process.pid}_${Math.floor(Math.random() * 1e12)}`;
+  const client = await connect(of('postgres'));
+  await client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+  await client.end();
+  return of(name);
+}
+
+/** A folder that the server's user may use. */
+export async function folderOfServer(place: string, account: Account): Promise<string> {
+  await mkdir(place, { recursive: true });
+  if ('uid' in account) chownSync(place, account.uid, account.gid);
+  return place;
+}
+
+function isRunning(pid: number): boolean {
+  const stat = statOf(pid);
+  return stat !== null && stat.state !== 'Z';
+}
+
+function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
+  try {
+    // The name in parentheses may hold anything.
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state = '', parent] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { state, parent: Number(parent) };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Ends the programs of a folder when the process that they are for is gone, by the files that hold
+ * their numbers, and removes it. It ends by itself once the folder is gone.
+ */
+export function guard(watched: number, folder: string): void {
+  const script =
+    'while kill -0 "$1" 2>/dev/null && [ -d "$2" ]; do sleep 0.5; done; ' +
+    'for file in "$2/data/postmaster.pid" "$2/pgbouncer.pid"; do ' +
+    '[ -f "$file" ] && read -r pid <"$file" && kill -CONT "$pid" && kill -QUIT "$pid" && ' +
+    'while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done; done; rm -rf "$2"';
+  spawn('sh', ['-c', script, 'svc-guard', String(watched), folder], {
+    cwd: '/',
+    detached: true,
+    stdio: 'ignore',
+  }).unref();
+}
+
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, ms));

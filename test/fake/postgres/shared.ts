@@ -1,0 +1,49 @@
+/**
+ * The server that all test files of a run share. Who needs it first starts it, the others wait, and
+ * it ends when the run has ended. A run is what scripts/test.ts names in SVC_TEST_RUN, else this
+ * process.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { guard, pause, PostgresServer } from './server.ts';
+
+const waitMs = 90_000;
+
+/** @returns the URL of its database `postgres` */
+export async function sharedServer(): Promise<string> {
+  const own = `${process.pid}-${Math.floor(performance.timeOrigin)}`;
+  const name = process.env['SVC_TEST_RUN'] ?? own;
+  const watched = Number.parseInt(name, 10);
+  const folder = join(tmpdir(), `svc-run-${name}`);
+  const told = join(folder, 'server');
+  if (begin(folder)) {
+    guard(watched, folder);
+    let said: string;
+    try {
+      said = (await PostgresServer.start({ watched })).url();
+    } catch (error) {
+      said = `FAILED ${String(error)}`;
+    }
+    // Whole or not there.
+    writeFileSync(`${told}.new`, said);
+    renameSync(`${told}.new`, told);
+  }
+  for (const before = performance.now(); !existsSync(told); await pause(10)) {
+    if (performance.now() - before > waitMs) throw new Error('nobody has started the server');
+  }
+  const url = readFileSync(told, 'utf8');
+  if (url.startsWith('FAILED ')) throw new Error(url);
+  return url;
+}
+
+/** @returns whether this process is the first */
+function begin(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
