@@ -129,8 +129,13 @@ function failureNotes(
   let noting: Promise<unknown> = Promise.resolve();
   const note = async (alone: string | null): Promise<void> => {
     const client = await again();
-    await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
-    await client.end();
+    const late = setTimeout(() => cut(client), noteMs);
+    try {
+      await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
+      await client.end();
+    } finally {
+      clearTimeout(late);
+    }
   };
   return {
     noteFailure(alone) {
@@ -143,7 +148,8 @@ function failureNotes(
 }
 
 function sayLocked({ since, process }: Extract<Taken, { kind: 'locked' }>): string {
-  const who = process === null ? 'Another svc' : `Another svc (process ${process.pid})`;
+  const who =
+    process === null ? 'Another svc' : `Another svc (process ${process.pid} on ${process.host})`;
   return (
     `${who} has run on this database since ${since.toISOString()}; end that one first, or name ` +
     'another database.'
