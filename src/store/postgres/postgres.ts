@@ -136,8 +136,13 @@ function failureNotes(
   let noting: Promise<unknown> = Promise.resolve();
   const note = async (alone: string | null): Promise<void> => {
     const client = await again();
-    await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
-    await client.end();
+    const late = setTimeout(() => cut(client), noteMs);
+    try {
+      await client.query(endedByStorage.text, [...endedByStorage.values(instance, alone)]);
+      await client.end();
+    } finally {
+      clearTimeout(late);
+    }
   };
   return {
     noteFailure(alone) {
@@ -150,7 +155,7 @@ function failureNotes(
 }
 
 function sayHolder({ since, process }: Extract<Taken, { kind: 'locked' }>): string {
-  const who = process === null ? '' : `process ${process.pid}, `;
+  const who = process === null ? '' : `process ${process.pid} on ${process.host}, `;
   return `${who}since ${since.toISOString()}`;
 }
 

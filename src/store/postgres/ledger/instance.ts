@@ -3,12 +3,14 @@
  * one that is marked dead can write no more, since every flight asks for its own row.
  *
  * A row is alive → dead: by its own orderly end, or by the start that takes over. Another start
- * takes over once the beat is ten seconds old by the server's clock, or at once where the process
- * was on this machine and is plainly gone.
+ * takes over once the beat is ten seconds old by the server's clock, or has not moved while it was
+ * watched for as long, or at once where the process was on this machine and is plainly gone.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 
 /** Without a beat for so long an instance is dead. */
 const deadMs = 10_000;
@@ -20,6 +22,8 @@ const lockKey = 0x73766331;
 
 /** Which process of which machine; `pid` counts within `space`. */
 export type ProcessFacts = {
+  /** The machine's name, for people. */
+  readonly host: string;
   /** The machine since it was started; null: it cannot be told. */
   readonly boot: string | null;
   readonly space: string | null;
@@ -41,11 +45,16 @@ export type Taken =
 export type TakingParts = {
   readonly version: string;
   readonly self: ProcessFacts;
+  /** Left out: this machine's. */
+  readonly steady?: () => SteadyTime;
   /** Is told once when the beat of another one must grow old first. */
   readonly waits?: (ms: number) => void;
   /** Ends the waiting. */
   readonly signal?: AbortSignal;
 };
+
+/** The last beat of each instance. */
+type Beats = ReadonlyMap<number, string>;
 
 type Other = {
   readonly id: number;
@@ -61,23 +70,39 @@ type Other = {
  */
 export async function takeInstance(client: Client, parts: TakingParts): Promise<Taken> {
   const beats = new Map<number, string>();
+  const { steady = steadyNow } = parts;
+  let watchedFrom = steady();
   for (;;) {
     parts.signal?.throwIfAborted();
-    const found = await tryToTake(client, parts);
+    // The server's clock may have been set back, and a beat lie ahead of it.
+    const still = steady() - watchedFrom > deadMs ? beats : nothingWatched;
+    const found = await tryToTake(client, parts, still);
     if (typeof found === 'number')
       return { kind: 'taken', id: found, before: await formerEnd(client, found) };
     const known = beats.get(found.id);
     if (known !== undefined && known !== found.beat) {
       return { kind: 'locked', since: found.began_at, process: factsOf(found.process) };
     }
-    if (known === undefined) parts.waits?.(Math.max(0, deadMs - found.age));
+    if (known === undefined) {
+      watchedFrom = steady();
+      parts.waits?.(Math.min(deadMs, deadMs - found.age));
+    }
     beats.set(found.id, found.beat);
     await pause(lookMs, undefined, parts.signal === undefined ? {} : { signal: parts.signal });
   }
 }
 
-/** @returns the own id, or one that may be alive */
-async function tryToTake(client: Client, { version, self }: TakingParts): Promise<number | Other> {
+const nothingWatched: Beats = new Map();
+
+/**
+ * @param still those whose beats were watched for long enough, each as it was
+ * @returns the own id, or one that may be alive
+ */
+async function tryToTake(
+  client: Client,
+  { version, self }: TakingParts,
+  still: Beats,
+): Promise<number | Other> {
   await client.query('BEGIN');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
@@ -86,7 +111,9 @@ async function tryToTake(client: Client, { version, self }: TakingParts): Promis
         'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age ' +
         'FROM svc.instance WHERE NOT dead ORDER BY id',
     );
-    const alive = rows.find(({ age, process }) => age < deadMs && !isGone(process, self));
+    const alive = rows.find(({ id, age, beat, process }) => {
+      return age < deadMs && still.get(id) !== beat && !isGone(process, self);
+    });
     if (alive !== undefined) return alive;
     // Waits for a flight of theirs that is under way.
     await client.query('UPDATE svc.instance SET dead = true WHERE NOT dead');
@@ -131,10 +158,11 @@ export const endedByStorage = {
 export function ownProcess(): ProcessFacts {
   const { pid } = process;
   return {
+    host: hostname(),
     boot: read('/proc/sys/kernel/random/boot_id'),
     space: link('/proc/self/ns/pid'),
     pid,
-    began: beganAt(pid),
+    began: statOf(pid)?.began ?? null,
   };
 }
 
@@ -143,7 +171,20 @@ function isGone(stored: string, self: ProcessFacts): boolean {
   const other = factsOf(stored);
   if (other === null || other.boot === null || other.began === null) return false;
   if (other.boot !== self.boot || other.space !== self.space) return false;
-  return beganAt(other.pid) !== other.began;
+  const stat = statOf(other.pid);
+  // Without a look into it, it may be hidden: it is another user's.
+  if (stat === null) return !exists(other.pid);
+  // A zombie runs no more.
+  return stat.began !== other.began || stat.state === 'Z';
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 function factsOf(stored: string): ProcessFacts | null {
@@ -154,10 +195,14 @@ function factsOf(stored: string): ProcessFacts | null {
   }
 }
 
-/** The 22nd field of the process's `stat` (proc(5)); its name, in brackets, may hold blanks. */
-function beganAt(pid: number): string | null {
+type Stat = { readonly state: string; readonly began: string };
+
+/** The third and 22nd field (proc(5)); the second, its name in brackets, may hold blanks. */
+function statOf(pid: number): Stat | null {
   const stat = read(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  const [state, began] = [fields[0], fields[19]];
+  return state === undefined || began === undefined ? null : { state, began };
 }
 
 function read(path: string): string | null {

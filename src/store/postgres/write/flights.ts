@@ -12,9 +12,10 @@
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
-import type { Asked, Composed } from './statement.ts';
+import { roomGiven, roomTaken } from './room.ts';
+import type { Composed } from './statement.ts';
 import { Waiting } from './waiting.ts';
-import type { Outcome, Writer } from './writer.ts';
+import { errorOf, type Outcome, type Writer } from './writer.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
 
@@ -48,16 +49,8 @@ const fullRetryMs = 1_000;
 /** After a deadlock or a time-out. */
 const againMsMin = 10;
 const againMsMax = 1_000;
-
-/** 64 KiB that no compression shortens, so that there is more room than for a word. */
-const roomTaken: Asked = {
-  text:
-    "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
-    'FROM generate_series(1, 1820) ON CONFLICT (channel, name) ' +
-    'DO UPDATE SET value = excluded.value',
-  values: [],
-};
-const roomGiven: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
+/** A flight that the server undoes so often in a row fails. */
+const undoneMax = 30;
 
 export class Flights<Write, Landed> {
   readonly #writer: Writer;
@@ -229,19 +222,24 @@ export class Flights<Write, Landed> {
   async #fly(): Promise<void> {
     this.#waiting.send();
     let againMs = againMsMin;
-    const away = this.#watch();
+    let undone = 0;
+    let away = this.#watch();
     while (!this.#broken) {
       const outcome = await this.#try();
       if (outcome.kind === 'landed') break;
       if (outcome.kind === 'full') {
         this.#enter('full');
         this.#waiting.takeOutRefused();
+        // It has answered.
+        clearTimeout(away);
         await this.#pause(fullRetryMs);
-      } else if (outcome.kind === 'undone') {
+        away = this.#watch();
+      } else if (outcome.kind === 'undone' && (outcome.why === null || undone < undoneMax)) {
+        undone = outcome.why === null ? 0 : undone + 1;
         if (this.#state !== 'ok') this.#waiting.takeOutRefused();
         await this.#pause(againMs);
         againMs = Math.min(2 * againMs, againMsMax);
-      } else this.#break(outcome.kind === 'failed' ? outcome.error : new Error('it is closed'));
+      } else this.#break(errorOf(outcome));
     }
     clearTimeout(away);
   }

@@ -1,7 +1,8 @@
 /**
  * One connection that writes. A flight is one transaction, sent in one go: its fence, its
  * statements, its commit. The fence counts up a number in the own row, which makes a commit whose
- * answer was lost certain: connect again, look at the number.
+ * answer was lost certain: connect again, look at the number. Where that flight has not landed its
+ * number is passed over, so that it cannot land later, when what was in it has been changed.
  */
 import type { Client } from 'pg';
 import { endedClean } from '../ledger/instance.ts';
@@ -9,10 +10,14 @@ import { cut } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
 import type { Asked, Rows, Statement } from './statement.ts';
 
-/** `undone`: it has not landed for certain, and may be sent again. */
+/**
+ * `undone`: it has not landed and never will, and may be sent again. `why` is what the server said;
+ * null: it was lost with its connection.
+ */
 export type Outcome =
   | { readonly kind: 'landed'; readonly answers: readonly Rows[] }
-  | { readonly kind: 'undone' | 'full' | 'closed' }
+  | { readonly kind: 'undone'; readonly why: Error | null }
+  | { readonly kind: 'full' | 'closed' }
   | { readonly kind: 'failed'; readonly error: Error };
 
 export type WriterParts = {
@@ -21,6 +26,8 @@ export type WriterParts = {
   readonly connect: () => Promise<Client>;
   /** A flight without an answer for so long is given up, and is in doubt. */
   readonly answerMs: number;
+  /** The number of its last flight; left out: it has flown none. */
+  readonly landed?: number;
 };
 
 const pauseMsMin = 100;
@@ -34,15 +41,20 @@ const begin =
 /** Divides by zero unless this is the next flight of an instance that nobody took over from. */
 const fence =
   'WITH mine AS (UPDATE svc.instance SET grp = $2, beat_at = clock_timestamp() ' +
-  'WHERE id = $1 AND NOT dead AND grp = $2 - 1 RETURNING 1) SELECT 1 / count(*) FROM mine';
+  'WHERE id = $1 AND NOT dead AND grp = $2::bigint - 1 RETURNING 1) SELECT 1 / count(*) FROM mine';
 
-const lookAtOwn = 'SELECT grp, dead FROM svc.instance WHERE id = $1 FOR UPDATE';
+/** Waits until the flight of the lost connection is over. The number: landed; one more: never. */
+const settleOwn =
+  'UPDATE svc.instance SET grp = CASE grp WHEN $2::bigint - 1 THEN $2::bigint + 1 ELSE grp END ' +
+  'WHERE id = $1 AND NOT dead RETURNING grp';
+
+const lookAtOwn = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
 
 export class Writer {
   readonly #parts: WriterParts;
   #client: Client | null;
-  /** The number of the last flight that landed. */
-  #landed = 0;
+  /** The number of the last flight that landed, or of one after it that never will. */
+  #landed: number;
   #closed = false;
   #wake: () => void = () => {};
 
@@ -50,6 +62,7 @@ export class Writer {
   constructor(client: Client, parts: WriterParts) {
     this.#parts = parts;
     this.#client = client;
+    this.#landed = parts.landed ?? 0;
   }
 
   /** Sends one flight, to be called when the one before has come back. */
@@ -68,9 +81,9 @@ export class Writer {
     }
     const fault = faultOf(sent.error);
     if (fault === 'away') return this.#settle(number, statements);
-    if (fault === 'again') return { kind: 'undone' };
+    if (fault === 'again') return { kind: 'undone', why: sent.error };
     if (fault === 'full') return { kind: 'full' };
-    return failed(fault === 'fenced' ? fenced() : sent.error);
+    return failed(fault === 'fenced' ? await this.#whyFenced(client, sent.error) : sent.error);
   }
 
   /** An orderly end: the next start need not wait. What cannot be written is left. */
@@ -80,7 +93,6 @@ export class Writer {
     if (client !== null) {
       await client.query(endedClean.text, [...endedClean.values(instance)]);
       this.#closed = true;
-      this.#client = null;
       await client.end();
     }
     this.close();
@@ -95,30 +107,49 @@ export class Writer {
 
   /** The commit of that flight may have landed, and its answer been lost. */
   async #settle(number: number, statements: readonly Statement[]): Promise<Outcome> {
-    for (;;) {
+    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
       this.#drop();
       const client = await this.#connect();
       if (client === null) return { kind: 'closed' };
       this.#client = client;
-      const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#parts.instance] }]);
-      if (own.kind === 'failed') {
-        if (mayPass(own.error)) continue;
-        return failed(own.error);
-      }
-      const [row] = own.answers[0]!;
-      if (row === undefined || row['dead'] === true) return failed(fenced());
-      if (Number(row['grp']) === number - 1) return { kind: 'undone' };
-      const again = await this.#send(client, statements.map(againOf));
-      if (again.kind === 'failed') {
-        if (mayPass(again.error)) continue;
-        return failed(again.error);
-      }
-      this.#landed = number;
-      const answers = again.answers.map((rows, at) => {
-        return statements[at]!.again === undefined ? [] : rows;
-      });
-      return { kind: 'landed', answers };
+      const outcome = await this.#settleOn(client, number, statements);
+      if (outcome.kind !== 'failed' || !mayPass(outcome.error)) return outcome;
+      await this.#pause(pauseMs);
     }
+  }
+
+  async #settleOn(
+    client: Client,
+    number: number,
+    statements: readonly Statement[],
+  ): Promise<Outcome> {
+    const values = [this.#parts.instance, number];
+    const own = await this.#send(client, [{ text: settleOwn, values }]);
+    if (own.kind === 'failed') return failed(own.error);
+    const [row] = own.answers[0]!;
+    if (row === undefined) return failed(fenced());
+    const found = Number(row['grp']);
+    if (found === number + 1) {
+      this.#landed = found;
+      return { kind: 'undone', why: null };
+    }
+    if (found !== number) return failed(setBack());
+    const again = await this.#send(client, statements.map(againOf));
+    if (again.kind === 'failed') return failed(again.error);
+    this.#landed = number;
+    const answers = again.answers.map((rows, at) => {
+      return statements[at]!.again === undefined ? [] : rows;
+    });
+    return { kind: 'landed', answers };
+  }
+
+  /** @param error what the fence says, or another statement that divided by zero */
+  async #whyFenced(client: Client, error: Error): Promise<Error> {
+    const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#parts.instance] }]);
+    if (own.kind === 'failed') return fenced();
+    const [row] = own.answers[0]!;
+    if (row === undefined) return fenced();
+    return Number(row['grp']) === this.#landed ? error : setBack();
   }
 
   /** One transaction, sent in one go. */
@@ -166,6 +197,12 @@ export class Writer {
   }
 }
 
+/** Why a flight that has not landed is given up. */
+export function errorOf(outcome: Exclude<Outcome, { kind: 'landed' | 'full' }>): Error {
+  if (outcome.kind === 'failed') return outcome.error;
+  return (outcome.kind === 'undone' ? outcome.why : null) ?? new Error('it is closed');
+}
+
 type Sent =
   | { readonly kind: 'answered'; readonly answers: readonly Rows[] }
   | { readonly kind: 'failed'; readonly error: Error };
@@ -185,6 +222,11 @@ function failed(error: Error): Outcome {
 
 function fenced(): Error {
   return new Error('another instance of svc has taken over its database');
+}
+
+/** A server that was put back to an earlier state, or a standby that had not heard of the last. */
+function setBack(): Error {
+  return new Error('the database has lost what it had said was written');
 }
 
 function asError(error: unknown): Error {
