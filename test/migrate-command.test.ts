@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { closedPort } from './fake/closed-port.ts';
-import { newDatabase } from './fake/postgres.ts';
+import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { runCommand, serveHere, startCommand, type Outcome } from './in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from './program.ts';
 
@@ -28,7 +28,7 @@ async function stage(t: TestContext, storage: object | null = { path: 'svc.db' }
   return { folder: folder.path, env, run, runService };
 }
 
-test('a file is copied to a server and back, and what to write is told', async (t) => {
+test('a file is copied to a server and back, and it is told', { skip: noPostgres }, async (t) => {
   const { folder, run, runService } = await stage(t);
   await runService();
   const url = await newDatabase();

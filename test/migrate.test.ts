@@ -10,7 +10,9 @@ import type { Page, PageAsked } from '../src/domain/page.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { openMigration, type Place } from '../src/store/migrate/open.ts';
 import type { Moved } from '../src/store/migrate/migrate.ts';
+import { createPostgresReader } from '../src/store/postgres/read/reader.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
+import { openPostgresLedger } from '../src/store/postgres/postgres.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { openSqliteReader } from '../src/store/sqlite/read/reader.ts';
 import type { StoreProblem } from '../src/store/problem.ts';
@@ -30,11 +32,12 @@ import {
   takeIn,
   textsIn,
 } from './contract/ledger/kit.ts';
-import { newDatabase } from './fake/postgres.ts';
+import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { scratch } from './program.ts';
 
 const everything = { channel: null, state: null, from: null, to: null };
 const quiet = { copied: () => {}, comparing: () => {} };
+const skip = { skip: noPostgres };
 const never = new AbortController().signal;
 
 async function openAt(path: string): Promise<Ledger> {
@@ -147,25 +150,8 @@ async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
   };
 }
 
-test('from a file to a server and back, all that was kept is told the same', async () => {
-  await using folder = await scratch();
-  const [path, back] = [join(folder.path, 'svc.db'), join(folder.path, 'back.db')];
-  const url = await newDatabase();
-  await fill(path);
-  const there = await move({ kind: 'file', path }, { kind: 'server', url });
-  for (const { name, rows } of there.tables) {
-    assert.ok(rows > 0, `${name} has rows to move`);
-  }
-  const returned = await move({ kind: 'server', url }, { kind: 'file', path: back });
-  assert.deepEqual(returned, there);
-  const told = await toldBy(openSqliteReader(path));
-  assert.deepEqual(await toldBy(openSqliteReader(back)), told);
-  assert.deepEqual(
-    readdirSync(folder.path).filter((name) => name.includes('part')),
-    [],
-  );
-
-  const ledger = await openAt(back);
+/** What waited goes on, in its order; what is known is known. */
+async function assertGoesOn(ledger: Ledger): Promise<void> {
   await using _ledger = ledger;
   const bench = { ledger, [Symbol.asyncDispose]: async () => {} };
   const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
@@ -175,9 +161,32 @@ test('from a file to a server and back, all that was kept is told the same', asy
   assert.deepEqual(textsIn(await takeIn(it, 5, other)), ['of a bot']);
   assert.equal(await ledger.cursor(other, 'offset'), '77');
   assert.equal((await oneOut(it)).attempt, 2);
+}
+
+test('from a file to a server and back, all that was kept is told the same', skip, async () => {
+  await using folder = await scratch();
+  const [path, back] = [join(folder.path, 'svc.db'), join(folder.path, 'back.db')];
+  const url = await newDatabase();
+  await fill(path);
+  const there = await move({ kind: 'file', path }, { kind: 'server', url });
+  for (const { name, rows } of there.tables) {
+    assert.ok(rows > 0, `${name} has rows to move`);
+  }
+  const reader = createPostgresReader(() => connect(url));
+  assert.deepEqual(await toldBy(reader), await toldBy(openSqliteReader(path)));
+  const returned = await move({ kind: 'server', url }, { kind: 'file', path: back });
+  assert.deepEqual(returned, there);
+  const told = await toldBy(openSqliteReader(path));
+  assert.deepEqual(await toldBy(openSqliteReader(back)), told);
+  assert.deepEqual(
+    readdirSync(folder.path).filter((name) => name.includes('part')),
+    [],
+  );
+
+  await assertGoesOn(await openAt(back));
 });
 
-test('a conversation goes on behind what was moved', async () => {
+test('a conversation goes on behind what was moved', skip, async () => {
   await using folder = await scratch();
   const path = join(folder.path, 'svc.db');
   const url = await newDatabase();
@@ -199,9 +208,13 @@ test('a conversation goes on behind what was moved', async () => {
     '(SELECT seq FROM svc.outbox UNION SELECT seq FROM svc.sent) AS every';
   assert.ok((await numberOf(next)) > (await numberOf(newest)));
   await client.end();
+  const options = { url, ...systemClock, ids: newIds(), retentionDays: 30, version: '0' };
+  const ledger = await openPostgresLedger(options);
+  assert.ok(!('kind' in ledger), 'it can be opened');
+  await assertGoesOn(ledger);
 });
 
-test('what was kept before there were stamps goes with the stamp that it has', async () => {
+test('what was kept before there were stamps goes with the stamp that it has', skip, async () => {
   await using folder = await scratch();
   const path = join(folder.path, 'svc.db');
   await fill(path);
@@ -223,39 +236,45 @@ test('what was kept before there were stamps goes with the stamp that it has', a
   await client.end();
 });
 
-test('nothing is moved from what is missing, in use or unclean, nor into a used one', async () => {
-  await using folder = await scratch();
-  const [path, target] = [join(folder.path, 'svc.db'), join(folder.path, 'other.db')];
-  const [from, to]: Place[] = [
-    { kind: 'file', path },
-    { kind: 'file', path: target },
-  ];
-  const url = await newDatabase();
-  const server: Place = { kind: 'server', url };
-  assert.equal(await refusal(from!, to!), 'storage_missing');
-  assert.equal(await refusal(server, to!), 'storage_missing');
-  const ledger = await openAt(path);
-  assert.equal(await refusal(from!, to!), 'storage_locked');
-  await ledger[Symbol.asyncDispose]();
-  assert.equal(await refusal(from!, from!), 'migration_target');
-  assert.equal(await refusal(from!, to!), 'opened');
-  assert.ok(!existsSync(target), 'what was only opened leaves nothing');
-  await move(from!, server);
-  assert.equal(await refusal(from!, server), 'opened', 'it holds nothing yet');
-  const client = await connect(url);
-  await client.query("INSERT INTO svc.cursor VALUES ('a', 'b', 'c')");
-  assert.equal(await refusal(from!, server), 'migration_target');
-  await client.query("INSERT INTO svc.instance (version, process) VALUES ('0', '{}')");
-  assert.equal(await refusal(server, to!), 'storage_locked');
-  await client.query("UPDATE svc.instance SET dead = true, beat_at = beat_at - interval '1 hour'");
-  assert.equal(await refusal(server, to!), 'migration_unclean');
-  await client.end();
-  using db = new DatabaseSync(path);
-  db.exec('UPDATE owner SET clean = 0');
-  assert.equal(await refusal(from!, to!), 'migration_unclean');
-});
+test(
+  'nothing is moved from what is missing, in use or unclean, nor into a used one',
+  skip,
+  async () => {
+    await using folder = await scratch();
+    const [path, target] = [join(folder.path, 'svc.db'), join(folder.path, 'other.db')];
+    const [from, to]: Place[] = [
+      { kind: 'file', path },
+      { kind: 'file', path: target },
+    ];
+    const url = await newDatabase();
+    const server: Place = { kind: 'server', url };
+    assert.equal(await refusal(from!, to!), 'storage_missing');
+    assert.equal(await refusal(server, to!), 'storage_missing');
+    const ledger = await openAt(path);
+    assert.equal(await refusal(from!, to!), 'storage_locked');
+    await ledger[Symbol.asyncDispose]();
+    assert.equal(await refusal(from!, from!), 'migration_target');
+    assert.equal(await refusal(from!, to!), 'opened');
+    assert.ok(!existsSync(target), 'what was only opened leaves nothing');
+    await move(from!, server);
+    assert.equal(await refusal(from!, server), 'opened', 'it holds nothing yet');
+    const client = await connect(url);
+    await client.query("INSERT INTO svc.cursor VALUES ('a', 'b', 'c')");
+    assert.equal(await refusal(from!, server), 'migration_target');
+    await client.query("INSERT INTO svc.instance (version, process) VALUES ('0', '{}')");
+    assert.equal(await refusal(server, to!), 'storage_locked');
+    await client.query(
+      "UPDATE svc.instance SET dead = true, beat_at = beat_at - interval '1 hour'",
+    );
+    assert.equal(await refusal(server, to!), 'migration_unclean');
+    await client.end();
+    using db = new DatabaseSync(path);
+    db.exec('UPDATE owner SET clean = 0');
+    assert.equal(await refusal(from!, to!), 'migration_unclean');
+  },
+);
 
-test('a copy that differs, or that was stopped, is not kept', async () => {
+test('a copy that differs, or that was stopped, is not kept', skip, async () => {
   await using folder = await scratch();
   const [path, target] = [join(folder.path, 'svc.db'), join(folder.path, 'other.db')];
   await fill(path);

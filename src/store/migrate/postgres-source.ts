@@ -27,18 +27,18 @@ const sameMessage = (table: string): string =>
 
 const selects: Readonly<Record<TableName, string>> = {
   messages: `${places} SELECT one.*, number FROM (
-    SELECT id, channel, conversation, n, accepted_at, sender, private, attempts, alone, body,
-      0 AS state, NULL::bigint AS settled_at, NULL AS brain, NULL AS outcome, NULL AS model,
+    SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts, alone,
+      body, 0 AS state, NULL::bigint AS settled_at, NULL AS brain, NULL AS outcome, NULL AS model,
       NULL AS failure, NULL AS trace FROM svc.inbox
-    UNION ALL SELECT id, channel, conversation, n, accepted_at, sender, private, attempts, 0, body,
-      CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at, brain, outcome, model, failure,
-      trace FROM svc.message
+    UNION ALL SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts,
+      0, body, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at, brain, outcome, model,
+      failure, trace FROM svc.message
   ) AS one ${sameMessage('one')}, n`,
   replies: `SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
-      possible_duplicate, late, parked, due_at, failure, tries, body, 0 AS state,
+      possible_duplicate, late, replayed_at, parked, due_at, failure, tries, body, 0 AS state,
       NULL::bigint AS settled_at, NULL::bigint AS took_ms FROM svc.outbox
     UNION ALL SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
-      possible_duplicate, late, false, NULL, failure, tries, body,
+      possible_duplicate, late, replayed_at, false, NULL, failure, tries, body,
       CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at,
       CASE WHEN failure IS NULL THEN round(took_ms)::bigint END FROM svc.sent`,
   turns: `${places} SELECT one.channel, one.conversation, session, n, number, message_id, at,
@@ -59,8 +59,8 @@ const selects: Readonly<Record<TableName, string>> = {
 /** Whole numbers of eight bytes, which the client may give as texts. */
 const numbers = new Set(
   (
-    'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at seq n ' +
-    'number'
+    'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at ' +
+    'replayed_at seq n number'
   ).split(' '),
 );
 /** Ready JSON, which is stored as it is. */

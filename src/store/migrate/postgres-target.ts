@@ -7,11 +7,11 @@ type Into = { readonly table: string; readonly columns: string };
 
 const message =
   'id text, channel text, conversation text, n bigint, accepted_at bigint, sender text, ' +
-  'private boolean, attempts integer, body text';
+  'private boolean, replayed boolean, attempts integer, body text';
 const reply =
   'id text, channel text, conversation text, seq bigint, created_at bigint, message_id text, ' +
-  'attempts integer, replayed integer, possible_duplicate boolean, late boolean, failure text, ' +
-  'tries text, body text';
+  'attempts integer, replayed integer, possible_duplicate boolean, late boolean, ' +
+  'replayed_at bigint, failure text, tries text, body text';
 
 const unsettled: Partial<Record<TableName, Into>> = {
   messages: { table: 'inbox', columns: `${message}, alone integer` },
