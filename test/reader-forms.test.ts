@@ -14,14 +14,13 @@ import { steadyNow } from '../src/lib/clock.ts';
 import { openReader } from '../src/storage.ts';
 import { createPostgresReader } from '../src/store/postgres/read/reader.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
-import { migrate } from '../src/store/postgres/server/migrations.ts';
+import { openMigration } from '../src/store/migrate/open.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import type { InClaim, Ledger, LedgerReader } from '../src/store/store.ts';
 import { seeded } from './chaos/proof.ts';
 import { accepted, effects, hook, other, said } from './contract/ledger/kit.ts';
 import { putNewDatabase } from './fake/new-database.ts';
 import { newDatabase } from './fake/postgres.ts';
-import { copyTables } from './fake/sqlite-copy.ts';
 import { writeHere } from './fake/writer-here.ts';
 
 const steps = 250;
@@ -184,12 +183,9 @@ test('both tell the same of everything that happens to a ledger', async (t) => {
   await ledger.recordWrite({ at: 1, action: 'replay', target: {}, status: 200, reason: null });
   await ledger[Symbol.asyncDispose]();
   const url = await newDatabase();
-  const client = await connect(url);
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => rm(folder, { recursive: true }));
-  cleanup.defer(() => client.end());
-  await migrate(client);
-  await copyTables(path, client);
+  await move(path, url);
   await using sqlite = await opened(path);
   await using postgres = createPostgresReader(() => connect(url), { waitingMax: 1_000 });
   const [theirs, ours] = [await told(sqlite, known), await told(postgres, known)];
@@ -197,6 +193,14 @@ test('both tell the same of everything that happens to a ledger', async (t) => {
     assert.deepEqual(ours[what as keyof typeof ours], expected, what);
   }
 });
+
+async function move(path: string, url: string): Promise<void> {
+  const migration = await openMigration({ kind: 'file', path }, { kind: 'server', url });
+  if ('code' in migration) throw new Error(migration.message);
+  await using open = migration;
+  const moved = await open.run({ copied() {}, comparing() {} }, new AbortController().signal);
+  assert.equal(moved.kind, 'moved');
+}
 
 async function opened(path: string): Promise<LedgerReader> {
   const reader = await openReader({ kind: 'file', path });

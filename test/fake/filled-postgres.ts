@@ -1,8 +1,7 @@
 /** A ledger of many messages in PostgreSQL, as it looks after days of work. */
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
-import type { Row } from '../../src/store/migrate/rows.ts';
-import { insertRows } from './sqlite-copy.ts';
+import { insertRows, type Row } from './insert-rows.ts';
 
 /** A message came each so many milliseconds, from this time on. */
 export const everyMs = 500;

@@ -161,7 +161,7 @@ export const service: readonly Fault[] = [
   {
     name: 'Its health is fine while nothing can be accepted.',
     file: 'src/run/storage-alerts.ts',
-    find: "if (kind === 'ok') return { status: 'ok' };",
-    replace: "if (kind) return { status: 'ok' };",
+    find: "    case 'full':\n      return { status: 'failing', reason",
+    replace: "    case 'full':\n      return { status: 'ok', reason",
   },
 ];

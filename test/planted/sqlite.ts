@@ -88,14 +88,14 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'A reply that was on its way at a crash is not marked as a possible duplicate.',
-    file: 'src/store/sqlite/ledger/recovery.ts',
+    file: 'src/store/ledger/recovering.ts',
     find: 'row.possibleDuplicate = true;',
     replace: '',
     seenBy: ['src/store/sqlite/sqlite.test.ts'],
   },
   {
     name: 'A crash moves a reply along its schedule.',
-    file: 'src/store/sqlite/ledger/recovery.ts',
+    file: 'src/store/ledger/recovering.ts',
     find: 'row.replayedAfter++;',
     replace: '',
     seenBy: ['test/ledger-sqlite.test.ts'],
