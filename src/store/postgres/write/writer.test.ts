@@ -90,26 +90,33 @@ postgresTest('a flight that never arrived is undone, and may be sent again', asy
   assert.deepEqual(await marks.written(), [1, 2]);
 });
 
-/** Its flight is held on its way, and given up; it connects again by another way. */
-async function flightOnItsWay(marks: Marks, again: () => Promise<Client>) {
-  const before = await marks.others();
+/** A flight that is held on its way, and given up; its writer connects again by another way. */
+async function flightOnItsWay(marks: Marks) {
+  const isGivenUp = Promise.withResolvers<void>();
+  const mayConnect = Promise.withResolvers<void>();
+  const again = async (): Promise<Client> => {
+    isGivenUp.resolve();
+    await mayConnect.promise;
+    return connect(marks.url);
+  };
   const writer = await marks.writer({ connect: again, answerMs: 50 });
   marks.way.hold();
   const flown = writer.fly([markStatement([1, 2])]);
-  const arrives = async (): Promise<void> => {
+  await isGivenUp.promise;
+  const arrive = async (): Promise<void> => {
     const open = await marks.others();
     marks.way.release();
     await untilTrue('its connection ends', async () => (await marks.others()) < open);
   };
-  return { writer, flown, arrives, before };
+  return { writer, flown, arrive, mayConnect: mayConnect.resolve };
 }
 
 postgresTest('a flight that was given up cannot land later', async () => {
   await using marks = await Marks.open();
-  const again = async (): Promise<Client> => connect(marks.url);
-  const { writer, flown, arrives } = await flightOnItsWay(marks, again);
+  const { writer, flown, arrive, mayConnect } = await flightOnItsWay(marks);
+  mayConnect();
   assert.deepEqual(await flown, undone);
-  await arrives();
+  await arrive();
   assert.deepEqual(await marks.written(), []);
   // By now other writes may have taken the place of those.
   assert.equal((await writer.fly([markStatement([2])])).kind, 'landed');
@@ -118,43 +125,28 @@ postgresTest('a flight that was given up cannot land later', async () => {
 
 postgresTest('a flight that was given up and arrives before the look has landed', async () => {
   await using marks = await Marks.open();
-  const mayConnect = Promise.withResolvers<void>();
-  const again = async (): Promise<Client> => {
-    await mayConnect.promise;
-    return connect(marks.url);
-  };
-  const { writer, flown, arrives } = await flightOnItsWay(marks, again);
-  await untilTrue('it is given up', async () => {
-    const isGivenUp = await Promise.race([
-      flown,
-      new Promise((resolve) => setTimeout(resolve, 60)),
-    ]);
-    return isGivenUp === undefined;
-  });
-  await arrives();
-  mayConnect.resolve();
+  const { writer, flown, arrive, mayConnect } = await flightOnItsWay(marks);
+  await arrive();
+  mayConnect();
   assert.deepEqual(placesOf(await flown), [1, 2]);
   assert.equal((await writer.fly([markStatement([3])])).kind, 'landed');
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
-postgresTest(
-  'who takes over waits for the flight under way, and undoes all that follow',
-  async () => {
-    await using marks = await Marks.open();
-    const writer = await marks.writer();
-    const letGo = await holdUp(await marks.another());
-    const flown = writer.fly([markStatement([1])]);
-    await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
-    const taking = takeInstance(await marks.another(), { version: '2', self: goneProcess });
-    await untilTrue('the other waits for it', async () => (await marks.waiting()) === 2);
-    await letGo();
-    assert.deepEqual(placesOf(await flown), [1]);
-    assert.equal((await taking).kind, 'taken');
-    await assertFenced(writer);
-    assert.deepEqual(await marks.written(), [1]);
-  },
-);
+postgresTest('who takes over waits for the flight under way, and ends all after it', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  const letGo = await holdUp(await marks.another());
+  const flown = writer.fly([markStatement([1])]);
+  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  const taking = takeInstance(await marks.another(), { version: '2', self: goneProcess });
+  await untilTrue('the other waits for it', async () => (await marks.waiting()) === 2);
+  await letGo();
+  assert.deepEqual(placesOf(await flown), [1]);
+  assert.equal((await taking).kind, 'taken');
+  await assertFenced(writer);
+  assert.deepEqual(await marks.written(), [1]);
+});
 
 postgresTest('who was taken over from while it was away is told so', async () => {
   await using marks = await Marks.open();
