@@ -10,6 +10,7 @@
  *
  * A flight is a beat, too: where nothing is written, an empty one goes every second.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { roomGiven, roomTaken } from './room.ts';
@@ -32,6 +33,8 @@ export type FlightTimes = {
   readonly beatMs: number;
   /** Without a landing for so long another instance may have taken over. */
   readonly holdMs: number;
+  /** A flight that the server undoes for so long fails. */
+  readonly undoneMs: number;
   /** For what is left to write when this closes. */
   readonly closeMs: number;
 };
@@ -40,6 +43,7 @@ export const flightTimes: FlightTimes = {
   awayMs: 5_000,
   beatMs: 1_000,
   holdMs: 7_000,
+  undoneMs: 60_000,
   closeMs: 10_000,
 };
 
@@ -49,8 +53,6 @@ const fullRetryMs = 1_000;
 /** After a deadlock or a time-out. */
 const againMsMin = 10;
 const againMsMax = 1_000;
-/** A flight that the server undoes so often in a row fails. */
-const undoneMax = 30;
 
 export class Flights<Write, Landed> {
   readonly #writer: Writer;
@@ -222,7 +224,7 @@ export class Flights<Write, Landed> {
   async #fly(): Promise<void> {
     this.#waiting.send();
     let againMs = againMsMin;
-    let undone = 0;
+    let undoneFrom: SteadyTime | null = null;
     let away = this.#watch();
     while (!this.#broken) {
       const outcome = await this.#try();
@@ -232,16 +234,21 @@ export class Flights<Write, Landed> {
         this.#waiting.takeOutRefused();
         // It has answered.
         clearTimeout(away);
-        await this.#pause(fullRetryMs);
+        await pause(fullRetryMs);
         away = this.#watch();
-      } else if (outcome.kind === 'undone' && (outcome.why === null || undone < undoneMax)) {
-        undone = outcome.why === null ? 0 : undone + 1;
+      } else if (outcome.kind === 'undone' && !this.#isLong(undoneFrom)) {
+        undoneFrom = outcome.why === null ? null : (undoneFrom ?? this.#parts.steady());
         if (this.#state !== 'ok') this.#waiting.takeOutRefused();
-        await this.#pause(againMs);
+        await pause(againMs);
         againMs = Math.min(2 * againMs, againMsMax);
       } else this.#break(errorOf(outcome));
     }
     clearTimeout(away);
+  }
+
+  #isLong(undoneFrom: SteadyTime | null): boolean {
+    const { steady, times } = this.#parts;
+    return undoneFrom !== null && steady() - undoneFrom > times.undoneMs;
   }
 
   async #try(): Promise<Outcome> {
@@ -280,10 +287,6 @@ export class Flights<Write, Landed> {
     this.#state = state;
     this.#waiting.refuse();
     if (isNews) this.#changed();
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, ms));
   }
 
   #break(error: Error): void {

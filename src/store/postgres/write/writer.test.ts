@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import type { Client } from 'pg';
+import { untilTrue } from '../../../../test/chaos/outside.ts';
+import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { goneProcess, markStatement, Marks } from '../../../../test/fake/postgres/marks.ts';
+import { takeInstance } from '../ledger/instance.ts';
+import { connect } from '../server/connect.ts';
+import type { Outcome, Writer } from './writer.ts';
+
+const undone = { kind: 'undone', why: null };
+
+function placesOf(outcome: Outcome): readonly unknown[] {
+  assert.equal(outcome.kind, 'landed');
+  return outcome.answers.flat().map((row) => row['place']);
+}
+
+/** Holds up what writes marks until it is let go. */
+async function holdUp(client: Client): Promise<() => Promise<unknown>> {
+  await client.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
+  return () => client.query('COMMIT');
+}
+
+postgresTest('a flight lands whole, and tells the rows of each statement', async () => {
+  await using marks = await Marks.open();
+  const instance = await marks.take();
+  const writer = await marks.writer({ instance });
+  const first = await writer.fly([markStatement([1, 2]), markStatement([3])]);
+  assert.deepEqual(placesOf(first), [1, 2, 3]);
+  assert.deepEqual(await writer.fly([]), { kind: 'landed', answers: [] });
+  assert.deepEqual(await marks.written(), [1, 2, 3]);
+  assert.equal((await marks.instance(instance))['grp'], 2);
+});
+
+postgresTest('nothing of a flight with a fault is written, and the fault is told', async () => {
+  await using marks = await Marks.open();
+  const instance = await marks.take();
+  const writer = await marks.writer({ instance });
+  const wrong = { text: 'INSERT INTO mark VALUES (1)', values: [] };
+  const outcome = await writer.fly([markStatement([1]), wrong, markStatement([2])]);
+  assert.ok(outcome.kind === 'failed', outcome.kind);
+  assert.match(outcome.error.message, /cannot insert a non-DEFAULT value/);
+  assert.deepEqual(await marks.written(), []);
+  assert.equal((await marks.instance(instance))['grp'], 0);
+});
+
+postgresTest('nothing of a flight lasts in its connection', async () => {
+  await using marks = await Marks.open();
+  const client = await connect(marks.url);
+  const writer = await marks.writer({ connect: () => Promise.resolve(client) });
+  const bounds = {
+    text:
+      "SELECT current_setting('statement_timeout') || current_setting('lock_timeout') || " +
+      "current_setting('idle_in_transaction_session_timeout') AS place",
+    values: [],
+  };
+  assert.deepEqual(placesOf(await writer.fly([bounds])), ['30s5s3s']);
+  assert.deepEqual((await client.query(bounds.text)).rows, [{ place: '000' }]);
+  await client.end();
+});
+
+postgresTest('a flight that landed while its answer was lost is answered again', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  const letGo = await holdUp(await marks.another());
+  const flown = writer.fly([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
+  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  marks.way.hold();
+  await letGo();
+  await untilTrue('it has landed', async () => (await marks.written()).length === 2);
+  marks.way.cut();
+  marks.way.release();
+  const outcome = await flown;
+  assert.deepEqual(placesOf(outcome), [1, 2]);
+  assert.deepEqual(placesOf(await writer.fly([markStatement([3])])), [3]);
+  assert.deepEqual(await marks.written(), [1, 2, 3]);
+});
+
+postgresTest('a flight that never arrived is undone, and may be sent again', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  assert.equal((await writer.fly([markStatement([1])])).kind, 'landed');
+  marks.way.hold();
+  const flown = writer.fly([markStatement([2])]);
+  await new Promise(setImmediate);
+  marks.way.cut();
+  marks.way.release();
+  assert.deepEqual(await flown, undone);
+  assert.deepEqual(await marks.written(), [1]);
+  assert.equal((await writer.fly([markStatement([2])])).kind, 'landed');
+  assert.deepEqual(await marks.written(), [1, 2]);
+});
+
+/** A flight that is held on its way, and given up; its writer connects again by another way. */
+async function flightOnItsWay(marks: Marks) {
+  const isGivenUp = Promise.withResolvers<void>();
+  const mayConnect = Promise.withResolvers<void>();
+  const again = async (): Promise<Client> => {
+    isGivenUp.resolve();
+    await mayConnect.promise;
+    return connect(marks.url);
+  };
+  const writer = await marks.writer({ connect: again, answerMs: 50 });
+  marks.way.hold();
+  const flown = writer.fly([markStatement([1, 2])]);
+  await isGivenUp.promise;
+  const arrive = async (): Promise<void> => {
+    const open = await marks.others();
+    marks.way.release();
+    await untilTrue('its connection ends', async () => (await marks.others()) < open);
+  };
+  return { writer, flown, arrive, mayConnect: mayConnect.resolve };
+}
+
+postgresTest('a flight that was given up cannot land later', async () => {
+  await using marks = await Marks.open();
+  const { writer, flown, arrive, mayConnect } = await flightOnItsWay(marks);
+  mayConnect();
+  assert.deepEqual(await flown, undone);
+  await arrive();
+  assert.deepEqual(await marks.written(), []);
+  // By now other writes may have taken the place of those.
+  assert.equal((await writer.fly([markStatement([2])])).kind, 'landed');
+  assert.deepEqual(await marks.written(), [2]);
+});
+
+postgresTest('a flight that was given up and arrives before the look has landed', async () => {
+  await using marks = await Marks.open();
+  const { writer, flown, arrive, mayConnect } = await flightOnItsWay(marks);
+  await arrive();
+  mayConnect();
+  assert.deepEqual(placesOf(await flown), [1, 2]);
+  assert.equal((await writer.fly([markStatement([3])])).kind, 'landed');
+  assert.deepEqual(await marks.written(), [1, 2, 3]);
+});
+
+postgresTest('who takes over waits for the flight under way, and ends all after it', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  const letGo = await holdUp(await marks.another());
+  const flown = writer.fly([markStatement([1])]);
+  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  const taking = takeInstance(await marks.another(), { version: '2', self: goneProcess });
+  await untilTrue('the other waits for it', async () => (await marks.waiting()) === 2);
+  await letGo();
+  assert.deepEqual(placesOf(await flown), [1]);
+  assert.equal((await taking).kind, 'taken');
+  await assertFenced(writer);
+  assert.deepEqual(await marks.written(), [1]);
+});
+
+postgresTest('who was taken over from while it was away is told so', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  marks.way.hold();
+  const flown = writer.fly([markStatement([1])]);
+  await new Promise(setImmediate);
+  await marks.take();
+  marks.way.cut();
+  marks.way.release();
+  const outcome = await flown;
+  assert.ok(outcome.kind === 'failed', outcome.kind);
+  assert.match(outcome.error.message, /another instance of svc has taken over/);
+  assert.deepEqual(await marks.written(), []);
+});
+
+async function assertFenced(writer: Writer): Promise<void> {
+  const outcome = await writer.fly([markStatement([9])]);
+  assert.ok(outcome.kind === 'failed', outcome.kind);
+  assert.match(outcome.error.message, /another instance of svc has taken over/);
+}
+
+postgresTest('a division by zero elsewhere is no other instance', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  const outcome = await writer.fly([{ text: 'SELECT 1 / count(*) FROM mark', values: [] }]);
+  assert.ok(outcome.kind === 'failed', outcome.kind);
+  assert.match(outcome.error.message, /division by zero/);
+});
+
+for (const how of ['at rest', 'in doubt'] as const) {
+  postgresTest(`a server that has lost what had landed is not written to, ${how}`, async () => {
+    await using marks = await Marks.open();
+    const instance = await marks.take();
+    const writer = await marks.writer({ instance });
+    for (const mark of [1, 2, 3]) await writer.fly([markStatement([mark])]);
+    // As on a standby that lagged behind.
+    await marks.client.query('UPDATE svc.instance SET grp = 1; DELETE FROM mark WHERE mark > 1');
+    if (how === 'in doubt') marks.way.cut();
+    const outcome = await writer.fly([markStatement([4])]);
+    assert.ok(outcome.kind === 'failed', outcome.kind);
+    assert.match(outcome.error.message, /has lost what it had said was written/);
+    assert.deepEqual(await marks.written(), [1]);
+  });
+}
+
+for (const [state, kind] of [
+  ['53100', 'full'],
+  ['40P01', 'undone'],
+  ['55P03', 'undone'],
+  ['57014', 'undone'],
+] as const) {
+  postgresTest(
+    `what the server says by ${state} is ${kind}, and the same may fly again`,
+    async () => {
+      await using marks = await Marks.open();
+      const writer = await marks.writer();
+      await marks.refuse(state);
+      for (let tries = 0; tries < 3; tries++) {
+        assert.equal((await writer.fly([markStatement([1])])).kind, kind);
+      }
+      await marks.letIn();
+      assert.deepEqual(placesOf(await writer.fly([markStatement([1])])).length, 1);
+      assert.deepEqual(await marks.written(), [1]);
+    },
+  );
+}
+
+postgresTest('of two flights that lock each other out one is undone, and lands then', async () => {
+  await using marks = await Marks.open();
+  await marks.client.query('CREATE TABLE twice (id integer PRIMARY KEY, times integer NOT NULL)');
+  await marks.client.query('INSERT INTO twice VALUES (1, 0), (2, 0)');
+  const other = await marks.another();
+  const writer = await marks.writer();
+  const count = (id: number) => ({
+    text: 'UPDATE twice SET times = times + 1 WHERE id = $1',
+    values: [id],
+  });
+  // The one that is in the lock for longer finds the deadlock.
+  await other.query("BEGIN; SET LOCAL deadlock_timeout = '60s'");
+  await other.query(count(2).text, [2]);
+  const flown = writer.fly([count(1), count(2)]);
+  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  const crossed = other.query(count(1).text, [1]);
+  const outcome = await flown;
+  assert.ok(outcome.kind === 'undone' && outcome.why !== null);
+  assert.match(outcome.why.message, /deadlock detected/);
+  await crossed;
+  await other.query('COMMIT');
+  assert.equal((await writer.fly([count(1), count(2)])).kind, 'landed');
+  const { rows } = await marks.client.query('SELECT times FROM twice');
+  assert.deepEqual(rows, [{ times: 2 }, { times: 2 }]);
+});
+
+postgresTest('a server that refuses connections is asked until it lets in', async () => {
+  await using marks = await Marks.open();
+  let refusals = 0;
+  const writer = await marks.writer({
+    async connect() {
+      try {
+        return await marks.connect();
+      } catch (error) {
+        if (++refusals === 3) await marks.way.open();
+        throw error;
+      }
+    },
+  });
+  await marks.way.close();
+  assert.deepEqual(await writer.fly([markStatement([1])]), undone);
+  assert.ok(refusals >= 3, String(refusals));
+  assert.equal((await writer.fly([markStatement([1])])).kind, 'landed');
+});
+
+postgresTest('a server that is cut off at each look is not asked without a pause', async () => {
+  await using marks = await Marks.open();
+  let connected = 0;
+  const startedAt = performance.now();
+  const writer = await marks.writer({
+    async connect() {
+      const client = await marks.connect();
+      if (++connected < 4) marks.way.cut();
+      return client;
+    },
+  });
+  marks.way.cut();
+  assert.deepEqual(await writer.fly([markStatement([1])]), undone);
+  assert.equal(connected, 4);
+  assert.ok(performance.now() - startedAt > 100 + 200 + 400 - 3);
+});
+
+postgresTest('a writer that is closed gives up the flight that it asks about', async () => {
+  await using marks = await Marks.open();
+  const writer = await marks.writer();
+  await marks.way.close();
+  const flown = writer.fly([markStatement([1])]);
+  setImmediate(() => writer.close());
+  assert.deepEqual(await flown, { kind: 'closed' });
+  assert.deepEqual(await writer.fly([]), { kind: 'closed' });
+});
+
+postgresTest('flights are counted beyond what fits into 32 bits', async () => {
+  await using marks = await Marks.open();
+  const instance = await marks.take();
+  const landed = 2 ** 31 - 2;
+  await marks.client.query('UPDATE svc.instance SET grp = $1', [landed]);
+  const writer = await marks.writer({ instance, landed });
+  for (const mark of [1, 2, 3]) {
+    assert.equal((await writer.fly([markStatement([mark])])).kind, 'landed');
+  }
+  marks.way.cut();
+  assert.deepEqual(await writer.fly([]), undone);
+  assert.equal((await marks.instance(instance))['grp'], 2 ** 31 + 3);
+});

@@ -1,0 +1,175 @@
+/**
+ * Flights that write marks into a table of their own, which keeps each as often as it was written,
+ * in the order of the writing. One database, with a way to it that fails, and one without.
+ */
+import type { Client } from 'pg';
+import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
+import { takeInstance, type ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { migrate } from '../../../src/store/postgres/server/migrations.ts';
+import {
+  Flights,
+  flightTimes,
+  type FlightTimes,
+} from '../../../src/store/postgres/write/flights.ts';
+import type { Composed, Statement } from '../../../src/store/postgres/write/statement.ts';
+import { Writer, type WriterParts } from '../../../src/store/postgres/write/writer.ts';
+import { newDatabase } from '../postgres.ts';
+import { Way } from './way.ts';
+
+export type Mark = number;
+/** The place of each mark in the order of the writing. */
+export type Places = ReadonlyMap<Mark, number>;
+export type MarkFlights = Flights<Mark, Places>;
+
+/** A process that is no more, on a machine that all of these share. */
+export const goneProcess: ProcessFacts = {
+  host: 'somewhere',
+  boot: 'a start of the machine',
+  space: 'pid:[1]',
+  pid: 99_999_999,
+  began: '1',
+};
+
+/** One of which nothing can be told. */
+export const farProcess: ProcessFacts = { ...goneProcess, boot: null, began: null };
+
+export function markStatement(marks: readonly Mark[]): Statement {
+  const values = [JSON.stringify(marks.map((mark) => ({ mark })))];
+  const rows = 'json_to_recordset($1) AS given (mark integer)';
+  return {
+    text: `INSERT INTO mark (mark) SELECT given.mark FROM ${rows} RETURNING mark, place`,
+    values,
+    again: { text: `SELECT mark, place FROM mark JOIN ${rows} USING (mark)`, values },
+  };
+}
+
+export function composeMarks(marks: readonly Mark[]): Composed<Places> {
+  if (marks.length === 0) return { statements: [], landed: () => new Map() };
+  return {
+    statements: [markStatement(marks)],
+    landed: ([rows = []]) => {
+      return new Map(rows.map(({ mark, place }) => [Number(mark), Number(place)]));
+    },
+  };
+}
+
+type FlightsAsked = {
+  readonly times?: Partial<FlightTimes>;
+  readonly answerMs?: number;
+  readonly steady?: () => SteadyTime;
+};
+
+export class Marks implements AsyncDisposable {
+  readonly url: string;
+  readonly way: Way;
+  /** A connection that nothing happens to. */
+  readonly client: Client;
+  readonly #stack: AsyncDisposableStack;
+
+  private constructor(url: string, way: Way, client: Client, stack: AsyncDisposableStack) {
+    this.url = url;
+    this.way = way;
+    this.client = client;
+    this.#stack = stack;
+  }
+
+  static async open(): Promise<Marks> {
+    const url = await newDatabase();
+    await using stack = new AsyncDisposableStack();
+    const way = stack.use(await Way.to(url));
+    const client = await connect(url);
+    stack.defer(() => client.end());
+    await migrate(client);
+    await client.query(
+      'CREATE TABLE mark (place bigint GENERATED ALWAYS AS IDENTITY, mark integer NOT NULL)',
+    );
+    return new Marks(url, way, client, stack.move());
+  }
+
+  /** A connection that nothing happens to, until this is over. */
+  async another(): Promise<Client> {
+    const client = await connect(this.url);
+    this.#stack.defer(() => client.end());
+    return client;
+  }
+
+  /** By the way that fails. */
+  readonly connect = (): Promise<Client> => connect(this.way.url(this.url), { timeoutMs: 500 });
+
+  /** Takes over from whoever was there. @returns the number of the new instance */
+  async take(self: ProcessFacts = goneProcess): Promise<number> {
+    const taken = await takeInstance(this.client, { version: '1', self });
+    if (taken.kind === 'locked') throw new Error('another one runs');
+    return taken.id;
+  }
+
+  /** One that goes by the way that fails. */
+  async writer(parts: Partial<WriterParts> = {}): Promise<Writer> {
+    const instance = parts.instance ?? (await this.take());
+    const asked = { connect: this.connect, answerMs: 15_000, ...parts, instance };
+    const writer = new Writer(await this.connect(), asked);
+    this.#stack.defer(() => writer.close());
+    return writer;
+  }
+
+  async flights({ times, answerMs = 15_000, steady = steadyNow }: FlightsAsked = {}) {
+    const writer = await this.writer({ answerMs });
+    const parts = { compose: composeMarks, steady, times: { ...flightTimes, ...times } };
+    const flights: MarkFlights = new Flights(writer, parts);
+    this.#stack.defer(() => flights.abandon());
+    return flights;
+  }
+
+  /** All that was written, in the order of the writing. */
+  async written(): Promise<readonly Mark[]> {
+    const { rows } = await this.client.query<{ mark: number }>(
+      'SELECT mark FROM mark ORDER BY place',
+    );
+    return rows.map(({ mark }) => mark);
+  }
+
+  /** What is written down of an instance. */
+  async instance(id: number): Promise<Readonly<Record<string, unknown>>> {
+    const { rows } = await this.client.query<Record<string, unknown>>(
+      'SELECT *, beat_at::text AS beat FROM svc.instance WHERE id = $1',
+      [id],
+    );
+    return rows[0]!;
+  }
+
+  /** From now on each mark that is written fails so. @param state the SQLSTATE */
+  async refuse(state: string): Promise<void> {
+    await this.client.query(`
+      CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN RAISE 'refused' USING ERRCODE = '${state}'; END$$;
+      CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON mark EXECUTE FUNCTION refuse()`);
+  }
+
+  async letIn(): Promise<void> {
+    await this.client.query('DROP TRIGGER refuse ON mark');
+  }
+
+  /** How many connections wait for a lock. */
+  async waiting(): Promise<number> {
+    const { rows } = await this.client.query<{ n: number }>(
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
+        'AND datname = current_database()',
+    );
+    return rows[0]!.n;
+  }
+
+  /** How many connections there are besides this one. */
+  async others(): Promise<number> {
+    const { rows } = await this.client.query<{ n: number }>(
+      'SELECT count(*) AS n FROM pg_stat_activity ' +
+        "WHERE datname = current_database() AND backend_type = 'client backend' " +
+        'AND pid <> pg_backend_pid()',
+    );
+    return rows[0]!.n;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack[Symbol.asyncDispose]();
+  }
+}
