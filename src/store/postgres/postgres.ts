@@ -14,7 +14,7 @@ import { DeadLetters } from './ledger/dead-letters.ts';
 import { History } from './ledger/history.ts';
 import { endedByStorage, ownProcess, takeInstance } from './ledger/instance.ts';
 import type { FormerEnd, ProcessFacts, Taken } from './ledger/instance.ts';
-import { lastId, recover, recoveryWrites } from './ledger/recovery.ts';
+import { lastId, recover, writeRecovered } from './ledger/recovery.ts';
 import { Sweeping } from './ledger/sweep.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
 import type { PostgresFlights, PostgresParts } from './parts.ts';
@@ -94,8 +94,7 @@ async function open(
   const times = { ...flightTimes, closeMs: limits.closeMs, ...options.times };
   const flights: PostgresFlights = new Flights(writer, { compose, steady, times });
   opened.defer(() => flights.abandon());
-  for (const write of recoveryWrites(recovered)) flights.add(write);
-  if (!(await flights.written(() => {}))) throw new Error('what was recovered cannot be written');
+  await writeRecovered(flights, recovered);
   const reads = opened.use(new ServerReads(again));
   const slowReads = opened.use(new ServerReads(again));
   const history = await History.open(reads);

@@ -7,6 +7,7 @@ import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 import type { History } from './history.ts';
+import { lastIdMark } from './marks.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from './stored-rows.ts';
 
 const ids =
@@ -124,6 +125,7 @@ export class DeadLetters {
         ? { text: discardMessage, values: [found.id] }
         : { text: discardReplies, values: [found.ids] };
     this.#parts.flights.add({ kind: 'single', ...asked });
+    this.#parts.flights.add(lastIdMark(id));
     if (!(await this.#parts.flights.written(() => {}))) return 'storage_failed';
     this.#removeAll(found);
     return 'done';

@@ -15,6 +15,7 @@ import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
+import { lastIdMark } from './marks.ts';
 
 /** At most so many rows are deleted in one commit. */
 const batchMax = 200;
@@ -41,11 +42,19 @@ const repliesIn =
 const theirTurns = `${bySender} AND message_id < $3`;
 const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${theirTurns}`;
 
-/** Some turns of a conversation; $4: how many. */
-const deleteTurns = (which: string): string =>
-  'DELETE FROM svc.turn WHERE (channel, conversation, session, n) IN ' +
-  `(SELECT channel, conversation, session, n FROM svc.turn WHERE ${which} ` +
-  'AND message_id < $3 LIMIT $4) RETURNING n';
+/** Some turns; $4: how many. */
+const someTurns = (which: string): string =>
+  `SELECT conversation, session, n FROM svc.turn WHERE ${which} AND message_id < $3 LIMIT $4`;
+/** One look by the key for each, whatever the planner makes of the tables. */
+const deleteTurns = `
+DELETE FROM svc.turn WHERE ctid = ANY(ARRAY(
+  SELECT turn.place FROM json_to_recordset($2)
+    AS x(conversation text COLLATE "C", session integer, n bigint)
+  CROSS JOIN LATERAL (
+    SELECT ctid AS place FROM svc.turn WHERE channel = $1 AND conversation = x.conversation
+      AND session = x.session AND n = x.n OFFSET 0
+  ) AS turn
+))`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
@@ -77,6 +86,7 @@ export class Forgetting {
   async forget(asked: Forgotten): Promise<number> {
     const { whose, beforeId } = asked;
     const touched = new Set<ConversationId>();
+    await this.#write([lastIdMark(beforeId)]);
     let deleted = await this.#messages(asked, touched);
     const { channel } = whose;
     if (whose.kind === 'conversation') {
@@ -187,13 +197,13 @@ export class Forgetting {
     return found.length;
   }
 
+  /** Found first: what a flight answers may be lost, and then nobody would know what is left. */
   async #turns(which: string, place: readonly unknown[]): Promise<number> {
-    let deleted = 0;
-    for (;;) {
-      const asked = { text: deleteTurns(which), values: [...place, batchMax] };
-      const [gone] = await this.#write([asked]);
-      deleted += gone!.length;
-      if (gone!.length === 0) return deleted;
+    for (let deleted = 0; ;) {
+      const found = await this.#ask(someTurns(which), ...place, batchMax);
+      if (found.length === 0) return deleted;
+      await this.#write([{ text: deleteTurns, values: [place[0], JSON.stringify(found)] }]);
+      deleted += found.length;
     }
   }
 

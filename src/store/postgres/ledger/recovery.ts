@@ -5,10 +5,11 @@
 import type { Client } from 'pg';
 import { Recovering, type LastEnd, type Recovered } from '../../ledger/recovering.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
-import { wholeIdLength } from '../../order/rows.ts';
+import { wholeIdLength, type Row } from '../../order/rows.ts';
+import type { PostgresFlights } from '../parts.ts';
 import type { Rows } from '../write/statement.ts';
-import type { Write } from '../write/writes.ts';
-import { aloneMark, clearedMark, diedMark, triedMark } from './marks.ts';
+import type { Single } from '../write/writes.ts';
+import { aloneMark, clearedMark, diedMark, lastIdKept, triedMark } from './marks.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from './stored-rows.ts';
 
 /** So many rows come at once: a start may find a million. */
@@ -44,22 +45,43 @@ export async function recover(
   return recovering.done();
 }
 
-/** What of it is to be written down before anything is handed out. */
-export function recoveryWrites({ blamed, cleared, marked, died }: Recovered): readonly Write[] {
-  const idsOf = (rows: readonly { readonly head: { readonly id: string } }[]): string[] =>
-    rows.map(({ head }) => head.id);
-  const writes: Write[] = marked.map(({ row, alone }) => aloneMark(row.head.id, alone));
-  if (blamed.length > 0) writes.push(triedMark(idsOf(blamed)));
-  if (cleared.length > 0) writes.push(clearedMark(idsOf(cleared)));
-  if (died.length > 0) writes.push(diedMark(idsOf(died)));
-  return writes;
+/**
+ * Writes down what changed, before anything is handed out. In steps: a flight of a million rows would
+ * take longer than its answer is waited for. A crash between two steps counts some heads as tried
+ * once more, as any crash of a start does.
+ * @throws when it cannot be written
+ */
+export async function writeRecovered(flights: PostgresFlights, found: Recovered): Promise<void> {
+  for (const { row, alone } of found.marked) flights.add(aloneMark(row.head.id, alone));
+  const steps = [
+    ...stepsOf(found.blamed, triedMark),
+    ...stepsOf(found.cleared, clearedMark),
+    ...stepsOf(found.died, diedMark),
+  ];
+  do {
+    const [step] = steps.splice(0, 1);
+    if (step !== undefined) flights.add(step);
+    if (!(await flights.written(() => {}))) throw new Error('what was recovered cannot be written');
+  } while (steps.length > 0);
 }
 
-/** The newest id of a message or reply that is kept; empty: none is. */
+function stepsOf(rows: readonly Row[], mark: (ids: readonly string[]) => Single): Single[] {
+  const ids = rows.map(({ head }) => head.id);
+  const count = Math.ceil(ids.length / pageRows);
+  return Array.from({ length: count }, (_, at) => {
+    return mark(ids.slice(at * pageRows, (at + 1) * pageRows));
+  });
+}
+
+/**
+ * The newest id of a message or reply that was ever written down; empty: none was. The sweep leaves
+ * the newest row of a table, and for what a person deletes there is a mark.
+ */
 export async function lastId(client: Client): Promise<string> {
   const tables = ['inbox', 'message', 'outbox', 'sent'];
   const newest = tables.map((table) => `(SELECT max(id) FROM svc.${table})`);
-  const { rows } = await client.query(`SELECT greatest(${newest.join(', ')}) AS id`);
+  const given = [...newest, `(${lastIdKept})`].join(', ');
+  const { rows } = await client.query(`SELECT greatest(${given}) AS id`);
   return String(rows[0]?.['id'] ?? '').slice(0, wholeIdLength);
 }
 

@@ -16,16 +16,19 @@ const dayMs = 86_400_000;
 
 const oldest = (table: string): string =>
   `(SELECT * FROM svc.${table} ORDER BY id LIMIT ${rowsLooked}) AS oldest`;
+/** The newest row stays: the next start gives ids that come after it. */
+const isOld = (table: string): string =>
+  `settled_at < $1 AND id < (SELECT max(id) FROM svc.${table})`;
 const replies = `
 DELETE FROM svc.sent WHERE id IN (
-  SELECT id FROM ${oldest('sent')} WHERE settled_at < $1 LIMIT ${rowsAtOnce}
+  SELECT id FROM ${oldest('sent')} WHERE ${isOld('sent')} LIMIT ${rowsAtOnce}
 ) RETURNING id, failure IS NOT NULL AS dead`;
 
 /** A message stays as long as a reply to it, since the message tells whose reply that is. */
 const messages = `
 WITH gone AS (
   DELETE FROM svc.message WHERE id IN (
-    SELECT id FROM ${oldest('message')} WHERE settled_at < $1
+    SELECT id FROM ${oldest('message')} WHERE ${isOld('message')}
       AND NOT EXISTS (SELECT 1 FROM svc.sent WHERE message_id = oldest.id)
       AND NOT EXISTS (SELECT 1 FROM svc.outbox WHERE message_id = oldest.id)
     LIMIT ${rowsAtOnce}

@@ -1,0 +1,31 @@
+/** How the server would find what a statement asks for; nothing of the statement is done. */
+import type { Client } from 'pg';
+import type { Asked } from '../../src/store/postgres/write/statement.ts';
+
+export type PlanNode = {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+};
+
+/** Every node of its plan, the outermost first. */
+export async function planOf(
+  client: Client,
+  { text, values }: Asked,
+): Promise<readonly PlanNode[]> {
+  const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`, [...values]);
+  return nodesIn(rows[0]['QUERY PLAN'][0].Plan as PlanNode);
+}
+
+export function nodesIn(node: PlanNode): readonly PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesIn)];
+}
+
+/** The tables that a statement reads from their beginning to their end. */
+export async function tablesReadWhole(client: Client, asked: Asked): Promise<readonly string[]> {
+  const nodes = await planOf(client, asked);
+  return nodes.flatMap((node) => {
+    const table = node['Relation Name'];
+    return node['Node Type'] === 'Seq Scan' && table !== undefined ? [table] : [];
+  });
+}

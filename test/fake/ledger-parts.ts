@@ -1,0 +1,118 @@
+/** The parts of PostgreSQL's ledger on a database of their own, and what they ask of the server. */
+import type { Client } from 'pg';
+import { steadyNow } from '../../src/lib/clock.ts';
+import { WorkingSet } from '../../src/store/order/working-set.ts';
+import { DeadLetters } from '../../src/store/postgres/ledger/dead-letters.ts';
+import { Forgetting } from '../../src/store/postgres/ledger/forgetting.ts';
+import { History } from '../../src/store/postgres/ledger/history.ts';
+import { ownProcess, takeInstance } from '../../src/store/postgres/ledger/instance.ts';
+import type { PostgresFlights, Reads } from '../../src/store/postgres/parts.ts';
+import { connect, cut } from '../../src/store/postgres/server/connect.ts';
+import { migrate } from '../../src/store/postgres/server/migrations.ts';
+import { ServerReads } from '../../src/store/postgres/server/reads.ts';
+import { compose } from '../../src/store/postgres/write/compose.ts';
+import { Flights, flightTimes } from '../../src/store/postgres/write/flights.ts';
+import type { Asked } from '../../src/store/postgres/write/statement.ts';
+import { Writer } from '../../src/store/postgres/write/writer.ts';
+import { newDatabase } from './postgres.ts';
+
+/** The time of day of these parts. */
+export const now = 1_800_000_000_000;
+
+export type LedgerParts = AsyncDisposable & {
+  /** Beside the parts, for the rows of a case. */
+  readonly client: Client;
+  readonly rows: WorkingSet;
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  /** Every statement that they sent. */
+  readonly asked: Asked[];
+  readonly letters: DeadLetters;
+  readonly forgetting: Forgetting;
+  /** Done once, when a read has found something, before its answer is told. */
+  afterFound(act: () => Promise<unknown>): void;
+  /** The next flight lands, and its answers are lost with the connection. */
+  loseAnswers(): void;
+};
+
+/** @param fill makes the rows that are there when the ledger opens */
+export async function openParts(
+  fill: (client: Client) => Promise<unknown> = async () => {},
+): Promise<LedgerParts> {
+  const url = await newDatabase();
+  const client = await connect(url);
+  await migrate(client);
+  await fill(client);
+  const taken = await takeInstance(client, { version: 'test', self: ownProcess() });
+  if (taken.kind !== 'taken') throw new Error('somebody else has it');
+  const way = new Losing(url);
+  const asked: Asked[] = [];
+  const writer = new Writer(await way.connect(), {
+    instance: taken.id,
+    connect: way.connect,
+    answerMs: 15_000,
+  });
+  const flights: PostgresFlights = new Flights(writer, {
+    compose(writes) {
+      const composed = compose(writes);
+      asked.push(...composed.statements);
+      return composed;
+    },
+    steady: steadyNow,
+    // An empty flight would come between.
+    times: { ...flightTimes, beatMs: 3_600_000 },
+  });
+  const server = new ServerReads(() => connect(url));
+  let then: (() => Promise<unknown>) | null = null;
+  const reads: Reads = {
+    async ask(one) {
+      asked.push(one);
+      const found = await server.ask(one);
+      const act = found.length > 0 ? then : null;
+      if (act !== null) then = null;
+      await act?.();
+      return found;
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+  const rows = new WorkingSet({ now: () => now, steady: steadyNow });
+  const history = await History.open(reads);
+  const parts = { reads, flights, rows, history, now: () => now };
+  const letters = await DeadLetters.open(parts);
+  const forgetting = new Forgetting({ ...parts, deadLetters: letters });
+  return {
+    ...{ client, rows, reads, flights, asked, letters, forgetting },
+    afterFound: (act) => void (then = act),
+    loseAnswers: () => void (way.loses = true),
+    async [Symbol.asyncDispose]() {
+      await flights.close();
+      await reads[Symbol.asyncDispose]();
+      await client.end();
+    },
+  };
+}
+
+/** Connections whose answers can be lost. */
+class Losing {
+  loses = false;
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  readonly connect = async (): Promise<Client> => {
+    const client = await connect(this.#url);
+    const query = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
+    const asked = async (...given: unknown[]): Promise<unknown> => {
+      const isLost = given[0] === 'COMMIT' && this.loses;
+      if (isLost) this.loses = false;
+      const answer = await query(...given);
+      if (!isLost) return answer;
+      cut(client);
+      throw Object.assign(new Error('the connection is lost'), { code: 'ECONNRESET' });
+    };
+    client.query = asked as unknown as typeof client.query;
+    return client;
+  };
+}
