@@ -62,6 +62,12 @@ const served = await measure(opened(ledger), async () => {
 });
 console.log(`PostgreSQL: ${served}`);
 console.log(table([['stage', 'µs planned', 'µs executed', 'flights'], ...(await byStage())]));
+const size = await beside.query<{ bytes: number }>(
+  'SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class ' +
+    "WHERE relkind = 'r' AND relnamespace = 'svc'::regnamespace",
+);
+const bytesEach = Math.round(size.rows[0]!.bytes / (messages + warmUp));
+console.log(`${bytesEach} bytes a message on the disk, with its reply, turn, trace and indexes`);
 await beside.end();
 
 function options() {
