@@ -45,16 +45,11 @@ const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${thei
 /** Some turns; $4: how many. */
 const someTurns = (which: string): string =>
   `SELECT conversation, session, n FROM svc.turn WHERE ${which} AND message_id < $3 LIMIT $4`;
-/** One look by the key for each, whatever the planner makes of the tables. */
 const deleteTurns = `
-DELETE FROM svc.turn WHERE ctid = ANY(ARRAY(
-  SELECT turn.place FROM json_to_recordset($2)
-    AS x(conversation text COLLATE "C", session integer, n bigint)
-  CROSS JOIN LATERAL (
-    SELECT ctid AS place FROM svc.turn WHERE channel = $1 AND conversation = x.conversation
-      AND session = x.session AND n = x.n OFFSET 0
-  ) AS turn
-))`;
+DELETE FROM svc.turn AS turn
+USING json_to_recordset($2) AS x(conversation text COLLATE "C", session integer, n bigint)
+WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session = x.session
+  AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
@@ -115,7 +110,6 @@ export class Forgetting {
    * @throws as forget does
    */
   async clearNotes(of: NotesOf): Promise<number> {
-    await this.#write([]);
     const asked: Asked =
       of.kind === 'brain'
         ? {
@@ -126,8 +120,11 @@ export class Forgetting {
             text: `DELETE FROM svc.note WHERE brain IS NULL AND ${inConversation} RETURNING seq`,
             values: [of.channel, toText(of.conversation)],
           };
-    const [gone] = await this.#write([asked]);
-    return gone!.length;
+    // In the flight right behind those that were asked for, and there before what turns write.
+    let clearing: Promise<readonly Rows[]> = Promise.resolve([]);
+    await this.#write([], () => void (clearing = this.#write([asked])));
+    const [gone = []] = await clearing;
+    return gone.length;
   }
 
   /** Their messages, and what was answered to those. */

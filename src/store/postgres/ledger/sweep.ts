@@ -40,10 +40,12 @@ WITH gone AS (
 )
 SELECT id, dead FROM gone`;
 
+/** A key that a flight takes just now is left alone, so that neither waits for the other. */
 const keys = `
-DELETE FROM svc.dedupe WHERE (channel, key) IN (
-  SELECT channel, key FROM svc.dedupe WHERE expires_at < $1 ORDER BY expires_at LIMIT ${rowsAtOnce}
-) RETURNING key`;
+DELETE FROM svc.dedupe WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.dedupe WHERE expires_at < $1
+  ORDER BY expires_at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING key`;
 
 const audited = `
 DELETE FROM svc.audit WHERE seq IN (
