@@ -5,7 +5,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { goneProcess, markStatement, Marks } from '../../../../test/fake/postgres/marks.ts';
 import { takeInstance } from '../ledger/instance.ts';
 import { connect } from '../server/connect.ts';
-import type { Outcome, Writer } from './writer.ts';
+import { Writer, type Outcome } from './writer.ts';
 
 const undone = { kind: 'undone', why: null };
 
@@ -46,7 +46,8 @@ postgresTest('nothing of a flight with a fault is written, and the fault is told
 postgresTest('nothing of a flight lasts in its connection', async () => {
   await using marks = await Marks.open();
   const client = await connect(marks.url);
-  const writer = await marks.writer({ connect: () => Promise.resolve(client) });
+  const instance = await marks.take();
+  const writer = new Writer(client, { instance, connect: marks.connect, answerMs: 15_000 });
   const bounds = {
     text:
       "SELECT current_setting('statement_timeout') || current_setting('lock_timeout') || " +
