@@ -1,4 +1,4 @@
-/** Rows of PostgreSQL's ledger, as a case needs them: all columns that are left out are usual ones. */
+/** Rows of PostgreSQL's ledger, as a case needs them: columns that are left out are usual ones. */
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
 import { insertRows } from './insert-rows.ts';
