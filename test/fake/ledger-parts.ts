@@ -81,7 +81,13 @@ export async function openParts(
   const letters = await DeadLetters.open(parts);
   const forgetting = new Forgetting({ ...parts, deadLetters: letters });
   return {
-    ...{ client, rows, reads, flights, asked, letters, forgetting },
+    client,
+    rows,
+    reads,
+    flights,
+    asked,
+    letters,
+    forgetting,
     afterFound: (act) => void (then = act),
     loseAnswers: () => void (way.loses = true),
     async [Symbol.asyncDispose]() {

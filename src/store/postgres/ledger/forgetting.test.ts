@@ -14,8 +14,17 @@ const talk = (name: string): Whose => {
 };
 const person = (sender: string): Whose => ({ kind: 'sender', channel, sender });
 const tables = [
-  ...['inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note', 'tool_use', 'tool_call'],
-  ...['dedupe', 'lane'],
+  'inbox',
+  'outbox',
+  'message',
+  'sent',
+  'turn',
+  'cut',
+  'note',
+  'tool_use',
+  'tool_call',
+  'dedupe',
+  'lane',
 ];
 
 /** @param before number of the first id that stays */
