@@ -5,6 +5,7 @@ import type { Asked } from '../../src/store/postgres/write/statement.ts';
 export type PlanNode = {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
   readonly Plans?: readonly PlanNode[];
 };
 

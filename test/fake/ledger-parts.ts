@@ -40,7 +40,9 @@ export async function openParts(
   fill: (client: Client) => Promise<unknown> = async () => {},
 ): Promise<LedgerParts> {
   const url = await newDatabase();
+  await using opened = new AsyncDisposableStack();
   const client = await connect(url);
+  opened.defer(() => client.end());
   await migrate(client);
   await fill(client);
   const taken = await takeInstance(client, { version: 'test', self: ownProcess() });
@@ -75,11 +77,14 @@ export async function openParts(
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
+  opened.use(reads);
+  opened.defer(() => flights.close());
   const rows = new WorkingSet({ now: () => now, steady: steadyNow });
   const history = await History.open(reads);
   const parts = { reads, flights, rows, history, now: () => now };
   const letters = await DeadLetters.open(parts);
   const forgetting = new Forgetting({ ...parts, deadLetters: letters });
+  const closing = opened.move();
   return {
     client,
     rows,
@@ -90,11 +95,7 @@ export async function openParts(
     forgetting,
     afterFound: (act) => void (then = act),
     loseAnswers: () => void (way.loses = true),
-    async [Symbol.asyncDispose]() {
-      await flights.close();
-      await reads[Symbol.asyncDispose]();
-      await client.end();
-    },
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 

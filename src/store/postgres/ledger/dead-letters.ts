@@ -10,9 +10,10 @@ import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from './stored-rows.ts';
 
-const ids =
-  'SELECT id FROM svc.message WHERE failure IS NOT NULL ' +
-  'UNION ALL SELECT id FROM svc.sent WHERE failure IS NOT NULL';
+/** In pages by the id, so that only the index of the dead is read. */
+const deadIds = (table: string): string =>
+  `SELECT id FROM svc.${table} WHERE failure IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`;
+const pageRows = 5_000;
 const isMessage = 'SELECT 1 FROM svc.message WHERE id = $1 AND failure IS NOT NULL';
 /** A part has `-` and its number behind the id, and `.` comes after `-`. */
 const partsOf =
@@ -83,7 +84,7 @@ export class DeadLetters {
 
   static async open(parts: Parts): Promise<DeadLetters> {
     const letters = new DeadLetters(parts);
-    for (const { id } of await parts.reads.ask({ text: ids, values: [] })) letters.add(String(id));
+    for (const table of ['message', 'sent']) await letters.#count(deadIds(table));
     return letters;
   }
 
@@ -129,6 +130,15 @@ export class DeadLetters {
     if (!(await this.#parts.flights.written(() => {}))) return 'storage_failed';
     this.#removeAll(found);
     return 'done';
+  }
+
+  async #count(text: string): Promise<void> {
+    let found: Rows;
+    for (let last = ''; ; last = String(found.at(-1)!['id'])) {
+      found = await this.#parts.reads.ask({ text, values: [last, pageRows] });
+      for (const { id } of found) this.add(String(id));
+      if (found.length < pageRows) return;
+    }
   }
 
   #removeAll(found: Found): void {

@@ -16,6 +16,7 @@ import type { Asked, Rows } from '../write/statement.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
+import { deleteOf, given, rowsOf } from './of-messages.ts';
 
 /** At most so many rows are deleted in one commit. */
 const batchMax = 200;
@@ -34,8 +35,8 @@ WITH seen AS (
 SELECT id, conversation FROM seen WHERE ${bySender}
 UNION ALL SELECT max(id), NULL FROM seen`;
 const repliesTo =
-  'SELECT id, message_id, true AS unsettled FROM svc.outbox WHERE message_id = ANY($1) ' +
-  'UNION ALL SELECT id, message_id, false FROM svc.sent WHERE message_id = ANY($1)';
+  `${rowsOf('outbox', 'id, message_id, true AS unsettled', given)} ` +
+  `UNION ALL ${rowsOf('sent', 'id, message_id, false', given)}`;
 const repliesIn =
   `SELECT id FROM svc.outbox WHERE ${inConversation} AND message_id < $3 ` +
   `UNION ALL SELECT id FROM svc.sent WHERE ${inConversation} AND message_id < $3`;
@@ -173,9 +174,9 @@ export class Forgetting {
     const deleted = await this.#replies(replies);
     await this.#write(
       [
-        ...['tool_use', 'tool_call'].map((table) => `svc.${table} WHERE message_id`),
-        ...['inbox', 'message'].map((table) => `svc.${table} WHERE id`),
-      ].map((rows) => ({ text: `DELETE FROM ${rows} = ANY($1)`, values: [ids] })),
+        ...[deleteOf('tool_use', given), deleteOf('tool_call', given)],
+        ...['inbox', 'message'].map((table) => `DELETE FROM svc.${table} WHERE id = ANY($1)`),
+      ].map((text) => ({ text, values: [ids] })),
     );
     for (const id of ids) this.#parts.deadLetters.remove(id);
     return deleted;

@@ -5,6 +5,7 @@
 import { auditDays } from '../../../domain/audit.ts';
 import type { Reads } from '../parts.ts';
 import type { Asked } from '../write/statement.ts';
+import { deleteOf } from './of-messages.ts';
 
 /** So many of a kind are deleted in one step. */
 const rowsAtOnce = 200;
@@ -20,23 +21,23 @@ const oldest = (table: string): string =>
 const isOld = (table: string): string =>
   `settled_at < $1 AND id < (SELECT max(id) FROM svc.${table})`;
 const replies = `
-DELETE FROM svc.sent WHERE id IN (
+DELETE FROM svc.sent WHERE id = ANY(ARRAY(
   SELECT id FROM ${oldest('sent')} WHERE ${isOld('sent')} LIMIT ${rowsAtOnce}
-) RETURNING id, failure IS NOT NULL AS dead`;
+)) RETURNING id, failure IS NOT NULL AS dead`;
 
 /** A message stays as long as a reply to it, since the message tells whose reply that is. */
 const messages = `
 WITH gone AS (
-  DELETE FROM svc.message WHERE id IN (
+  DELETE FROM svc.message WHERE id = ANY(ARRAY(
     SELECT id FROM ${oldest('message')} WHERE ${isOld('message')}
       AND NOT EXISTS (SELECT 1 FROM svc.sent WHERE message_id = oldest.id)
       AND NOT EXISTS (SELECT 1 FROM svc.outbox WHERE message_id = oldest.id)
     LIMIT ${rowsAtOnce}
-  ) RETURNING id, failure IS NOT NULL AS dead
+  )) RETURNING id, failure IS NOT NULL AS dead
 ), uses AS (
-  DELETE FROM svc.tool_use USING gone WHERE message_id = gone.id
+  ${deleteOf('tool_use', 'gone AS given')}
 ), calls AS (
-  DELETE FROM svc.tool_call USING gone WHERE message_id = gone.id
+  ${deleteOf('tool_call', 'gone AS given')}
 )
 SELECT id, dead FROM gone`;
 
@@ -48,10 +49,10 @@ DELETE FROM svc.dedupe WHERE ctid = ANY(ARRAY(
 )) RETURNING key`;
 
 const audited = `
-DELETE FROM svc.audit WHERE seq IN (
+DELETE FROM svc.audit WHERE seq = ANY(ARRAY(
   SELECT seq FROM (SELECT seq, at FROM svc.audit ORDER BY seq LIMIT ${rowsAtOnce}) AS oldest
   WHERE at < $1
-) RETURNING seq`;
+)) RETURNING seq`;
 
 export type SweepParts = {
   readonly reads: Reads;

@@ -1,0 +1,18 @@
+/**
+ * What hangs on messages, looked for one message at a time: of many at once the planner thinks that
+ * the whole table is read faster. The messages are called `given`, with their ids.
+ */
+
+/** Those of $1, an array of ids. */
+export const given = 'unnest($1::text[] COLLATE "C") AS given(id)';
+
+export function rowsOf(table: string, columns: string, messages: string): string {
+  return (
+    `SELECT one.* FROM ${messages} CROSS JOIN LATERAL (` +
+    `SELECT ${columns} FROM svc.${table} WHERE message_id = given.id OFFSET 0) AS one`
+  );
+}
+
+export function deleteOf(table: 'tool_use' | 'tool_call', messages: string): string {
+  return `DELETE FROM svc.${table} WHERE key = ANY(ARRAY(${rowsOf(table, 'key', messages)}))`;
+}

@@ -1,0 +1,103 @@
+/** How the server finds what starts, people and the sweep ask of a ledger of many messages. */
+import assert from 'node:assert/strict';
+import type { Client } from 'pg';
+import { planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
+import { beganAt, everyMs, fill, idAt } from '../../../../test/fake/filled-postgres.ts';
+import { openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
+import { postgresTest } from '../../../../test/fake/postgres.ts';
+import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
+import type { Whose } from '../../../domain/story.ts';
+import type { Asked } from '../write/statement.ts';
+import { aloneMark, clearedMark, diedMark, triedMark } from './marks.ts';
+import { lastId } from './recovery.ts';
+import { sweepOnce } from './sweep.ts';
+
+const messages = 12_000;
+const channel = 'webhook' as ChannelKey;
+
+/** The tables that `fill` leaves empty, too. */
+async function fillAll(client: Client): Promise<void> {
+  await fill(client, { messages, waiting: messages / 10, turnsEach: 20 });
+  const many = `FROM generate_series(1, ${messages}) AS i`;
+  await client.query(
+    'INSERT INTO svc.note (brain, channel, conversation, message_id, at, private, text) ' +
+      `SELECT 'b' || i % 50, 'webhook', 'c' || i / 20, lpad(i::text, 22, '0'), i, false, 'n' ${many}`,
+  );
+  await client.query(
+    'INSERT INTO svc.tool_call (key, message_id, tool, hash, private) ' +
+      `SELECT 'k' || i, lpad(i::text, 22, '0'), 't', 'h', false ${many}`,
+  );
+  await client.query(
+    'INSERT INTO svc.dedupe (channel, key, message_id, expires_at) ' +
+      `SELECT 'webhook', 'k' || i, lpad(i::text, 22, '0'), $1::bigint + i ${many}`,
+    [beganAt],
+  );
+  await client.query(
+    'INSERT INTO svc.cut (channel, conversation, session, at, reason) ' +
+      `SELECT 'webhook', 'c' || i, 1, i, 'asked' ${many}`,
+  );
+}
+
+/** Each statement that these parts and a start send, with values that find something. */
+async function askAll(it: LedgerParts): Promise<readonly Asked[]> {
+  await it.letters.replay(idAt(1_009));
+  await it.letters.discard(idAt(2_009));
+  await it.letters.replay(idAt(509, 'reply'));
+  await it.letters.discard(idAt(1_509, 'reply'));
+  const beforeId = idAt(messages) as MessageId;
+  const forget = (whose: Whose): Promise<number> =>
+    it.forgetting.forget({ whose, before: 1, beforeId, removed: 0, remove() {} });
+  const conversation = 'c100' as ConversationId;
+  assert.ok((await forget({ kind: 'conversation', channel, conversation })) > 20);
+  assert.ok((await forget({ kind: 'sender', channel, sender: 'sender 8' })) > 40);
+  await it.forgetting.clearNotes({ kind: 'brain', brain: 'b1' });
+  await it.forgetting.clearNotes({ kind: 'conversation', channel, conversation });
+  const now = (): number => beganAt + 30 * 86_400_000 + (messages / 2) * everyMs;
+  const { reads } = it;
+  const swept = await sweepOnce({ reads, retentionDays: 30, now, expired() {} });
+  assert.ok(swept >= 600, `all kinds are swept: ${swept}`);
+  const ids = [idAt(messages - 1), idAt(messages - 2)];
+  const replies = ids.map((id) => `${id}-00`);
+  const marks = [aloneMark(ids[0]!, 1), triedMark(ids), clearedMark(ids), diedMark(replies)];
+  return [...it.asked, ...marks, ...(await startAsks(it.client))];
+}
+
+/** What a start asks before it reads all that is unsettled. */
+async function startAsks(client: Client): Promise<readonly Asked[]> {
+  const asked: Asked[] = [];
+  const recorder = {
+    query(text: string, values: readonly unknown[] = []) {
+      asked.push({ text, values });
+      return client.query(text, [...values]);
+    },
+  };
+  await lastId(recorder as unknown as Client);
+  return asked;
+}
+
+/** What waits of a sender is looked for in all that waits, which is bounded. */
+const mayReadWhole = ({ text }: Asked): readonly string[] =>
+  text.includes('svc.inbox WHERE channel = $1 AND sender = $2') ? ['inbox'] : [];
+
+postgresTest('no statement reads a whole table, statistics or not', async () => {
+  await using it = await openParts(fillAll);
+  const asked = await askAll(it);
+  for (const analyzed of [false, true]) {
+    if (analyzed) await it.client.query('VACUUM ANALYZE');
+    const seen = new Set<string>();
+    const faults: string[] = [];
+    for (const one of asked) {
+      if (seen.has(one.text)) continue;
+      seen.add(one.text);
+      const allowed = mayReadWhole(one);
+      const whole = await tablesReadWhole(it.client, one);
+      const tables = whole.filter((table) => !allowed.includes(table) && table !== 'cursor');
+      if (tables.length > 0) faults.push(`${tables.join(', ')}: ${one.text}`);
+    }
+    assert.ok(seen.size >= 30, `${seen.size} statements`);
+    assert.deepEqual(faults, [], analyzed ? 'with statistics' : 'without statistics');
+  }
+  const dead = asked.find(({ text }) => text.includes('svc.message WHERE failure IS NOT NULL AND'));
+  const indexes = (await planOf(it.client, dead!)).map((node) => node['Index Name']);
+  assert.ok(indexes.includes('message_dead'), 'dead letters are counted by their own index');
+});
