@@ -174,7 +174,8 @@ export class Forgetting {
     const deleted = await this.#replies(replies);
     await this.#write(
       [
-        ...[deleteOf('tool_use', given), deleteOf('tool_call', given)],
+        deleteOf('tool_use', given),
+        deleteOf('tool_call', given),
         ...['inbox', 'message'].map((table) => `DELETE FROM svc.${table} WHERE id = ANY($1)`),
       ].map((text) => ({ text, values: [ids] })),
     );
