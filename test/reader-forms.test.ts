@@ -20,7 +20,7 @@ import type { InClaim, Ledger, LedgerReader } from '../src/store/store.ts';
 import { seeded } from './chaos/proof.ts';
 import { accepted, effects, hook, other, said } from './contract/ledger/kit.ts';
 import { putNewDatabase } from './fake/new-database.ts';
-import { newDatabase } from './fake/postgres.ts';
+import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { writeHere } from './fake/writer-here.ts';
 
 const steps = 250;
@@ -164,7 +164,7 @@ async function told(reader: LedgerReader, ids: readonly string[]): Promise<objec
   };
 }
 
-test('both tell the same of everything that happens to a ledger', async (t) => {
+test('both tell the same of all that happens', { skip: noPostgres }, async (t) => {
   const seed = Number(process.env['SVC_SEED'] ?? Date.now());
   t.diagnostic(`SVC_SEED=${seed}`);
   const chance = seeded(seed);

@@ -4,9 +4,9 @@ import { createPostgresReader } from '../src/store/postgres/read/reader.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
 import { newIds } from './contract/ledger/kit.ts';
 import { testReaderContract } from './contract/reader.ts';
-import { newDatabase } from './fake/postgres.ts';
+import { newDatabase, noPostgres } from './fake/postgres.ts';
 
-testReaderContract('PostgreSQL', { durable: true }, async () => {
+async function open() {
   const url = await newDatabase();
   const clock = { ...systemClock, ids: newIds() };
   const ledger = await openPostgresLedger({ url, ...clock, retentionDays: 30, version: 'test' });
@@ -20,4 +20,6 @@ testReaderContract('PostgreSQL', { durable: true }, async () => {
       await reader[Symbol.asyncDispose]();
     },
   };
-});
+}
+
+testReaderContract('PostgreSQL', { durable: true }, open, noPostgres);

@@ -248,6 +248,7 @@ export function testReaderContract(
   name: string,
   form: Form,
   open: () => Promise<ReaderBench>,
+  skip: string | false = false,
 ): void {
   suite(`the reader of the ${name} form`, { concurrency: 4 }, () => {
     for (const [what, run] of [
@@ -257,7 +258,7 @@ export function testReaderContract(
       ...agentReads,
       ...recordReads,
     ]) {
-      test(what, async () => {
+      test(what, { skip }, async () => {
         await using bench = await open();
         const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
         await run(it, form);

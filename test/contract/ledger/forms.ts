@@ -82,29 +82,40 @@ async function openAt(path: string, clock: Clock, limits: Limits): Promise<Ledge
   return opened;
 }
 
-export const postgresForm: Form = {
-  durable: true,
-  async open(limits, plant) {
-    let aheadMs = 0;
-    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
-    const url = await newDatabase();
-    const start = async (): Promise<Ledger> => plant(await openOn(url, clock, limits));
-    let ledger = await start();
-    return {
-      get ledger() {
-        return ledger;
-      },
-      shiftClock: (ms) => void (aheadMs += ms),
-      async reopen() {
-        await ledger[Symbol.asyncDispose]();
-        ledger = await start();
-      },
-      async [Symbol.asyncDispose]() {
-        await ledger[Symbol.asyncDispose]();
-      },
-    };
-  },
-};
+export const postgresForm: Form = postgresBehind((url) => url);
+
+/** @param way the URL by which a database is reached */
+export function postgresBehind(way: (url: string) => string | Promise<string>): Form {
+  return {
+    durable: true,
+    open: (limits, plant) => openPostgres(way, limits, plant),
+  };
+}
+
+async function openPostgres(
+  way: (url: string) => string | Promise<string>,
+  limits: Limits,
+  plant: Plant,
+): Promise<ClockedBench> {
+  let aheadMs = 0;
+  const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
+  const url = await way(await newDatabase());
+  const start = async (): Promise<Ledger> => plant(await openOn(url, clock, limits));
+  let ledger = await start();
+  return {
+    get ledger() {
+      return ledger;
+    },
+    shiftClock: (ms) => void (aheadMs += ms),
+    async reopen() {
+      await ledger[Symbol.asyncDispose]();
+      ledger = await start();
+    },
+    async [Symbol.asyncDispose]() {
+      await ledger[Symbol.asyncDispose]();
+    },
+  };
+}
 
 async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger> {
   const opened = await openPostgresLedger({

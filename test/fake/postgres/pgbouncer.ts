@@ -38,6 +38,8 @@ export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBo
       `[databases]\n* = host=${hostname} port=${serverPort} user=${username}`,
       `[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
       `auth_type = any\npool_mode = transaction\ndefault_pool_size = ${poolSize}`,
+      // A database of a test that is over keeps no connection from the others.
+      'server_idle_timeout = 1',
       `logfile = ${join(folder, 'log')}\npidfile = ${join(folder, 'pgbouncer.pid')}\n`,
     ].join('\n'),
   );
