@@ -86,7 +86,13 @@ export async function openParts(
   const forgetting = new Forgetting({ ...parts, deadLetters: letters });
   const closing = opened.move();
   return {
-    ...{ client, rows, reads, flights, asked, letters, forgetting },
+    client,
+    rows,
+    reads,
+    flights,
+    asked,
+    letters,
+    forgetting,
     afterFound: (act) => void (then = act),
     loseAnswers: () => void (way.loses = true),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),

@@ -29,7 +29,9 @@ const open = (): Promise<LedgerParts> =>
 
 const sweep = ({ reads, letters }: LedgerParts): Promise<number> =>
   sweepOnce({
-    ...{ reads, retentionDays: 1, now: () => now + 40 * dayMs },
+    reads,
+    retentionDays: 1,
+    now: () => now + 40 * dayMs,
     expired: (id) => letters.remove(id),
   });
 

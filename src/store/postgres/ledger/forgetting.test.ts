@@ -13,10 +13,7 @@ const talk = (name: string): Whose => {
   return { kind: 'conversation', channel, conversation: name as ConversationId };
 };
 const person = (sender: string): Whose => ({ kind: 'sender', channel, sender });
-const tables = [
-  ...['inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note', 'tool_use', 'tool_call'],
-  ...['dedupe', 'lane'],
-];
+const tables = 'inbox outbox message sent turn cut note tool_use tool_call dedupe lane'.split(' ');
 
 /** @param before number of the first id that stays */
 async function forget(it: LedgerParts, whose: Whose, before = 1_000): Promise<number> {

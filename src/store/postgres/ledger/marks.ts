@@ -31,8 +31,8 @@ const place = "channel = 'svc' AND name = 'last_id'";
 export const lastIdKept = `SELECT value COLLATE "C" FROM svc.cursor WHERE ${place}`;
 
 /**
- * So that no id is given again, or an older one, once the newest row is deleted and the clock is set
- * back: ids tell what came before a request.
+ * So that no id is given again, or an older one, once the newest row is deleted and the clock is
+ * set back: ids tell what came before a request.
  */
 export function lastIdMark(id: string): Single {
   const text =

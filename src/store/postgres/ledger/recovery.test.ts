@@ -24,7 +24,8 @@ const hook = 'webhook' as ChannelKey;
 const clean: LastEnd = { unclean: false, byStorage: false, ranAlone: () => false };
 const crash: LastEnd = { ...clean, unclean: true };
 const storage = (alone: string): LastEnd => ({
-  ...{ unclean: true, byStorage: true },
+  unclean: true,
+  byStorage: true,
   ranAlone: ({ head }) => head.id === alone,
 });
 
@@ -47,14 +48,14 @@ const crafted: Crafted = {
   ],
 };
 
-async function fill(client: Client, { messages, replies }: Crafted): Promise<void> {
+async function putAll(client: Client, { messages, replies }: Crafted): Promise<void> {
   await put(client, 'inbox', ...messages.map((one) => ({ attempts: 0, alone: 0, ...one })));
   const usual = { attempts: 0, parked: false, due_at: null };
   await put(client, 'outbox', ...replies.map((one) => ({ ...usual, ...one })));
 }
 
 async function inPostgres(rows: Crafted, end: LastEnd) {
-  await using it = await openParts((client) => fill(client, rows));
+  await using it = await openParts((client) => putAll(client, rows));
   const set = new WorkingSet({ now: () => now, steady: steadyNow });
   const recovered = await recover(it.client, set, end, now);
   await writeRecovered(it.flights, recovered);
@@ -88,7 +89,7 @@ function inFile({ messages, replies }: Crafted, end: LastEnd) {
   const set = new WorkingSet({ now: () => now, steady: steadyNow });
   const alone = messages.findIndex(({ id }) => end.ranAlone({ head: { id } } as never));
   const failed = end.byStorage ? { alone: alone + 1 } : null;
-  const { writes, suspects } = recoverFile(db, set, now, failed as never);
+  const { writes, suspects } = recoverFile(db, set, now, failed);
   for (const [name, ...values] of writes) db.prepare(statements[name]).run(...values);
   const marks = db.prepare('SELECT id, attempts, alone FROM inbox ORDER BY id').all();
   const tries = db
@@ -120,7 +121,7 @@ async function told(rows: WorkingSet, replies: number, held: readonly Suspect[],
     rows.settle(row);
   }
   const suspects = held.map(({ row, alone }) => ({ id: row.head.id, attempt: row.attempt, alone }));
-  return { messages, replies: [...tried].sort(), suspects, stored };
+  return { messages, replies: [...tried].sort(([a], [b]) => (a < b ? -1 : 1)), suspects, stored };
 }
 
 const ends: readonly (readonly [string, LastEnd])[] = [

@@ -46,9 +46,9 @@ export async function recover(
 }
 
 /**
- * Writes down what changed, before anything is handed out. In steps: a flight of a million rows would
- * take longer than its answer is waited for. A crash between two steps counts some heads as tried
- * once more, as any crash of a start does.
+ * Writes down what changed, before anything is handed out. In steps: a flight of a million rows
+ * would take longer than its answer is waited for. A crash between two steps counts some heads as
+ * tried once more, as any crash of a start does.
  * @throws when it cannot be written
  */
 export async function writeRecovered(flights: PostgresFlights, found: Recovered): Promise<void> {

@@ -5,7 +5,6 @@ import { all, count, died, idOf, put, type Columns } from '../../../../test/fake
 import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { Reads } from '../parts.ts';
-import type { Asked } from '../write/statement.ts';
 import { Sweeping, sweepOnce } from './sweep.ts';
 
 const dayMs = 86_400_000;
@@ -13,7 +12,9 @@ const old = now - 31 * dayMs;
 const young = now - 29 * dayMs;
 
 const parts = ({ reads }: { readonly reads: Reads }, days = 30, expired: string[] = []) => ({
-  ...{ reads, retentionDays: days, now: () => now },
+  reads,
+  retentionDays: days,
+  now: () => now,
   expired: (id: string) => void expired.push(id),
 });
 
@@ -130,7 +131,7 @@ test('it begins by itself, and ends with the storage', async (t) => {
   let asked = 0;
   let tell = (): void => {};
   const reads: Reads = {
-    async ask(_: Asked) {
+    async ask() {
       asked++;
       tell();
       return [];
