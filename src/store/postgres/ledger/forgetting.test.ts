@@ -173,6 +173,7 @@ postgresTest('notes are cleared of their scope, and those made afterwards stay',
   it.flights.flush(() => {
     // It is asked for while the clearing is on its way.
     it.flights.add({ kind: 'turn', id: idOf(1), at: 5, ...end, ...none, notes: [note] });
+    it.flights.flush(() => {});
   });
   assert.equal(await it.forgetting.clearNotes(of), 0);
   assert.equal(await it.flights.written(() => {}), true);
