@@ -18,7 +18,7 @@ export async function planOf(
   return nodesIn(rows[0]['QUERY PLAN'][0].Plan as PlanNode);
 }
 
-export function nodesIn(node: PlanNode): readonly PlanNode[] {
+function nodesIn(node: PlanNode): readonly PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesIn)];
 }
 

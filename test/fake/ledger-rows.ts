@@ -1,7 +1,7 @@
 /** Rows of PostgreSQL's ledger, as a case needs them: columns that are left out are usual ones. */
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
-import { insertRows } from './insert-rows.ts';
+import { insertRows } from './sqlite-copy.ts';
 
 export type Columns = Readonly<Record<string, unknown>>;
 type Row = Parameters<typeof insertRows>[2][number];
@@ -46,10 +46,7 @@ const usual: Readonly<Record<string, Columns>> = {
     late: false,
     parked: false,
     due_at: null,
-    body: JSON.stringify({
-      inReplyTo: idOf(1),
-      text: 'hello',
-    }),
+    body: JSON.stringify({ inReplyTo: idOf(1), text: 'hello' }),
   },
   message: {
     id: idOf(1),
@@ -78,10 +75,7 @@ const usual: Readonly<Record<string, Columns>> = {
     late: false,
     settled_at: 1,
     failure: null,
-    body: JSON.stringify({
-      inReplyTo: idOf(1),
-      text: 'hello',
-    }),
+    body: JSON.stringify({ inReplyTo: idOf(1), text: 'hello' }),
   },
   turn: {
     ...here,

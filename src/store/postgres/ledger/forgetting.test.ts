@@ -13,19 +13,7 @@ const talk = (name: string): Whose => {
   return { kind: 'conversation', channel, conversation: name as ConversationId };
 };
 const person = (sender: string): Whose => ({ kind: 'sender', channel, sender });
-const tables = [
-  'inbox',
-  'outbox',
-  'message',
-  'sent',
-  'turn',
-  'cut',
-  'note',
-  'tool_use',
-  'tool_call',
-  'dedupe',
-  'lane',
-];
+const tables = 'inbox outbox message sent turn cut note tool_use tool_call dedupe lane'.split(' ');
 
 /** @param before number of the first id that stays */
 async function forget(it: LedgerParts, whose: Whose, before = 1_000): Promise<number> {
@@ -185,6 +173,7 @@ postgresTest('notes are cleared of their scope, and those made afterwards stay',
   it.flights.flush(() => {
     // It is asked for while the clearing is on its way.
     it.flights.add({ kind: 'turn', id: idOf(1), at: 5, ...end, ...none, notes: [note] });
+    it.flights.flush(() => {});
   });
   assert.equal(await it.forgetting.clearNotes(of), 0);
   assert.equal(await it.flights.written(() => {}), true);

@@ -176,7 +176,8 @@ export class Forgetting {
       [
         deleteOf('tool_use', given),
         deleteOf('tool_call', given),
-        ...['inbox', 'message'].map((table) => `DELETE FROM svc.${table} WHERE id = ANY($1)`),
+        'DELETE FROM svc.inbox WHERE id = ANY($1)',
+        'DELETE FROM svc.message WHERE id = ANY($1)',
       ].map((text) => ({ text, values: [ids] })),
     );
     for (const id of ids) this.#parts.deadLetters.remove(id);

@@ -21,7 +21,7 @@ async function fillAll(client: Client): Promise<void> {
   const many = `FROM generate_series(1, ${messages}) AS i`;
   await client.query(
     'INSERT INTO svc.note (brain, channel, conversation, message_id, at, private, text) ' +
-      `SELECT 'b' || i % 50, 'webhook', 'c' || i / 20, lpad(i::text, 22, '0'), i, false, 'n' ` +
+      "SELECT 'b' || i % 50, 'webhook', 'c' || i / 20, lpad(i::text, 22, '0'), i, false, 'n' " +
       many,
   );
   await client.query(

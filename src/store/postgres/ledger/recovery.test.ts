@@ -117,11 +117,13 @@ async function told(rows: WorkingSet, replies: number, held: readonly Suspect[],
     }
     assert.ok(row.box === 'out');
     const { attempt, replayedAfter, possibleDuplicate } = row;
-    tried.set(row.head.id, { attempt, replayedAfter, possibleDuplicate });
+    // Known where the message waits as well: it was dead, and is to be tried again.
+    const { sender } = row.progress;
+    tried.set(row.head.id, { attempt, replayedAfter, possibleDuplicate, sender });
     rows.settle(row);
   }
   const suspects = held.map(({ row, alone }) => ({ id: row.head.id, attempt: row.attempt, alone }));
-  return { messages, replies: [...tried].toSorted((a, b) => (a < b ? -1 : 1)), suspects, stored };
+  return { messages, replies: [...tried].sort(([a], [b]) => (a < b ? -1 : 1)), suspects, stored };
 }
 
 const ends: readonly (readonly [string, LastEnd])[] = [

@@ -5,7 +5,6 @@ import { all, count, died, idOf, put, type Columns } from '../../../../test/fake
 import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { Reads } from '../parts.ts';
-
 import { Sweeping, sweepOnce } from './sweep.ts';
 
 const dayMs = 86_400_000;
