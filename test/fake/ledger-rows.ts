@@ -1,7 +1,7 @@
 /** Rows of PostgreSQL's ledger, as a case needs them: columns that are left out are usual ones. */
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
-import { insertRows } from './sqlite-copy.ts';
+import { insertRows } from './insert-rows.ts';
 
 export type Columns = Readonly<Record<string, unknown>>;
 type Row = Parameters<typeof insertRows>[2][number];
