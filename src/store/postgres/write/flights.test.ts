@@ -101,11 +101,11 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
   const random = seeded(seed);
   await using marks = await Marks.open();
   const flights = await marks.flights();
-  let isOver = false;
+  const over = new AbortController();
   let next = Promise.withResolvers<void>();
   const asked: Mark[] = [];
   const caller = async (which: number): Promise<void> => {
-    for (let at = 0; !isOver; at++) {
+    for (let at = 0; !over.signal.aborted; at++) {
       const mark = which * 100_000 + at;
       asked.push(mark);
       assert.equal(await write(flights, mark), true);
@@ -120,7 +120,7 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
     await pause(random() * 8);
     marks.way.cut();
   }
-  isOver = true;
+  over.abort();
   await callersEnd;
   const written = await marks.written();
   const told = `seed ${seed}`;
@@ -335,7 +335,7 @@ postgresTest(
     flights.flushSoon(() => {});
     await flights.close();
     assert.equal(await answered, true);
-    assert.deepEqual((await marks.written()).toSorted(), [1, 2, 3]);
+    assert.deepEqual(new Set(await marks.written()), new Set([1, 2, 3]));
     const { dead, ended } = await marks.instance(1);
     assert.deepEqual([dead, ended], [true, '{"clean":true}']);
     assert.equal(await write(flights, 4), false);

@@ -5,7 +5,8 @@ import type { Asked } from './statement.ts';
 export const roomTaken: Asked = {
   text:
     "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
-    'FROM generate_series(1, 1820) ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
+    'FROM generate_series(1, 1820) ' +
+    'ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
   values: [],
 };
 export const roomGiven: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
