@@ -19,7 +19,7 @@ import { Way } from './way.ts';
 
 export type Mark = number;
 /** The place of each mark in the order of the writing. */
-export type Places = ReadonlyMap<Mark, number>;
+type Places = ReadonlyMap<Mark, number>;
 export type MarkFlights = Flights<Mark, Places>;
 
 /** A process that is no more, on a machine that all of these share. */
@@ -44,7 +44,7 @@ export function markStatement(marks: readonly Mark[]): Statement {
   };
 }
 
-export function composeMarks(marks: readonly Mark[]): Composed<Places> {
+function composeMarks(marks: readonly Mark[]): Composed<Places> {
   if (marks.length === 0) return { statements: [], landed: () => new Map() };
   return {
     statements: [markStatement(marks)],
