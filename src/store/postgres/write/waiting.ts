@@ -1,8 +1,8 @@
 /** Who waits for which writes: of the flight that is under way, and of those behind it. */
 import { joined, withoutRefused, type Gathered, type Waiter } from '../../ledger/gathering.ts';
 
-/** At most so many writes go into one flight, unless one caller has more. */
-const writesMax = 10_000;
+/** At most so many writes go into one flight, unless one caller has more: it is one text each set. */
+const writesMax = 1_000;
 
 export class Waiting<Write, Landed> {
   #writes: Write[] = [];

@@ -33,9 +33,12 @@ export type WriterParts = {
 const pauseMsMin = 100;
 const pauseMsMax = 2_000;
 
-/** So that nothing holds a row for ever: by `SET LOCAL`, since a pooler keeps no other. */
+/**
+ * So that nothing holds a row for ever: by `SET LOCAL`, since a pooler keeps no other. The server
+ * gives a statement up before its flight is given up here, so it is known to be undone.
+ */
 const begin =
-  "BEGIN; SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeout = '5s'; " +
+  "BEGIN; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /** Divides by zero unless this is the next flight of an instance that nobody took over from. */
