@@ -1,7 +1,7 @@
 /** Who waits for which writes: of the flight that is under way, and of those behind it. */
 import { joined, withoutRefused, type Gathered, type Waiter } from '../../ledger/gathering.ts';
 
-/** At most so many writes go into one flight, unless one caller has more: it is one text each set. */
+/** At most so many writes go into one flight, unless one caller has more: a set is one text. */
 const writesMax = 1_000;
 
 export class Waiting<Write, Landed> {
