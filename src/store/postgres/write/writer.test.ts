@@ -54,7 +54,7 @@ postgresTest('nothing of a flight lasts in its connection', async () => {
       "current_setting('idle_in_transaction_session_timeout') AS place",
     values: [],
   };
-  assert.deepEqual(placesOf(await writer.fly([bounds])), ['30s5s3s']);
+  assert.deepEqual(placesOf(await writer.fly([bounds])), ['10s5s3s']);
   assert.deepEqual((await client.query(bounds.text)).rows, [{ place: '000' }]);
   await client.end();
 });
