@@ -3,6 +3,7 @@
  * and after each step they must agree. Bugs planted round the ledger must all be noticed.
  */
 import assert from 'node:assert/strict';
+import { noPostgres, testServer } from '../fake/postgres.ts';
 import { harmless, plantedBugs, type PlantedBug } from './planted-bugs.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Reference } from './ledger/reference.ts';
@@ -12,7 +13,14 @@ import { Walk } from './ledger/walk.ts';
 import { openWorld, sound, withStoppedTimers } from './ledger/worlds.ts';
 import type { FormName, Plant } from './ledger/worlds.ts';
 
-const forms: readonly FormName[] = ['memory', 'sqlite'];
+const forms: readonly FormName[] =
+  noPostgres === false ? ['memory', 'sqlite', 'postgres'] : ['memory', 'sqlite'];
+/** What of the steps a form does. */
+const shares = {
+  some: { memory: 1, sqlite: 1, postgres: 1 },
+  many: { memory: 0.8, sqlite: 0.15, postgres: 0.05 },
+} as const;
+const names = { memory: 'memory', sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
 const stepsOfWalk = 1_000;
 /** A planted bug must be noticed within so many steps; what takes longest takes 500 on average. */
 const bugSteps = 10_000;
@@ -27,16 +35,20 @@ export const ledgerModel: Proof = {
   title: 'The ledger against a reference of plain arrays',
   unit: 'steps',
   sizes: { test: 1_000, change: 5_000, nightly: 1_000_000 },
-  run: (count, seed, say) => withStoppedTimers(() => prove(count, seed, say)),
+  async run(count, seed, say) {
+    // A start of the server takes real time.
+    if (noPostgres === false) await testServer();
+    return withStoppedTimers(() => prove(count, seed, say));
+  },
 };
 
 async function prove(count: number, seed: number, say: (line: string) => void): Promise<Proved> {
   const figures: Record<string, number | string> = {};
   for (const form of forms) {
-    const share = count < sharedFrom ? 1 : form === 'memory' ? 0.8 : 0.2;
+    const share = shares[count < sharedFrom ? 'some' : 'many'][form];
     const { steps, crashes } = await walkOn(form, Math.round(count * share), seed, say);
-    figures[form === 'memory' ? 'steps in memory' : 'steps on SQLite'] = steps;
-    if (form === 'sqlite') figures['crashes'] = crashes;
+    figures[`steps ${form === 'memory' ? 'in' : 'on'} ${names[form]}`] = steps;
+    if (form !== 'memory') figures[`crashes of ${names[form]}`] = crashes;
   }
   let noticed = 0;
   for (const form of forms) {
@@ -82,7 +94,7 @@ async function walkOn(
 type Start = { readonly form: FormName; readonly seed: number; readonly plant: Plant };
 
 function stepsFor({ form, seed }: Start, count: number): readonly Step[] {
-  return stepsOf(seeded(seed), count, form === 'sqlite');
+  return stepsOf(seeded(seed), count, form !== 'memory');
 }
 
 type End = {

@@ -43,6 +43,8 @@ export type PostgresOptions = Clock & {
   readonly times?: Partial<FlightTimes>;
   /** Left out: this process. */
   readonly self?: ProcessFacts;
+  /** Once it aborts nothing more is written, as if the process were killed. */
+  readonly killed?: AbortSignal;
 };
 
 /** A flight without an answer for so long is given up. */
@@ -94,6 +96,7 @@ async function open(
   const times = { ...flightTimes, closeMs: limits.closeMs, ...options.times };
   const flights: PostgresFlights = new Flights(writer, { compose, steady, times });
   opened.defer(() => flights.abandon());
+  options.killed?.addEventListener('abort', () => flights.abandon());
   await writeRecovered(flights, recovered);
   const reads = opened.use(new ServerReads(again));
   const slowReads = opened.use(new ServerReads(again));

@@ -1,5 +1,6 @@
 /**
- * A form of the ledger under a clock that is moved by hand, and that may die. The SQLite form dies
+ * A form of the ledger under a clock that is moved by hand, and that may die. The PostgreSQL form
+ * dies by another one that takes over, as from a process that is no more. The SQLite form dies
  * by being left alone: what its files hold at that moment is copied, and opened elsewhere. That is
  * what a kill leaves when no write is under way; writes cut in the middle are for the proofs that
  * kill processes and cut the power.
@@ -14,14 +15,17 @@ import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
+import { openPostgresLedger } from '../../../src/store/postgres/postgres.ts';
+import { ownProcess } from '../../../src/store/postgres/ledger/instance.ts';
 import { sqliteLimits } from '../../../src/store/sqlite/ledger/limits.ts';
+import { newDatabase } from '../../fake/postgres.ts';
 import type { Effects, Ledger } from '../../../src/store/store.ts';
 
 /** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */
 export type Plant = (ledger: Ledger, crashes: number) => Ledger;
 export const sound: Plant = (ledger) => ledger;
 
-export type FormName = 'memory' | 'sqlite';
+export type FormName = 'memory' | 'sqlite' | 'postgres';
 
 /** Runs with `setTimeout` stopped: deadlines come due when the world's clock is moved. */
 export async function withStoppedTimers<T>(run: () => Promise<T>): Promise<T> {
@@ -82,10 +86,21 @@ export abstract class World implements AsyncDisposable {
 const startAt = Date.now() + 86_400_000;
 
 export async function openWorld(options: WorldOptions): Promise<World> {
-  const world = options.form === 'memory' ? new MemoryWorld(options) : new SqliteWorld(options);
-  if (world instanceof SqliteWorld) await world.open();
+  const world = makeWorld(options);
+  if (!(world instanceof MemoryWorld)) await world.open();
   world.people = await forgets(world);
   return world;
+}
+
+function makeWorld(options: WorldOptions): MemoryWorld | SqliteWorld | PostgresWorld {
+  switch (options.form) {
+    case 'memory':
+      return new MemoryWorld(options);
+    case 'sqlite':
+      return new SqliteWorld(options);
+    case 'postgres':
+      return new PostgresWorld(options);
+  }
 }
 
 /** A form that forgets does all that people ask for. */
@@ -198,5 +213,63 @@ class SqliteWorld extends World {
     await this.#left;
     await this.ledger[Symbol.asyncDispose]();
     await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Longer than any walk: no timer of the flights comes due in it. */
+const neverMs = 2 ** 31 - 1;
+
+class PostgresWorld extends World {
+  readonly durable = true;
+  #url: string | null = null;
+  #life = new AbortController();
+  #left: Promise<void> = Promise.resolve();
+
+  async open(): Promise<void> {
+    this.#url ??= await newDatabase();
+    const { messagesMax, plant } = this.options;
+    const ledger = await openPostgresLedger({
+      url: this.#url,
+      ids: this.ids,
+      ...this.clock,
+      retentionDays: 0,
+      version: 'model',
+      limits: { messagesMax },
+      times: { awayMs: neverMs, beatMs: neverMs, holdMs: neverMs },
+      // A process that began before all others is none that runs.
+      self: { ...ownProcess(), began: '0' },
+      killed: this.#life.signal,
+    });
+    if ('kind' in ledger) throw new Error(ledger.message);
+    this.ledger = plant(ledger, this.crashes);
+  }
+
+  async settle(): Promise<void> {
+    do {
+      mock.timers.tick(5);
+      await new Promise(setImmediate);
+    } while (this.ledger.gauges().commitsPending > 0);
+    mock.timers.tick(1);
+    for (let turns = 0; turns < 4; turns++) await Promise.resolve();
+  }
+
+  async reopen(): Promise<void> {
+    await this.ledger[Symbol.asyncDispose]();
+    await this.open();
+  }
+
+  async crash(): Promise<void> {
+    const { ledger } = this;
+    this.crashes++;
+    this.#life.abort();
+    this.#life = new AbortController();
+    await this.#left;
+    this.#left = ledger[Symbol.asyncDispose]();
+    await this.open();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#left;
+    await this.ledger[Symbol.asyncDispose]();
   }
 }

@@ -65,7 +65,7 @@ export type NoteStep =
     }
   | { readonly kind: 'clear'; readonly brain: string | null };
 
-const columns = `x(id text COLLATE "C", at bigint, brain text, outcome text, model text,
+const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text, model text,
   failure text, trace text, replies json, session integer, said_at bigint, quoted boolean,
   said_private boolean,
   text text, reply text, lane_session integer, started_at bigint, previous_at bigint,
@@ -88,7 +88,9 @@ const answered = `, answered AS (
   INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, body)
   SELECT one.id, one.channel, gone.conversation, one.at, gone.id, one.body
   FROM gone CROSS JOIN LATERAL
-    json_to_recordset(gone.replies) AS one(id text, channel text, at bigint, body text)
+    json_to_recordset(gone.replies) AS one(place integer, id text, channel text, at bigint,
+      body text)
+  ORDER BY gone.place, one.place
 )`;
 
 const said = `, said AS (
@@ -127,8 +129,9 @@ const used = `, used AS (
   INSERT INTO svc.tool_use AS was (${useColumns})
   SELECT one.key, gone.id, gone.channel, gone.conversation, one.at, one.ms, one.tool, one.mode,
     one.rule, one.outcome, one.arguments
-  FROM gone CROSS JOIN LATERAL json_to_recordset(gone.uses) AS one(key text, at bigint,
-    ms double precision, tool text, mode text, rule text, outcome text, arguments text)
+  FROM gone CROSS JOIN LATERAL json_to_recordset(gone.uses) AS one(place integer, key text,
+    at bigint, ms double precision, tool text, mode text, rule text, outcome text, arguments text)
+  ORDER BY gone.place, one.place
   ${onKnownUse}
 )`;
 
@@ -136,7 +139,9 @@ const noted = `, noted AS (
   INSERT INTO svc.note (brain, channel, conversation, message_id, at, private, text)
   SELECT one.brain, gone.channel, gone.conversation, gone.id, one.at, one.private, one.text
   FROM gone CROSS JOIN LATERAL
-    json_to_recordset(gone.notes) AS one(brain text, at bigint, private boolean, text text)
+    json_to_recordset(gone.notes) AS one(place integer, brain text, at bigint, private boolean,
+      text text)
+  ORDER BY gone.place, one.place
 )`;
 
 /** Whose notes: of a brain, or of the conversation of a message that waits or was settled. */
@@ -169,7 +174,7 @@ DELETE FROM svc.note WHERE seq IN (
 export function turnSteps(writes: readonly TurnWrite[]): readonly Step[] {
   if (writes.length === 0) return [];
   const kept = notesOf(writes);
-  const rows = writes.map((write, place) => rowOf(write, kept.rows[place]!));
+  const rows = writes.map((write, place) => rowOf(write, place, kept.rows[place]!));
   const has = (is: (write: TurnWrite) => boolean, part: string): string =>
     writes.some(is) ? part : '';
   const text =
@@ -241,10 +246,11 @@ function clearStep(brain: string | null, id: string): Step {
   };
 }
 
-function rowOf(write: TurnWrite, notes: readonly AddedNote[]): object {
+function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): object {
   const { id, at, brain, outcome, model, failure, trace, replies, said: turn, lane, marks } = write;
   const uses = lastOf(write.uses, ({ key }) => key);
   return {
+    place,
     id,
     at,
     brain,
@@ -252,16 +258,19 @@ function rowOf(write: TurnWrite, notes: readonly AddedNote[]): object {
     model,
     failure,
     trace,
-    replies,
+    replies: placed(replies),
     marks,
-    uses,
+    uses: placed(uses),
     ...(turn === null ? {} : saidFields(turn)),
     ...(lane === null ? {} : laneFields(lane)),
     ...(write.cut === null ? {} : cutFields(write.cut)),
-    notes: notes.map(({ brain: of, at: when, private: stamp, text }) => {
-      return { brain: of, at: when, private: stamp, text };
-    }),
+    notes: placed(notes),
   };
+}
+
+/** What is numbered by the server is numbered in this order. */
+function placed<Row extends object>(rows: readonly Row[]): readonly object[] {
+  return rows.map((row, place) => ({ ...row, place }));
 }
 
 function saidFields({ session, at, quoted, private: stamp, text, reply }: SaidRow): object {
