@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { casesFor, runCase } from './contract/ledger.ts';
 import { faults } from './contract/ledger/faults.ts';
-import { memoryForm, sqliteForm, type Form, type Plant } from './contract/ledger/forms.ts';
+import { memoryForm, postgresForm, sqliteForm } from './contract/ledger/forms.ts';
+import type { Form, Plant } from './contract/ledger/forms.ts';
 import { patience, type LedgerCase } from './contract/ledger/kit.ts';
+import { noPostgres } from './fake/postgres.ts';
 
 const cases = casesFor(memoryForm);
 
@@ -14,7 +16,7 @@ test('there are at least 60 promises and eight faults', () => {
 });
 
 // A case mostly fails by waiting in vain, so the faults wait together.
-suite('a planted fault is noticed in both forms', { concurrency: true }, () => {
+suite('a planted fault is noticed in every form', { concurrency: true }, () => {
   const { looks } = patience;
   // A second and more: what a sound ledger in memory is waited for comes within 150 ms.
   before(() => void (patience.looks = 500));
@@ -26,6 +28,15 @@ suite('a planted fault is noticed in both forms', { concurrency: true }, () => {
       assert.ok(red !== null, 'noticed in the memory form');
       t.diagnostic(red.name);
       assert.ok(await fails(red, sqliteForm, plant), 'noticed in the SQLite form');
+    });
+    test(`${name}, on PostgreSQL`, { skip: noPostgres }, async () => {
+      const red = await firstRed(plant);
+      assert.ok(await fails(red!, postgresForm, plant), 'noticed in the PostgreSQL form');
+      assert.equal(
+        await fails(red!, postgresForm, (ledger) => ledger),
+        false,
+        'by the fault alone',
+      );
     });
   }
 });

@@ -84,3 +84,27 @@ function rowsAt(number: number, isOpen: boolean, { turnsEach }: Filled): Record<
     audit: { seq: number, at, action: 'replay', target: '{}', status: 200, reason: null },
   };
 }
+
+/** So many messages, a tenth of them waiting, and rows in the tables that `fill` leaves empty. */
+export async function fillAll(client: Client, messages: number): Promise<void> {
+  await fill(client, { messages, waiting: messages / 10, turnsEach: 20 });
+  const many = `FROM generate_series(1, ${messages}) AS i`;
+  await client.query(
+    'INSERT INTO svc.note (brain, channel, conversation, message_id, at, private, text) ' +
+      "SELECT 'b' || i % 50, 'webhook', 'c' || i / 20, lpad(i::text, 22, '0'), i, false, 'n' " +
+      many,
+  );
+  await client.query(
+    'INSERT INTO svc.tool_call (key, message_id, tool, hash, private) ' +
+      `SELECT 'k' || i, lpad(i::text, 22, '0'), 't', 'h', false ${many}`,
+  );
+  await client.query(
+    'INSERT INTO svc.dedupe (channel, key, message_id, expires_at) ' +
+      `SELECT 'webhook', 'k' || i, lpad(i::text, 22, '0'), $1::bigint + i ${many}`,
+    [beganAt],
+  );
+  await client.query(
+    'INSERT INTO svc.cut (channel, conversation, session, at, reason) ' +
+      `SELECT 'webhook', 'c' || i, 1, i, 'asked' ${many}`,
+  );
+}

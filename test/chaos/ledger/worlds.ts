@@ -93,14 +93,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
 }
 
 function makeWorld(options: WorldOptions): MemoryWorld | SqliteWorld | PostgresWorld {
-  switch (options.form) {
-    case 'memory':
-      return new MemoryWorld(options);
-    case 'sqlite':
-      return new SqliteWorld(options);
-    case 'postgres':
-      return new PostgresWorld(options);
-  }
+  if (options.form === 'memory') return new MemoryWorld(options);
+  return options.form === 'sqlite' ? new SqliteWorld(options) : new PostgresWorld(options);
 }
 
 /** A form that forgets does all that people ask for. */

@@ -65,11 +65,11 @@ export type NoteStep =
     }
   | { readonly kind: 'clear'; readonly brain: string | null };
 
-const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text, model text,
-  failure text, trace text, replies json, session integer, said_at bigint, quoted boolean,
-  said_private boolean,
-  text text, reply text, lane_session integer, started_at bigint, previous_at bigint,
-  cut_session integer, cut_at bigint, cut_reason text, marks json, uses json, notes json)`;
+const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text,
+  model text, failure text, trace text, replies json, session integer, said_at bigint,
+  quoted boolean, said_private boolean, text text, reply text, lane_session integer,
+  started_at bigint, previous_at bigint, cut_session integer, cut_at bigint, cut_reason text,
+  marks json, uses json, notes json)`;
 
 const gone = `
 WITH gone AS (
@@ -269,7 +269,7 @@ function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): ob
 }
 
 /** What is numbered by the server is numbered in this order. */
-function placed<Row extends object>(rows: readonly Row[]): readonly object[] {
+function placed(rows: readonly object[]): readonly object[] {
   return rows.map((row, place) => ({ ...row, place }));
 }
 
