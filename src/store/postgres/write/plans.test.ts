@@ -123,8 +123,8 @@ postgresTest('no flight reads a large table whole, or joins two sets', async () 
     );
     await client.query(
       'INSERT INTO svc.tool_use (seq, key, message_id, channel, conversation, at, ms, tool, ' +
-        "mode, rule, outcome, arguments) SELECT 1000000 + i, 'other ' || i, lpad(i::text, 22, '1'), " +
-        "'webhook', 'c', i, 1, 't', 'allow', 'r', 'done', '{}' " +
+        "mode, rule, outcome, arguments) SELECT 1000000 + i, 'other ' || i, " +
+        "lpad(i::text, 22, '1'), 'webhook', 'c', i, 1, 't', 'allow', 'r', 'done', '{}' " +
         'FROM generate_series(1, 100000) AS i',
     );
     await client.query('ANALYZE');
