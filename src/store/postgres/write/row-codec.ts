@@ -9,7 +9,8 @@ import type { Effects, Memory } from '../../store.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 import type { AcceptWrite } from './accepts.ts';
 import type { ToolUseRow } from './small-sets.ts';
-import type { LaneRow, MarkRow, NoteStep, SaidRow, TurnWrite } from './turns.ts';
+import type { NoteStep } from './notes.ts';
+import type { LaneRow, MarkRow, SaidRow, TurnWrite } from './turns.ts';
 
 export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWrite {
   const { id, channel, conversation, acceptedAt, sender, sensitivity } = message;

@@ -2,6 +2,7 @@
  * What the end of a turn changes. All of it hangs on the row of the inbox that the statement
  * deletes: where that is gone, nothing of it is written.
  */
+import { notesOf, type AddedNote, type NoteStep } from './notes.ts';
 import { lastOf, onKnownUse, useColumns, type ToolUseRow } from './small-sets.ts';
 import { asJson, foundIn, readDone, type Step } from './writes.ts';
 
@@ -52,18 +53,6 @@ export type CutRow = { readonly session: number; readonly at: number; readonly r
 
 /** Unanswered turns of a session that are doubted (1), or left out (2). */
 export type MarkRow = { readonly session: number; readonly at: number; readonly mark: 1 | 2 };
-
-/** In their order. `brain` null: of the conversation alone. */
-export type NoteStep =
-  | {
-      readonly kind: 'add';
-      readonly brain: string | null;
-      readonly at: number;
-      readonly private: boolean;
-      readonly text: string;
-      readonly max: number;
-    }
-  | { readonly kind: 'clear'; readonly brain: string | null };
 
 const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text,
   model text, failure text, trace text, replies json, session integer, said_at bigint,
@@ -144,35 +133,28 @@ const noted = `, noted AS (
   ORDER BY gone.place, one.place
 )`;
 
-/** Whose notes: of a brain, or of the conversation of a message that waits or was settled. */
-const ofBrain = 'brain = $1';
-const ofConversation = (table: string): string =>
-  'brain IS NULL AND (channel, conversation) = ' +
-  `(SELECT channel, conversation FROM svc.${table} WHERE id = $1)`;
-
-const clearBrain = `
-DELETE FROM svc.note WHERE ${ofBrain} AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)`;
-const clearConversation = `DELETE FROM svc.note WHERE ${ofConversation('inbox')}`;
-
-/** The newest so many stay. */
-const boundConversation = `
-DELETE FROM svc.note WHERE ${ofConversation('message')} AND seq <=
-  (SELECT seq FROM svc.note WHERE ${ofConversation('message')}
-  ORDER BY seq DESC LIMIT 1 OFFSET $2)`;
-
-/** Each conversation has its share: where one has the most notes, its oldest go first. */
-const boundBrain = `
-DELETE FROM svc.note WHERE seq IN (
-  SELECT seq FROM (
-    SELECT seq, row_number() OVER (PARTITION BY channel, conversation ORDER BY seq DESC) AS place
-    FROM svc.note WHERE ${ofBrain}
-  ) AS placed
-  ORDER BY place DESC, seq
-  LIMIT greatest(0, (SELECT count(*) FROM svc.note WHERE ${ofBrain}) - $2::bigint)
-)`;
-
 export function turnSteps(writes: readonly TurnWrite[]): readonly Step[] {
-  if (writes.length === 0) return [];
+  return setsOf(writes).flatMap(setSteps);
+}
+
+/** A brain's notes are bound once in a set, so another bound begins another set. */
+function setsOf(writes: readonly TurnWrite[]): readonly (readonly TurnWrite[])[] {
+  const sets: TurnWrite[][] = [];
+  let bounds = new Map<string, number>();
+  for (const write of writes) {
+    const added = write.notes.flatMap((step) =>
+      step.kind === 'add' && step.brain !== null ? [[step.brain, step.max] as const] : [],
+    );
+    const isOther = added.some(([brain, max]) => (bounds.get(brain) ?? max) !== max);
+    if (isOther) bounds = new Map();
+    if (isOther || sets.length === 0) sets.push([]);
+    sets.at(-1)!.push(write);
+    for (const [brain, max] of added) bounds.set(brain, max);
+  }
+  return sets;
+}
+
+function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
   const kept = notesOf(writes);
   const rows = writes.map((write, place) => rowOf(write, place, kept.rows[place]!));
   const has = (is: (write: TurnWrite) => boolean, part: string): string =>
@@ -193,57 +175,6 @@ export function turnSteps(writes: readonly TurnWrite[]): readonly Step[] {
   );
   const end = { statement: { text, values: [asJson(rows)], again }, read: readDone };
   return [...kept.before, end, ...kept.after];
-}
-
-type AddedNote = Extract<NoteStep, { kind: 'add' }>;
-
-/**
- * A lane has one turn in a group, so what is cleared of a conversation is what this turn added
- * before; of a brain also what others added.
- */
-function notesOf(writes: readonly TurnWrite[]): {
-  readonly before: readonly Step[];
-  readonly rows: readonly (readonly AddedNote[])[];
-  readonly after: readonly Step[];
-} {
-  const before: Step[] = [];
-  const rows: (readonly AddedNote[])[] = [];
-  const bounds = new Map<string, Step>();
-  for (const { id, notes } of writes) {
-    let own: readonly AddedNote[] = [];
-    for (const step of notes) {
-      if (step.kind === 'add') {
-        own = [...own, step];
-        bounds.set(step.brain ?? `\0${id}`, boundStep(step, id));
-        continue;
-      }
-      before.push(clearStep(step.brain, id));
-      own = own.filter(({ brain }) => brain !== step.brain);
-      if (step.brain === null) continue;
-      for (const [place, earlier] of rows.entries()) {
-        rows[place] = earlier.filter(({ brain }) => brain !== step.brain);
-      }
-    }
-    rows.push(own);
-  }
-  return { before, rows, after: [...bounds.values()] };
-}
-
-function boundStep({ brain, max }: AddedNote, id: string): Step {
-  const statement =
-    brain === null
-      ? { text: boundConversation, values: [id, max] }
-      : { text: boundBrain, values: [brain, max] };
-  return { statement };
-}
-
-function clearStep(brain: string | null, id: string): Step {
-  return {
-    statement:
-      brain === null
-        ? { text: clearConversation, values: [id] }
-        : { text: clearBrain, values: [brain, id] },
-  };
 }
 
 function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): object {

@@ -1,0 +1,281 @@
+/** What a group of writes leaves in the tables, and what its answers tell. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import type { Client } from 'pg';
+import { all } from '../../../../test/fake/ledger-rows.ts';
+import { newDatabase, noPostgres } from '../../../../test/fake/postgres.ts';
+import { connect } from '../server/connect.ts';
+import { migrate } from '../server/migrations.ts';
+import { fromText, toText } from '../server/text.ts';
+import type { AcceptWrite } from './accepts.ts';
+import { compose } from './compose.ts';
+import type { NoteStep } from './notes.ts';
+import type { Asked, Rows } from './statement.ts';
+import type { TurnWrite } from './turns.ts';
+import type { Landed, Write } from './writes.ts';
+
+const odd = 'a\0b \ud800 \udc00 \ue000 🙂 "\\" \u2028';
+const stored = toText(odd);
+const place = { channel: 'webhook', conversation: 'ann' };
+
+suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
+  let client: Client;
+  before(async () => {
+    client = await connect(await newDatabase());
+    await migrate(client);
+  });
+  after(() => client.end());
+  beforeEach(async () => {
+    const tables = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'note', 'dedupe', 'cut'];
+    const more = ['tool_use', 'tool_call', 'cursor', 'audit'];
+    await client.query(`TRUNCATE ${[...tables, ...more].map((one) => `svc.${one}`).join()}`);
+  });
+
+  async function ask({ text, values }: Asked): Promise<Rows> {
+    return (await client.query<Rows[number]>(text, [...values])).rows;
+  }
+
+  /** Written as one flight. Who has lost its answers learns the same afterwards. */
+  async function write(...writes: readonly Write[]): Promise<Landed> {
+    const { statements, landed } = compose(writes);
+    const answers: Rows[] = [];
+    const later: Rows[] = [];
+    await client.query('BEGIN');
+    for (const statement of statements) answers.push(await ask(statement));
+    await client.query('COMMIT');
+    for (const { again } of statements) later.push(again === undefined ? [] : await ask(again));
+    assert.deepEqual(landed(later), landed(answers));
+    return landed(answers);
+  }
+
+  test('a key that came before, in this group or another, makes no row', async () => {
+    const first = await write(came('m1', 'k1', 'one'), came('m2', 'k1', 'other'), came('m3', 'k2'));
+    assert.deepEqual([...first.known], [['m2', { id: 'm1', fingerprint: 'one' }]]);
+    const second = await write(came('m4', 'k2'), came('m5', 'k1'), came('m6'), came('m7', 'k1'));
+    const one = { id: 'm1', fingerprint: 'one' };
+    const known = { m4: { id: 'm3', fingerprint: null }, m5: one, m7: one };
+    assert.deepEqual(Object.fromEntries(second.known), known);
+    assert.deepEqual([...second.numbers], [['m6', 3]]);
+    const { rows } = await client.query('SELECT id, n FROM svc.inbox ORDER BY n');
+    assert.deepEqual(
+      rows.map(({ id, n }) => `${id} ${n}`),
+      ['m1 1', 'm3 2', 'm6 3'],
+    );
+    assert.deepEqual(await all(client, 'lane', 'tail'), [3]);
+  });
+
+  test('another channel has keys of its own', async () => {
+    const landed = await write(
+      came('m1', 'k'),
+      came('m2', 'k', null, { channel: 'messenger_a:1', conversation: 'ann' }),
+    );
+    assert.equal(landed.known.size, 0);
+    assert.deepEqual(Object.fromEntries(landed.numbers), { m1: 1, m2: 1 });
+  });
+
+  test('a key that has expired is the next message’s', async () => {
+    await write(came('m1', 'k', 'old'));
+    const early = { ...came('m2', 'k'), at: 99 };
+    assert.equal((await write(early)).known.get('m2')?.id, 'm1');
+    const late = { ...came('m3', 'k', 'new'), at: 100, expiresAt: 200 };
+    assert.equal((await write(late)).known.size, 0);
+    assert.equal((await write({ ...came('m4', 'k'), at: 101 })).known.get('m4')?.id, 'm3');
+    assert.deepEqual(await all(client, 'dedupe', 'fingerprint'), ['new']);
+  });
+
+  test('a thousand messages take their numbers in their order, each in its lane', async () => {
+    const writes = Array.from({ length: 1_000 }, (_, at) => {
+      // Ids that fall, so that their order is not that of the numbers.
+      const id = `m${String(9_999 - at)}`;
+      const lane = { channel: 'webhook', conversation: `c${at % 7}` };
+      return came(id, at % 3 === 0 ? `k${at}` : null, null, lane);
+    });
+    const { numbers, known } = await write(...writes);
+    assert.equal(known.size, 0);
+    for (const [at, { id }] of writes.entries()) {
+      assert.equal(numbers.get(id), 1 + Math.floor(at / 7), id);
+    }
+    const ends = await write(...writes.map(({ id }) => turn(id)));
+    assert.equal(ends.done.size, 1_000);
+    assert.deepEqual(await all(client, 'inbox'), []);
+    assert.equal((await all(client, 'message')).length, 1_000);
+    assert.equal((await all(client, 'turn', 'n')).length, 1_000);
+  });
+
+  test('the end of a turn whose message is gone leaves nothing', async () => {
+    await write(came('m1'));
+    const note: NoteStep = { kind: 'add', brain: 'main', at: 1, private: false, text: 'x', max: 5 };
+    const lost = turn('m2', [note, { ...note, brain: null }]);
+    const { done } = await write(turn('m1'), lost);
+    assert.deepEqual([...done], ['m1']);
+    assert.deepEqual(await all(client, 'message'), ['m1']);
+    assert.deepEqual(await all(client, 'outbox'), ['m1-0', 'm1-1']);
+    assert.deepEqual(await all(client, 'note', 'text'), []);
+  });
+
+  test('replies keep their order', async () => {
+    await write(came('m1'));
+    const replies = ['z', 'a', 'm', 'b'].map((id) => {
+      return { id, channel: 'webhook', at: 1, body: '{}' };
+    });
+    await write({ ...turn('m1'), replies });
+    const { rows } = await client.query('SELECT id FROM svc.outbox ORDER BY seq');
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      ['z', 'a', 'm', 'b'],
+    );
+  });
+
+  test('every text comes back as it was, whatever is in it', async () => {
+    const body = JSON.stringify({ text: odd });
+    const lane = { channel: 'webhook', conversation: stored };
+    await write({ ...came('m1', stored, null, lane), sender: stored, body });
+    const use = { at: 1, ms: 1, tool: stored, mode: 'allow', rule: stored, outcome: 'unknown' };
+    const call = { key: stored, ...use, arguments: stored };
+    const hash = { messageId: 'm1', ...lane, hash: 'h', private: false };
+    await write(
+      { kind: 'begun', ...call, ...hash },
+      { kind: 'ended', key: stored, text: stored, outcome: 'done', ms: 2 },
+      { kind: 'cursor', channel: 'webhook', name: 'offset', value: stored },
+      { kind: 'audit', at: 1, action: 'replay', target: body, status: 200, reason: stored },
+    );
+    const note = { kind: 'add', at: 1, private: false, text: stored, max: 5 } as const;
+    const said = { session: 1, at: 1, quoted: false, private: false, text: stored, reply: stored };
+    const texts = { brain: stored, model: stored, trace: body, failure: body, uses: [call] };
+    const replies = [{ id: 'r1', channel: 'webhook', at: 1, body }];
+    const notes = [
+      { ...note, brain: null },
+      { ...note, brain: stored },
+    ];
+    await write({ ...turn('m1'), ...texts, said, replies, notes });
+    const tried = JSON.stringify([1, 2, 'server_error', null]);
+    const failed = { attempts: 1, failure: body, tried };
+    const marks = { late: false, parked: false, possibleDuplicate: false, uncounted: 0 };
+    await write({ kind: 'deferred', id: 'r1', dueAt: 5, ...marks, ...failed });
+    await write({ kind: 'sent', id: 'r1', at: 9, tookMs: null, ...failed, attempts: 2 });
+    const plain = {
+      turn: ['conversation', 'sender', 'text', 'reply'],
+      note: ['conversation', 'text'],
+      message: ['conversation', 'sender', 'brain', 'model'],
+      tool_use: ['key', 'tool', 'rule', 'arguments', 'conversation'],
+      tool_call: ['key', 'text'],
+      cursor: ['value'],
+      dedupe: ['key'],
+      lane: ['conversation'],
+      sent: ['conversation'],
+      audit: ['reason'],
+    };
+    for (const [table, columns] of Object.entries(plain)) {
+      for (const column of columns) {
+        const found = await all(client, table, column);
+        assert.ok(found.length > 0, table);
+        for (const one of found) assert.equal(fromText(String(one)), odd, `${table}.${column}`);
+      }
+    }
+    const json = { message: ['body', 'trace', 'failure'], sent: ['body', 'failure'] };
+    for (const [table, columns] of Object.entries({ ...json, audit: ['target'] })) {
+      for (const column of columns) {
+        assert.deepEqual(await all(client, table, column), [body], `${table}.${column}`);
+      }
+    }
+    const [tries] = await all(client, 'sent', 'tries');
+    assert.deepEqual(JSON.parse(String(tries)), [JSON.parse(tried), JSON.parse(tried)]);
+  });
+
+  suite('notes', () => {
+    const lanes = ['ann', 'bob', 'eve', 'joe'];
+    const add = (text: string, max: number, brain: string | null = 'main'): NoteStep => {
+      return { kind: 'add', brain, at: 1, private: false, text, max };
+    };
+    const clear = (brain: string | null = 'main'): NoteStep => ({ kind: 'clear', brain });
+    /** One turn in each of the lanes. */
+    async function noted(...turns: readonly (readonly NoteStep[])[]): Promise<unknown[]> {
+      const ids = turns.map((_, at) => `${lanes[at]} ${Math.random()}`);
+      // Ids fall, so that no order but that of the turns will do.
+      ids.reverse();
+      const came_ = ids.map((id, at) => {
+        return came(id, null, null, { channel: 'webhook', conversation: lanes[at]! });
+      });
+      await write(...came_);
+      await write(...turns.map((notes, at) => turn(ids[at]!, notes)));
+      return notes();
+    }
+    const notes = async (): Promise<unknown[]> => {
+      const { rows } = await client.query('SELECT text FROM svc.note ORDER BY seq');
+      return rows.map(({ text }) => text);
+    };
+
+    test('keep the order of their turns, whatever that of the rows found', async () => {
+      // Then they are found in the order of their ids.
+      await client.query('SET enable_nestloop = off; SET enable_hashjoin = off');
+      const turns = lanes.map((lane) => [add(`${lane} 1`, 9), add(`${lane} 2`, 9)]);
+      const expected = lanes.flatMap((lane) => [`${lane} 1`, `${lane} 2`]);
+      assert.deepEqual(await noted(...turns), expected);
+      await client.query('RESET enable_nestloop; RESET enable_hashjoin');
+    });
+
+    test('go where a lane has the most, the oldest first', async () => {
+      assert.deepEqual(await noted([add('a1', 3), add('a2', 3)], [add('b1', 3)]), [
+        'a1',
+        'a2',
+        'b1',
+      ]);
+      assert.deepEqual(await noted([], [], [add('e1', 3)]), ['a2', 'b1', 'e1']);
+      assert.deepEqual(await noted([add('a3', 3)], [add('b2', 3)]), ['e1', 'a3', 'b2']);
+    });
+
+    test('are bound by the turn that adds them, where bounds differ', async () => {
+      assert.deepEqual(await noted([add('a1', 4)], [add('b1', 1)], [add('e1', 4)]), ['b1', 'e1']);
+    });
+
+    test('that were cleared are gone, and what came after stays', async () => {
+      assert.deepEqual(await noted([add('old', 9)]), ['old']);
+      const first = [add('a1', 9), add('own', 9, null)];
+      const second = [add('b1', 9), clear(), add('b2', 9)];
+      assert.deepEqual(await noted(first, second, [add('e1', 9)]), ['own', 'b2', 'e1']);
+    });
+
+    test('of a conversation are its own', async () => {
+      assert.deepEqual(await noted([add('a1', 1, null)], [add('b1', 1, null)]), ['a1', 'b1']);
+      const turns = [[clear(null), add('a2', 1, null), add('a3', 1, null)], [add('b2', 2, null)]];
+      assert.deepEqual(await noted(...turns), ['b1', 'a3', 'b2']);
+    });
+  });
+});
+
+function came(
+  id: string,
+  key: string | null = null,
+  fingerprint: string | null = null,
+  lane = place,
+): AcceptWrite {
+  const said = { at: 1, sender: 'ann', private: false, body: '{}' };
+  return { kind: 'accept', id, ...lane, ...said, key, expiresAt: 100, fingerprint };
+}
+
+/** Answered twice. */
+function turn(id: string, notes: readonly NoteStep[] = []): TurnWrite {
+  const replies = [0, 1].map((at) => ({
+    id: `${id}-${at}`,
+    channel: 'webhook',
+    at: 2,
+    body: '{}',
+  }));
+  return {
+    kind: 'turn',
+    id,
+    at: 2,
+    brain: 'main',
+    outcome: 'reply',
+    model: null,
+    failure: null,
+    trace: null,
+    replies,
+    said: { session: 1, at: 1, quoted: false, private: false, text: 'hi', reply: 'hello' },
+    lane: null,
+    cut: null,
+    marks: [],
+    uses: [],
+    notes,
+  };
+}
