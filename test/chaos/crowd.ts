@@ -33,6 +33,7 @@ export class Crowd {
   /** Where everybody speaks from now on. */
   url: string;
   #over = false;
+  #left = false;
   #speaking: Promise<void>[] = [];
   #waiting: (() => void)[] = [];
   readonly #random: () => number;
@@ -54,6 +55,12 @@ export class Crowd {
     await Promise.all(this.#speaking);
   }
 
+  /** Nobody says anything more, whatever was not yet accepted. */
+  leave(): void {
+    this.#over = true;
+    this.#left = true;
+  }
+
   get messages(): readonly Said[] {
     return [...this.accepted.values()].flat();
   }
@@ -70,6 +77,7 @@ export class Crowd {
       this.accepted.set(conversation, said);
       const text = `${conversation} ${number % linesOfConversation}`;
       const id = await this.#say(conversation, text);
+      if (id === null) return;
       this.onAccepted(id);
       said.push({ text, id });
       for (const wake of this.#waiting.splice(0)) wake();
@@ -78,12 +86,14 @@ export class Crowd {
     }
   }
 
-  async #say(conversation: string, text: string): Promise<string> {
-    for (;;) {
+  /** @returns null: it has left before its 200 */
+  async #say(conversation: string, text: string): Promise<string | null> {
+    while (!this.#left) {
       const id = await this.#try(conversation, text);
       if (id !== null) return id;
       await pause(10);
     }
+    return null;
   }
 
   async #sayAgain(conversation: string, text: string, first: string): Promise<void> {

@@ -14,7 +14,7 @@ const startMs = 400;
  */
 export async function someMoment(
   world: World,
-  program: Program,
+  program: Pick<Program, 'saw' | 'ended'>,
   random: () => number,
 ): Promise<void> {
   const moment = moments[Math.floor(random() * moments.length)]!;

@@ -15,6 +15,7 @@ import { PostgresServer } from '../fake/postgres/server.ts';
 import { Way } from '../fake/postgres/way.ts';
 import type { Program } from '../program.ts';
 import type { Left } from './audit.ts';
+import { Managed } from './managed.ts';
 import { someMoment } from './moments.ts';
 import { untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
@@ -49,34 +50,29 @@ export const postgres: Proof = {
     await using world = await World.open(random, 20, storage);
     world.crowd.begin(speakers);
     const figures: Record<string, number> = {};
-    let program = await spawnPast(url, () => world.spawn());
+    await using svc = await Managed.start(() => spawnPast(url, () => world.spawn()));
     try {
       for (let struck = 0; struck < count; struck++) {
         way.latencyMs = latencies[Math.floor(random() * latencies.length)]!;
-        await someMoment(world, program, random);
+        await someMoment(world, svc, random);
         const strike = strikes[Math.floor(random() * strikes.length)]!;
         if (strike === 'full' && disk.fill === null) continue;
         figures[strike] = (figures[strike] ?? 0) + 1;
-        if (strike !== 'svc') await act(strike, { server, way, disk, random });
-        else {
-          program.child.kill('SIGKILL');
-          await program.ended;
-          program = await spawnPast(url, () => world.spawn());
-        }
-        await program.saw('"listening"');
+        if (strike === 'svc') await svc.kill();
+        else await act(strike, { server, way, disk, random });
         if (struck % 20 === 19)
           say(`${struck + 1} strikes, ${world.crowd.messages.length} messages`);
       }
       way.latencyMs = 0;
-      const audited = await world.conclude(program, () => leftOn(url));
+      await svc.saw('"listening"');
+      const audited = await world.conclude(svc.program, () => leftOn(url));
       const others = [...world.crowd.refusals.keys()].filter((status) => status !== 503);
       assert.deepEqual(others, [], 'nothing but 200 and 503 is answered');
-      return { kind: 'proved', figures: { ...audited, ...figures } };
+      const starts = { 'starts without a server': svc.failedStarts };
+      return { kind: 'proved', figures: { ...audited, ...figures, ...starts } };
     } catch (error) {
-      const told = program.log().slice(-4_000);
+      const told = svc.program.log().slice(-4_000);
       throw new Error(`${(error as Error).message}\nit has written\n${told}`, { cause: error });
-    } finally {
-      await program[Symbol.asyncDispose]();
     }
   },
 };
@@ -104,8 +100,19 @@ async function act(strike: Exclude<Strike, 'svc'>, { server, way, disk, random }
       disk.fill!();
       await pause(random() * fullMs);
       disk.empty();
-      // A server whose log found no room has ended.
-      return server.isRunning ? undefined : server.restart();
+      return untilTrue('the server answers again', () => answers(server));
+  }
+}
+
+/** A server whose log found no room has ended, or will, or recovers by itself. */
+async function answers(server: PostgresServer): Promise<boolean> {
+  if (!server.isRunning) await server.restart();
+  try {
+    const client = await connect(server.url());
+    await client.end();
+    return true;
+  } catch {
+    return false;
   }
 }
 

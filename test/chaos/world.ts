@@ -105,6 +105,7 @@ export class World implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.crowd.leave();
     return this.#own.disposeAsync();
   }
 }

@@ -1,0 +1,68 @@
+/**
+ * svc as a service manager runs it: where it ended in its start, since the database's server could
+ * not be reached, it is started again. That it ends after it listened is told as a failure.
+ */
+import assert from 'node:assert/strict';
+import type { Program } from '../program.ts';
+
+/** As long as all starts in a row may take: a server that recovers is soon there. */
+const startsMs = 60_000;
+
+/** starting → listening → killed → starting; starting → ended → starting */
+export class Managed implements AsyncDisposable {
+  readonly #spawn: () => Promise<Program>;
+  #program: Program;
+  /** Starts that ended by themselves. */
+  failedStarts = 0;
+
+  private constructor(spawn: () => Promise<Program>, program: Program) {
+    this.#spawn = spawn;
+    this.#program = program;
+  }
+
+  /** It does not listen yet. */
+  static async start(spawn: () => Promise<Program>): Promise<Managed> {
+    return new Managed(spawn, await spawn());
+  }
+
+  get program(): Program {
+    return this.#program;
+  }
+
+  get ended(): Promise<number | string> {
+    return this.#program.ended;
+  }
+
+  /** Resolves once a line of the log holds the text; of the log of the last start, that is. */
+  async saw(text: string): Promise<void> {
+    for (const began = performance.now(); ;) {
+      try {
+        return await this.#program.saw(text);
+      } catch (error) {
+        const mayStart = performance.now() - began < startsMs && (await this.#missedTheServer());
+        if (!mayStart) throw error;
+        this.failedStarts++;
+        this.#program = await this.#spawn();
+      }
+    }
+  }
+
+  /** SIGKILL, and a start that does not listen yet. */
+  async kill(): Promise<void> {
+    this.#program.child.kill('SIGKILL');
+    const how = await this.#program.ended;
+    const isMine = how === 'SIGKILL' || (await this.#missedTheServer());
+    assert.ok(isMine, `it ended by itself: ${how}\n${this.#program.log().slice(-4_000)}`);
+    this.#program = await this.#spawn();
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#program[Symbol.asyncDispose]();
+  }
+
+  async #missedTheServer(): Promise<boolean> {
+    const log = this.#program.log();
+    const how = await this.#program.ended;
+    return how === 1 && !log.includes('"listening"') && /service_failed.*database/i.test(log);
+  }
+}
