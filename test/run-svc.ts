@@ -75,7 +75,9 @@ export function watchProcess(
       const source = stream === 'out' ? child.stdout : child.stderr;
       const look = (): void => {
         const found = pattern.exec(text[stream]);
-        if (found !== null) resolve(found);
+        if (found === null) return;
+        source.off('data', look);
+        resolve(found);
       };
       source.on('data', look);
       look();

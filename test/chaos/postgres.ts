@@ -139,7 +139,7 @@ function makeDisk(): Disk {
   return {
     folder,
     fill: isSmall
-      ? () => execFileSync('sh', ['-c', `head -c 1G /dev/zero >${ballast} || :`])
+      ? () => execFileSync('sh', ['-c', `head -c 1G /dev/zero >${ballast} 2>/dev/null || :`])
       : null,
     empty: () => rmSync(ballast, { force: true }),
     async [Symbol.asyncDispose]() {

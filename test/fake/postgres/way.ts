@@ -18,6 +18,7 @@ export class Way implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #held: (() => void)[] | null = null;
+  readonly #underWay: { readonly arrives: number; readonly act: () => void }[] = [];
 
   private constructor(port: number, far: { readonly host: string; readonly port: number }) {
     this.port = port;
@@ -99,13 +100,20 @@ export class Way implements AsyncDisposable {
     else if (!to.writableEnded) this.#pass(() => to.end());
   }
 
-  /** The delay is the same for all, so the order stays. */
+  /** What is sent later arrives later, also where the way has become faster meanwhile. */
   #pass(act: () => void): void {
-    const pass = (): void => {
-      if (this.#held === null) act();
-      else this.#held.push(act);
-    };
-    if (this.latencyMs === 0) pass();
-    else setTimeout(pass, this.latencyMs);
+    const arrives = performance.now() + this.latencyMs;
+    this.#underWay.push({ arrives: Math.max(arrives, this.#underWay.at(-1)?.arrives ?? 0), act });
+    if (this.#underWay.length === 1) this.#deliver();
+  }
+
+  #deliver(): void {
+    for (let next = this.#underWay[0]; next !== undefined; next = this.#underWay[0]) {
+      const ms = next.arrives - performance.now();
+      if (ms > 0) return void setTimeout(() => this.#deliver(), ms);
+      this.#underWay.shift();
+      if (this.#held === null) next.act();
+      else this.#held.push(next.act);
+    }
   }
 }
