@@ -3,17 +3,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Reads } from '../parts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
-import { cut } from './connect.ts';
-import { faultOf } from './errors.ts';
+import { ConnectError, cut } from './connect.ts';
+import { faultOf, type Fault } from './errors.ts';
 
 /** Without an answer for so long a connection is given up. */
 const answerMs = 60_000;
 const pauseMs = 200;
+const passing: ReadonlySet<Fault> = new Set<Fault>(['away', 'again', 'full']);
 
 export class ServerReads implements Reads {
   readonly #connect: () => Promise<Client>;
   readonly #closing = new AbortController();
   #client: Promise<Client> | null = null;
+  #wasConnected = false;
 
   /** @param connect rejects where no host answers now */
   constructor(connect: () => Promise<Client>) {
@@ -21,8 +23,9 @@ export class ServerReads implements Reads {
   }
 
   /**
-   * While the server is away this waits, and asks again.
-   * @throws what the server says of the question, and after the end
+   * While the server is away, or its disk is full, this waits, and asks again.
+   * @throws what the server says of the question, why a first connection cannot be had, and after
+   *   the end
    */
   async ask(asked: Asked): Promise<Rows> {
     for (;;) {
@@ -31,9 +34,7 @@ export class ServerReads implements Reads {
         return await this.#askOnce(asked);
       } catch (error) {
         this.#closing.signal.throwIfAborted();
-        const fault = faultOf(error);
-        if (fault !== 'away' && fault !== 'again') throw error;
-        if (fault === 'away') this.#client = null;
+        if (!this.#mayPass(error)) throw error;
         await pause(pauseMs, undefined, { signal: this.#closing.signal });
       }
     }
@@ -45,9 +46,18 @@ export class ServerReads implements Reads {
     if (client != null) cut(client);
   }
 
+  /** A server in trouble refuses a connection with many a word. */
+  #mayPass(error: unknown): boolean {
+    const fault = faultOf(error);
+    const isRefused = error instanceof ConnectError;
+    if (isRefused || fault === 'away') this.#client = null;
+    return (isRefused && this.#wasConnected) || passing.has(fault);
+  }
+
   async #askOnce({ text, values }: Asked): Promise<Rows> {
     this.#client ??= this.#connect();
     const client = await this.#client;
+    this.#wasConnected = true;
     const late = setTimeout(() => cut(client), answerMs);
     try {
       return (await client.query<Record<string, unknown>>(text, [...values])).rows;

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Client } from 'pg';
+import { ConnectError } from './connect.ts';
+import { ServerReads } from './reads.ts';
+
+const asked = { text: 'SELECT 1', values: [] };
+
+/** As the server says it, with its code. */
+function refusal(code: string, message: string): ConnectError {
+  return new ConnectError(code, message, 'a host', { code, message, routine: 'here' });
+}
+
+/** A connection that answers so, in turn: rows, or an error. */
+function clientOf(...answers: (readonly object[] | Error)[]): Client {
+  const query = (): Promise<unknown> => {
+    const answer = answers.shift()!;
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve({ rows: answer });
+  };
+  const connection = { stream: { destroy() {} } };
+  return { query, connection } as unknown as Client;
+}
+
+const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' });
+
+test('a server whose disk is full is asked again, whatever it says to a connection', async () => {
+  const full = Object.assign(new Error('no room'), { code: '53100' });
+  const connections: (Client | Error)[] = [
+    clientOf([{ n: 1 }], full, [{ n: 2 }], lost),
+    refusal('XX000', 'could not write init file'),
+    refusal('53100', 'no space left on device'),
+    clientOf([{ n: 3 }]),
+  ];
+  await using reads = new ServerReads(async () => {
+    const next = connections.shift()!;
+    if (next instanceof Error) throw next;
+    return next;
+  });
+  assert.deepEqual(await reads.ask(asked), [{ n: 1 }]);
+  assert.deepEqual(await reads.ask(asked), [{ n: 2 }], 'the question was asked again');
+  assert.deepEqual(await reads.ask(asked), [{ n: 3 }], 'until there was a connection');
+});
+
+test('a connection that never was is not waited for', async () => {
+  const refused = refusal('28P01', 'password authentication failed');
+  await using reads = new ServerReads(() => Promise.reject(refused));
+  await assert.rejects(reads.ask(asked), refused);
+});
+
+test('a fault of the question is told', async () => {
+  const fault = Object.assign(new Error('no such column'), { code: '42703' });
+  await using reads = new ServerReads(async () => clientOf(fault, [{ n: 1 }]));
+  await assert.rejects(reads.ask(asked), fault);
+  assert.deepEqual(await reads.ask(asked), [{ n: 1 }]);
+});
