@@ -56,11 +56,14 @@ async function startAsks(client: Client): Promise<readonly Asked[]> {
 const mayReadWhole = ({ text }: Asked): readonly string[] =>
   text.includes('svc.inbox WHERE channel = $1 AND sender = $2') ? ['inbox'] : [];
 
-postgresTest('no statement reads a whole table, statistics or not', async () => {
+/** The server itself gathers statistics of one table at a time, and whenever it likes. */
+const gatherings = ['', 'ANALYZE svc.message', 'ANALYZE svc.outbox', 'VACUUM ANALYZE'];
+
+postgresTest('no statement reads a whole table, whatever statistics there are', async () => {
   await using it = await openParts((client) => fillAll(client, messages));
   const asked = await askAll(it);
-  for (const analyzed of [false, true]) {
-    if (analyzed) await it.client.query('VACUUM ANALYZE');
+  for (const gathering of gatherings) {
+    if (gathering !== '') await it.client.query(gathering);
     const seen = new Set<string>();
     const faults: string[] = [];
     for (const one of asked) {
@@ -72,7 +75,7 @@ postgresTest('no statement reads a whole table, statistics or not', async () => 
       if (tables.length > 0) faults.push(`${tables.join(', ')}: ${one.text}`);
     }
     assert.ok(seen.size >= 30, `${seen.size} statements`);
-    assert.deepEqual(faults, [], analyzed ? 'with statistics' : 'without statistics');
+    assert.deepEqual(faults, [], `after: ${gathering}`);
   }
   const dead = asked.find(({ text }) => text.includes('svc.message WHERE failure IS NOT NULL AND'));
   const indexes = (await planOf(it.client, dead!)).map((node) => node['Index Name']);

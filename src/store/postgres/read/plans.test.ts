@@ -106,7 +106,7 @@ const cases: readonly Case[] = [
   ['conversations', [page], 5_000],
   ['conversations', [{ after: nextOf([hook, 'c5']), limit: 100 }], 5_000],
   ['conversation', [somewhere], 100],
-  ['channelKeys', ['messenger_b'], 100],
+  ['channelKeys', ['messenger_b'], 500],
   ['turns', [{ kind: 'conversation', ...somewhere }, page], 300],
   ['turns', [{ kind: 'sender', channel: hook, sender: 'sender 8' }, page], 300],
   ['notes', [{ kind: 'conversation', ...somewhere }], 100],
