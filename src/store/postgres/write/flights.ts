@@ -13,6 +13,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
+import { whenLate } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
 import type { Composed } from './statement.ts';
 import { Waiting } from './waiting.ts';
@@ -233,7 +234,7 @@ export class Flights<Write, Landed> {
         this.#enter('full');
         this.#waiting.takeOutRefused();
         // It has answered.
-        clearTimeout(away);
+        away();
         await pause(fullRetryMs);
         away = this.#watch();
       } else if (outcome.kind === 'undone' && !this.#isLong(undoneFrom)) {
@@ -243,7 +244,7 @@ export class Flights<Write, Landed> {
         againMs = Math.min(2 * againMs, againMsMax);
       } else this.#break(errorOf(outcome));
     }
-    clearTimeout(away);
+    away();
   }
 
   #isLong(undoneFrom: SteadyTime | null): boolean {
@@ -273,12 +274,9 @@ export class Flights<Write, Landed> {
     if (isNews) this.#changed();
   }
 
-  /** @returns to be cleared once the flight has landed */
-  #watch(): NodeJS.Timeout {
-    return setTimeout(() => {
-      // After a pause of the whole process an answer may be there already.
-      setImmediate(() => setImmediate(() => this.#waiting.sent !== null && this.#enter('away')));
-    }, this.#parts.times.awayMs);
+  /** @returns to be called once the server has answered */
+  #watch(): () => void {
+    return whenLate(this.#parts.times.awayMs, () => this.#enter('away'));
   }
 
   #enter(state: 'full' | 'away'): void {
