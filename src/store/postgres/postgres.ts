@@ -25,7 +25,7 @@ import { lookAt } from './server/look.ts';
 import { migrate } from './server/migrations.ts';
 import { lockedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
-import { compose } from './write/compose.ts';
+import { compose, sizeOf } from './write/compose.ts';
 import { Flights, flightTimes, type FlightTimes } from './write/flights.ts';
 import { Writer } from './write/writer.ts';
 
@@ -96,7 +96,7 @@ async function open(
   const reach = (): Promise<Client> => again(given.signal);
   const writer = new Writer(client, { instance, connect: reach, answerMs });
   const times = { ...flightTimes, closeMs: limits.closeMs, ...options.times };
-  const flights: PostgresFlights = new Flights(writer, { compose, steady, times });
+  const flights: PostgresFlights = new Flights(writer, { compose, sizeOf, steady, times });
   opened.defer(() => flights.abandon());
   options.killed?.addEventListener('abort', () => flights.abandon());
   await writeRecovered(flights, recovered);

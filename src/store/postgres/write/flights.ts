@@ -7,7 +7,6 @@
  * not answered for five seconds. Then callers who can be refused are refused, and their writes
  * taken out; all others wait in their order. A flight in doubt may have landed after all: then
  * `landed` is called after `refused`.
- *
  * A flight is a beat, too: where nothing is written, an empty one goes every second.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -23,6 +22,8 @@ export type StorageState = 'ok' | 'full' | 'away';
 
 export type FlightsParts<Write, Landed> = {
   readonly compose: (writes: readonly Write[]) => Composed<Landed>;
+  /** How many characters a write has, roughly; left out: few. */
+  readonly sizeOf?: (write: Write) => number;
   readonly steady: () => SteadyTime;
   readonly times: FlightTimes;
 };
@@ -60,7 +61,7 @@ export class Flights<Write, Landed> {
   readonly #parts: FlightsParts<Write, Landed>;
   #failed: (error: Error) => void = () => {};
   #changed: () => void = () => {};
-  readonly #waiting = new Waiting<Write, Landed>();
+  readonly #waiting: Waiting<Write, Landed>;
   #running = false;
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Infinity;
@@ -74,6 +75,7 @@ export class Flights<Write, Landed> {
   constructor(writer: Writer, parts: FlightsParts<Write, Landed>) {
     this.#writer = writer;
     this.#parts = parts;
+    this.#waiting = new Waiting(parts.sizeOf ?? (() => 0));
     this.#confirmedAt = parts.steady();
     this.#after(parts.times.beatMs);
   }
