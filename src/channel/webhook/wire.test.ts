@@ -55,6 +55,15 @@ test('an id has at most 1,024 characters', () => {
   }
 });
 
+test('an id has at most 2,048 bytes, as a database stores them', () => {
+  for (const id of ['あ'.repeat(682), 'я'.repeat(1_024), '\0'.repeat(292)]) {
+    assert.equal(codeOf(withId(JSON.stringify(id))), JSON.stringify(id));
+  }
+  for (const id of ['あ'.repeat(683), '\0'.repeat(293), '\uE000'.repeat(293)]) {
+    assert.equal(codeOf(withId(JSON.stringify(id))), 'invalid_field');
+  }
+});
+
 test('null and empty count as absent, and other keys may hold anything', () => {
   const json = `{"sender_id":7,"sender_name":null,"text":"x","media_url":"","media_type":null,
     "conversation_id":null,"__proto__":{"text":1},"x":[{}]}`;

@@ -29,6 +29,10 @@ export type WireProblem = {
 };
 
 const idCharactersMax = 1_024;
+/** A database finds a message by its ids, and the key of an index has room for so many. */
+const idBytesMax = 2_048;
+/** PostgreSQL stores each of these as seven bytes. */
+const storedLonger = /[\0\uE000]/g;
 
 type Body = Readonly<Record<string, unknown>>;
 type Id = { readonly text: string; readonly json: string };
@@ -103,6 +107,7 @@ class Fields {
     if (value.length > idCharactersMax) return this.#refuse(field, tooLong);
     // Half a surrogate pair has no UTF-8 form: two such ids could become one in storage.
     if (!value.isWellFormed()) return this.#refuse(field, 'holds half a surrogate pair');
+    if (storedBytesOf(value) > idBytesMax) return this.#refuse(field, tooManyBytes);
     return { text: value, json: JSON.stringify(value) };
   }
 
@@ -146,6 +151,11 @@ class Fields {
 type Context = { readonly source?: string };
 
 const tooLong = `has more than ${idCharactersMax} characters`;
+const tooManyBytes = `has more than ${idBytesMax} bytes`;
+
+function storedBytesOf(id: string): number {
+  return Buffer.byteLength(id.replaceAll(storedLonger, '1234567'));
+}
 
 function problem(code: WireProblem['code'], detail: string): WireProblem {
   return { kind: 'problem', code, detail };

@@ -19,6 +19,8 @@ type Place = {
   stored: Value | undefined;
   /** On their way, in order. */
   readonly asked: CursorMove[];
+  /** Moves that were answered: what was read before such an answer may be outdated. */
+  answered: number;
 };
 
 /** What a batch is answered with of which a cursor stands elsewhere than expected. */
@@ -40,7 +42,11 @@ export class Cursors {
     const known = valueOf(place);
     if (known !== undefined) return known;
     const read = this.#read(channel, name);
-    return read instanceof Promise ? read.then((value) => keep(place, value)) : keep(place, read);
+    if (!(read instanceof Promise)) return keep(place, read);
+    const { answered } = place;
+    return read.then((value) => {
+      return place.answered === answered ? keep(place, value) : this.of(channel, name);
+    });
   }
 
   /**
@@ -58,7 +64,7 @@ export class Cursors {
   landed(moves: readonly CursorMove[]): void {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
-      drop(place, move);
+      answer(place, move);
       place.stored = move.value;
     }
   }
@@ -67,13 +73,17 @@ export class Cursors {
   refused(moves: readonly CursorMove[]): void {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
-      drop(place, move);
+      answer(place, move);
       place.stored = undefined;
     }
   }
 
   #isAsExpected({ channel, name, expected }: CursorMove): boolean {
-    return expected === undefined || this.of(channel, name) === expected;
+    if (expected === undefined) return true;
+    const value = this.of(channel, name);
+    // Whoever asks next asks again where this read fails.
+    if (value instanceof Promise) value.catch(() => {});
+    return value === expected;
   }
 
   /** Channel keys hold no space, so no two cursors share a key. */
@@ -81,7 +91,7 @@ export class Cursors {
     const key = `${channel} ${name}`;
     const known = this.#places.get(key);
     if (known !== undefined) return known;
-    const place: Place = { stored: undefined, asked: [] };
+    const place: Place = { stored: undefined, asked: [], answered: 0 };
     this.#places.set(key, place);
     return place;
   }
@@ -97,7 +107,8 @@ function keep(place: Place, value: Value): Value {
   return valueOf(place) ?? null;
 }
 
-function drop({ asked }: Place, move: CursorMove): void {
-  const at = asked.indexOf(move);
-  if (at >= 0) asked.splice(at, 1);
+function answer(place: Place, move: CursorMove): void {
+  const at = place.asked.indexOf(move);
+  if (at >= 0) place.asked.splice(at, 1);
+  place.answered++;
 }

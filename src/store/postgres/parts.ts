@@ -24,6 +24,8 @@ export type PostgresParts = Clock & {
   readonly suspects: readonly Suspect[];
   /** @param alone the id of the message that ran alone just then; null: none did */
   readonly noteFailure: (alone: string | null) => void;
+  /** Gives up connections that are being made, and makes no more. */
+  readonly giveUp: () => void;
   /** Resolves when what was noted is written, or cannot be. */
   readonly noted: () => Promise<void>;
 };

@@ -236,6 +236,7 @@ export class PostgresStorage implements LedgerStorage {
     closing.use(this.#parts.reads);
     closing.use(this.#parts.slowReads);
     closing.use(this.#parts.sweeping);
+    closing.defer(() => this.#parts.giveUp());
     await this.#flights.close();
   }
 

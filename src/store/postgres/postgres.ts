@@ -25,7 +25,7 @@ import { lookAt } from './server/look.ts';
 import { migrate } from './server/migrations.ts';
 import { lockedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
-import { compose } from './write/compose.ts';
+import { compose, sizeOf } from './write/compose.ts';
 import { Flights, flightTimes, type FlightTimes } from './write/flights.ts';
 import { Writer } from './write/writer.ts';
 
@@ -51,14 +51,14 @@ export type PostgresOptions = Clock & {
 const answerMs = 15_000;
 const noteMs = 2_000;
 
-type Connect = () => Promise<Client>;
+type Connect = (signal?: AbortSignal) => Promise<Client>;
 
 /** Connects, brings the schema up to date, takes over, and recovers what was unsettled. */
 export async function openPostgresLedger(options: PostgresOptions): Promise<Ledger | StoreProblem> {
   const address = readAddress(options.url);
   if (address.kind === 'problems') return urlProblem(address.problems);
   const where = String(address);
-  const again: Connect = () => connect(address);
+  const again: Connect = (signal) => connect(address, signal === undefined ? {} : { signal });
   let client: Client | null = null;
   try {
     client = await again();
@@ -92,14 +92,18 @@ async function open(
   const rows = new WorkingSet(options);
   ids.startAfter(await lastId(client));
   const recovered = await recover(client, rows, lastEndOf(before), now());
-  const writer = new Writer(client, { instance, connect: again, answerMs });
+  const given = new AbortController();
+  const reach = (): Promise<Client> => again(given.signal);
+  const writer = new Writer(client, { instance, connect: reach, answerMs });
   const times = { ...flightTimes, closeMs: limits.closeMs, ...options.times };
-  const flights: PostgresFlights = new Flights(writer, { compose, steady, times });
+  const flights: PostgresFlights = new Flights(writer, { compose, sizeOf, steady, times });
   opened.defer(() => flights.abandon());
   options.killed?.addEventListener('abort', () => flights.abandon());
   await writeRecovered(flights, recovered);
-  const reads = opened.use(new ServerReads(again));
-  const slowReads = opened.use(new ServerReads(again));
+  const reads = opened.use(new ServerReads(reach));
+  const slowReads = opened.use(new ServerReads(reach));
+  const giveUp = (): void => given.abort(new Error('the storage is closed'));
+  opened.defer(giveUp);
   const history = await History.open(reads);
   const shared = { now, steady, rows, flights, reads, slowReads, history };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
@@ -114,6 +118,7 @@ async function open(
     sweeping,
     news,
     suspects,
+    giveUp,
     ...notes,
   };
   opened.move();

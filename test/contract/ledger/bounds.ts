@@ -276,6 +276,15 @@ export const boundCases: readonly LedgerCase[] = [
     for (const texts of seen.values()) assert.deepEqual(texts, ['0', '1', '2']);
     assert.deepEqual(states(it), [0, 0, 0, 0, 0]);
   }),
+  promise('ids as long as a channel lets them in are kept', async (it) => {
+    // No two alike stand together, so nothing makes them shorter in a database.
+    const codes = Array.from({ length: 682 }, (_, at) => 0x4e00 + ((at * 7_919) % 20_000));
+    const id = String.fromCharCode(...codes);
+    assert.ok(Buffer.byteLength(id) > 2_040);
+    await accept(it, said(id, 'x', { sender: { id, name: null } }));
+    await answer(it, await oneIn(it), 'y');
+    assert.deepEqual(await deliverAll(it), ['y']);
+  }),
 ];
 
 function backlog({ ledger }: Bench): Record<string, readonly number[]> {

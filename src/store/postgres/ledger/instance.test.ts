@@ -143,21 +143,27 @@ postgresTest('the waiting can be ended', async () => {
   assert.equal((await marks.instance(1))['dead'], false);
 });
 
-postgresTest('of several starts at once one gets the database', async () => {
-  await using marks = await Marks.open();
-  const starts = await Promise.all([1, 2, 3, 4].map(() => marks.another()));
-  const beating = new AbortController();
-  const found = await Promise.all(
-    starts.map(async (client) => {
-      const taken = await takeInstance(client, { version: '1', self: farProcess });
-      if (taken.kind === 'locked') return taken.kind;
-      void beat(marks, taken.id, beating.signal);
-      return taken.kind;
-    }),
-  );
-  beating.abort();
-  assert.deepEqual(found.toSorted(), ['locked', 'locked', 'locked', 'taken']);
-});
+for (const isolation of ['read committed', 'repeatable read', 'serializable']) {
+  postgresTest(`of several starts at once one gets the database (${isolation})`, async () => {
+    await using marks = await Marks.open();
+    const database = new URL(marks.url).pathname.slice(1);
+    await marks.client.query(
+      `ALTER DATABASE ${database} SET default_transaction_isolation = '${isolation}'`,
+    );
+    const starts = await Promise.all([1, 2, 3, 4].map(() => marks.another()));
+    const beating = new AbortController();
+    const found = await Promise.all(
+      starts.map(async (client) => {
+        const taken = await takeInstance(client, { version: '1', self: farProcess });
+        if (taken.kind === 'locked') return taken.kind;
+        void beat(marks, taken.id, beating.signal);
+        return taken.kind;
+      }),
+    );
+    beating.abort();
+    assert.deepEqual(found.toSorted(), ['locked', 'locked', 'locked', 'taken']);
+  });
+}
 
 async function beat(marks: Marks, id: number, until: AbortSignal): Promise<void> {
   const text = 'UPDATE svc.instance SET beat_at = clock_timestamp() WHERE id = $1';

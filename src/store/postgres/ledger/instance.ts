@@ -103,7 +103,8 @@ async function tryToTake(
   { version, self }: TakingParts,
   still: Beats,
 ): Promise<number | Other> {
-  await client.query('BEGIN');
+  // What another start did while this one waited for the lock must be seen.
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
     const { rows } = await client.query<Other>(

@@ -12,6 +12,8 @@ export type ConnectOptions = {
   readonly timeoutMs?: number;
   /** Takes a host that is a standby or takes no writes, too: for a look at it. */
   readonly anyHost?: boolean;
+  /** Gives it up. */
+  readonly signal?: AbortSignal;
 };
 
 /**
@@ -38,6 +40,7 @@ export class ConnectError extends Error {
 
 const timeoutMsUsual = 10_000;
 const int8 = 20;
+const never = new AbortController().signal;
 
 /**
  * Tries one host after the other. A lost connection throws nowhere: its statements reject, and it
@@ -59,6 +62,7 @@ export async function connect(
       return await connectTo(host, to, authorities, {
         timeoutMs: to.hostTimeoutMs ?? share,
         anyHost: options.anyHost ?? false,
+        signal: options.signal ?? never,
       });
     } catch (error) {
       errors.push(asConnectError(error, host));
@@ -79,9 +83,12 @@ async function connectTo(
   host: ServerHost,
   address: ServerAddress,
   authorities: readonly string[] | null,
-  { timeoutMs, anyHost }: Required<ConnectOptions>,
+  { timeoutMs, anyHost, signal }: Required<ConnectOptions>,
 ): Promise<Client> {
   const client = await clientFor(host, address, authorities);
+  signal.throwIfAborted();
+  const giveUp = (): void => cut(client);
+  signal.addEventListener('abort', giveUp);
   let isLate = false;
   const late = setTimeout(() => {
     isLate = true;
@@ -112,6 +119,7 @@ async function connectTo(
     throw new ConnectError('SVC_TIMEOUT', `no answer within ${ms} ms`, sayHost(host), error);
   } finally {
     clearTimeout(late);
+    signal.removeEventListener('abort', giveUp);
   }
 }
 

@@ -17,6 +17,12 @@ async function version(url: string): Promise<unknown> {
 
 postgresTest('several that start at once make the schema once', async () => {
   const url = await newDatabase();
+  const database = new URL(url).pathname.slice(1);
+  const first = await connect(url);
+  await first.query(
+    `ALTER DATABASE ${database} SET default_transaction_isolation = 'repeatable read'`,
+  );
+  await first.end();
   const clients = await Promise.all(Array.from({ length: 5 }, () => connect(url)));
   const upgrades: Upgrade[] = [];
   const done = clients.map((client) => migrate(client, (one) => upgrades.push(one)));

@@ -53,7 +53,7 @@ export async function migrate(
   begun: (upgrade: Upgrade) => void = () => {},
   steps: readonly string[] = migrationSteps(),
 ): Promise<number> {
-  await client.query('BEGIN');
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
     const version = await migrateUnderLock(client, begun, steps);
     await client.query('COMMIT');

@@ -7,12 +7,12 @@
  * not answered for five seconds. Then callers who can be refused are refused, and their writes
  * taken out; all others wait in their order. A flight in doubt may have landed after all: then
  * `landed` is called after `refused`.
- *
  * A flight is a beat, too: where nothing is written, an empty one goes every second.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
+import { whenLate } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
 import type { Composed } from './statement.ts';
 import { Waiting } from './waiting.ts';
@@ -22,6 +22,8 @@ export type StorageState = 'ok' | 'full' | 'away';
 
 export type FlightsParts<Write, Landed> = {
   readonly compose: (writes: readonly Write[]) => Composed<Landed>;
+  /** How many characters a write has, roughly; left out: few. */
+  readonly sizeOf?: (write: Write) => number;
   readonly steady: () => SteadyTime;
   readonly times: FlightTimes;
 };
@@ -59,7 +61,7 @@ export class Flights<Write, Landed> {
   readonly #parts: FlightsParts<Write, Landed>;
   #failed: (error: Error) => void = () => {};
   #changed: () => void = () => {};
-  readonly #waiting = new Waiting<Write, Landed>();
+  readonly #waiting: Waiting<Write, Landed>;
   #running = false;
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Infinity;
@@ -73,6 +75,7 @@ export class Flights<Write, Landed> {
   constructor(writer: Writer, parts: FlightsParts<Write, Landed>) {
     this.#writer = writer;
     this.#parts = parts;
+    this.#waiting = new Waiting(parts.sizeOf ?? (() => 0));
     this.#confirmedAt = parts.steady();
     this.#after(parts.times.beatMs);
   }
@@ -233,7 +236,7 @@ export class Flights<Write, Landed> {
         this.#enter('full');
         this.#waiting.takeOutRefused();
         // It has answered.
-        clearTimeout(away);
+        away();
         await pause(fullRetryMs);
         away = this.#watch();
       } else if (outcome.kind === 'undone' && !this.#isLong(undoneFrom)) {
@@ -243,7 +246,7 @@ export class Flights<Write, Landed> {
         againMs = Math.min(2 * againMs, againMsMax);
       } else this.#break(errorOf(outcome));
     }
-    clearTimeout(away);
+    away();
   }
 
   #isLong(undoneFrom: SteadyTime | null): boolean {
@@ -273,12 +276,9 @@ export class Flights<Write, Landed> {
     if (isNews) this.#changed();
   }
 
-  /** @returns to be cleared once the flight has landed */
-  #watch(): NodeJS.Timeout {
-    return setTimeout(() => {
-      // After a pause of the whole process an answer may be there already.
-      setImmediate(() => setImmediate(() => this.#waiting.sent !== null && this.#enter('away')));
-    }, this.#parts.times.awayMs);
+  /** @returns to be called once the server has answered */
+  #watch(): () => void {
+    return whenLate(this.#parts.times.awayMs, () => this.#enter('away'));
   }
 
   #enter(state: 'full' | 'away'): void {

@@ -3,12 +3,20 @@ import { joined, withoutRefused, type Gathered, type Waiter } from '../../ledger
 
 /** At most so many writes go into one flight, unless one caller has more: a set is one text. */
 const writesMax = 1_000;
+/** And so many characters: it is read before the server gives a statement up. */
+const sizeMax = 8 * 1024 * 1024;
 
 export class Waiting<Write, Landed> {
+  readonly #sizeOf: (write: Write) => number;
   #writes: Write[] = [];
   #waiting: Waiter<Landed>[] = [];
   /** What is under way; null: nothing is. */
   #sent: Gathered<Write, Landed> | null = null;
+
+  /** @param sizeOf in characters, roughly */
+  constructor(sizeOf: (write: Write) => number) {
+    this.#sizeOf = sizeOf;
+  }
 
   /** How many callers wait. */
   get count(): number {
@@ -40,11 +48,21 @@ export class Waiting<Write, Landed> {
 
   /** What was gathered is under way from now on, as far as it fits into one flight. */
   send(): void {
-    const fit = this.#waiting.findIndex(({ until }) => until > writesMax);
-    const waiting = this.#waiting.splice(0, fit < 0 ? this.#waiting.length : Math.max(1, fit));
+    const waiting = this.#waiting.splice(0, this.#fit());
     const until = waiting.at(-1)?.until ?? 0;
     this.#sent = { writes: this.#writes.splice(0, until), waiting };
     this.#waiting = this.#waiting.map((one) => ({ ...one, until: one.until - until }));
+  }
+
+  /** How many callers go together; the first one goes whatever it has. */
+  #fit(): number {
+    let size = 0;
+    let from = 0;
+    for (const [at, { until }] of this.#waiting.entries()) {
+      for (; from < until; from++) size += this.#sizeOf(this.#writes[from]!);
+      if (at > 0 && (until > writesMax || size > sizeMax)) return at;
+    }
+    return this.#waiting.length;
   }
 
   /** What was under way has landed. @returns who waited for it */

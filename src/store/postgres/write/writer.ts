@@ -38,7 +38,8 @@ const pauseMsMax = 2_000;
  * gives a statement up before its flight is given up here, so it is known to be undone.
  */
 const begin =
-  "BEGIN; SET LOCAL statement_timeout = '10s'; SET LOCAL lock_timeout = '5s'; " +
+  "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; " +
+  "SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /** Divides by zero unless this is the next flight of an instance that nobody took over from. */

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { newDatabase, postgresTest } from '../../../test/fake/postgres.ts';
+import { Way } from '../../../test/fake/postgres/way.ts';
+import { hook, newIds } from '../../../test/contract/ledger/kit.ts';
+import { untilTrue } from '../../../test/chaos/outside.ts';
+import { steadyNow } from '../../lib/clock.ts';
+import { openPostgresLedger } from './postgres.ts';
+
+postgresTest('a close waits for no connection that is being made', async () => {
+  const url = await newDatabase();
+  await using way = await Way.to(url);
+  const ledger = await openPostgresLedger({
+    url: way.url(url),
+    now: Date.now,
+    steady: steadyNow,
+    ids: newIds(),
+    retentionDays: 30,
+    version: 'test',
+    limits: { closeMs: 100 },
+  });
+  assert.ok(!('kind' in ledger));
+  way.hold();
+  way.cut();
+  const read = ledger.cursor(hook, 'offset').catch((error: unknown) => error);
+  // The one that reads, and the one that writes.
+  const { begun } = way;
+  await untilTrue('they connect', () => way.begun >= begun + 2);
+  const from = performance.now();
+  await ledger[Symbol.asyncDispose]();
+  assert.ok(performance.now() - from < 3_000, 'a connection has ten seconds to come about');
+  assert.ok((await read) instanceof Error);
+});

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compose, sizeOf } from './compose.ts';
+import { Waiting } from './waiting.ts';
+import type { AcceptWrite } from './accepts.ts';
+import type { Write } from './writes.ts';
+
+const million = 1024 * 1024;
+
+test('what is long goes in several flights, in order', () => {
+  const waiting = new Waiting<number, null>((size) => size);
+  const sizes = [5, 3, 1, 20, 1, 1].map((size) => size * million);
+  for (const size of sizes) {
+    waiting.add(size);
+    waiting.wait(() => {}, null);
+  }
+  const flights: (readonly number[])[] = [];
+  while (waiting.hasMore) {
+    waiting.send();
+    flights.push(waiting.sent!);
+    waiting.landed();
+  }
+  assert.deepEqual(flights, [
+    sizes.slice(0, 2),
+    sizes.slice(2, 3),
+    sizes.slice(3, 4),
+    [million, million],
+  ]);
+});
+
+test('so many of the longest messages at once become texts that can be', () => {
+  const body = '"'.repeat(million);
+  const waiting = new Waiting<Write, null>(sizeOf);
+  for (let n = 0; n < 300; n++) {
+    const place = { id: `${n}`, channel: 'webhook', conversation: `${n}`, at: 0, sender: 's' };
+    const write: AcceptWrite = {
+      kind: 'accept',
+      ...place,
+      private: false,
+      body,
+      key: null,
+      expiresAt: 0,
+      fingerprint: null,
+    };
+    waiting.add(write);
+    waiting.wait(() => {}, null);
+  }
+  waiting.send();
+  const { statements } = compose(waiting.sent!);
+  for (const { values } of statements) assert.ok(String(values[0]).length < 20 * million);
+});
