@@ -7,7 +7,6 @@
  * not answered for five seconds. Then callers who can be refused are refused, and their writes
  * taken out; all others wait in their order. A flight in doubt may have landed after all: then
  * `landed` is called after `refused`.
- *
  * A flight is a beat, too: where nothing is written, an empty one goes every second.
  */
 import { setTimeout as pause } from 'node:timers/promises';
