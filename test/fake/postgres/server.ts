@@ -63,6 +63,8 @@ export class PostgresServer implements AsyncDisposable {
   readonly port: number;
   readonly #account: Account;
   readonly #programs: string;
+  /** Whether its main process is none, not even one whose end nobody has noticed. */
+  #isOver = true;
 
   private constructor(folder: string, port: number, programs: string) {
     this.folder = folder;
@@ -121,8 +123,8 @@ export class PostgresServer implements AsyncDisposable {
         env: { PATH: process.env['PATH'], SVC_LOG: log },
       },
     );
-    let isOver = false;
-    child.once('exit', () => (isOver = true));
+    this.#isOver = false;
+    child.once('exit', () => (this.#isOver = true));
     child.unref();
     for (const before = performance.now(); ;) {
       try {
@@ -130,7 +132,7 @@ export class PostgresServer implements AsyncDisposable {
         return await client.end();
       } catch (error) {
         if (this.#answers(error)) return;
-        if (!isOver && performance.now() - before < startMs) await pause(20);
+        if (!this.#isOver && performance.now() - before < startMs) await pause(20);
         else throw new Error(`it does not start:\n${readFileSync(log, 'utf8')}`, { cause: error });
       }
     }
@@ -207,7 +209,7 @@ export class PostgresServer implements AsyncDisposable {
     const [main, ...others] = this.#processes();
     if (main === undefined) return;
     this.#signal(signal, signal === 'SIGKILL' ? [main, ...others] : [main]);
-    while ([main, ...others].some(isRunning)) await pause(5);
+    while (!this.#isOver || others.some(isRunning)) await pause(5);
   }
 
   #signal(signal: NodeJS.Signals, pids: readonly number[]): void {

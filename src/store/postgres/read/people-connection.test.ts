@@ -50,13 +50,14 @@ class Bench implements AsyncDisposable {
   }
 
   /** Ends the reader's connections from the server's side. @returns how many there were */
-  async cut(state: 'idle' | 'active'): Promise<number> {
+  async cut(which: 'resting' | 'held'): Promise<number> {
+    // One that is being opened is active as well.
+    const condition = which === 'resting' ? "state = 'idle'" : "wait_event_type = 'Lock'";
     // Within a transaction the server shows what its sessions did when that began to look.
     await this.beside.query('SELECT pg_stat_clear_snapshot()');
     const { rowCount } = await this.beside.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
-        'WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = $1',
-      [state],
+        `WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition}`,
     );
     return rowCount ?? 0;
   }
@@ -125,7 +126,7 @@ suite('the connection for people', { concurrency: 2 }, () => {
   test('that was lost while it rested is opened again by the read that finds it so', async () => {
     await using it = await Bench.open();
     assert.equal(await it.reader.story('nobody'), null);
-    await until('it was cut', async () => (await it.cut('idle')) > 0);
+    await until('it was cut', async () => (await it.cut('resting')) > 0);
     assert.equal(await it.reader.story('nobody'), null);
     assert.equal(it.opened.length, 2);
   });
@@ -143,7 +144,7 @@ suite('the connection for people', { concurrency: 2 }, () => {
     const release = await it.hold();
     const read = reasonOf(it.reader.story('nobody'));
     const next = it.reader.notes({ kind: 'brain', brain: 'main' });
-    await until('it was cut', async () => (await it.cut('active')) > 0);
+    await until('it was cut', async () => (await it.cut('held')) > 0);
     assert.equal(await read, 'storage');
     assert.deepEqual(await next, []);
     await release();
