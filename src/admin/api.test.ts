@@ -6,35 +6,8 @@ import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, operationsOf, requestOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
-import type { AuditRow } from '../domain/audit.ts';
-import type { Pairing } from '../domain/gate.ts';
-import type { NoteText } from '../domain/note.ts';
-import type { Page } from '../domain/page.ts';
 import { anyMessage } from '../domain/records.ts';
-import type { ConversationCount, DeliveryRow, MessageRow } from '../domain/records.ts';
-import type * as story from '../domain/story.ts';
-import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
-import type { ConfigProblem } from '../config/config.ts';
-import type { ConfigInUse, ConfigKept, ConfigRow } from './config-control.ts';
-import type * as configs from './schemas/config.ts';
-import type { Dropped, Frame } from '../domain/frame.ts';
-import type { ConfigNames, RouteStatus, Status } from './admin.ts';
-import type { frameSchema } from './schemas/frame.ts';
-import type { pairingsSchema } from './schemas/gate.ts';
-import type * as lists from './schemas/records.ts';
-import type * as kept from './schemas/secrets.ts';
-import type { SecretList, SecretPresence } from './secret-control.ts';
-import type * as asks from './schemas/trials.ts';
-import type * as questions from './config-trials.ts';
-import type { Described } from './schemas/schema.ts';
-import type { configNamesSchema, routesSchema, statusSchema } from './schemas/status.ts';
-import type * as schemas from './schemas/story.ts';
-
-type Rows<T> = Pick<Page<T>, 'rows'>;
-
-/** Whether two types are assignable to each other. */
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
 const head = ['Host: localhost'];
 const asOperator = [...head, `Authorization: Bearer ${adminToken}`];
@@ -54,42 +27,6 @@ async function start(access = withToken) {
     [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose](),
   };
 }
-
-test('the schemas are of the types that the program has', () => {
-  type Fits = readonly [
-    Same<Described<typeof statusSchema>, Status>,
-    Same<Described<typeof frameSchema>, Frame | Dropped>,
-    Same<Described<typeof configNamesSchema>, ConfigNames>,
-    Same<Described<typeof routesSchema>, Rows<RouteStatus>>,
-    Same<Described<typeof schemas.storySchema>, story.Story>,
-    Same<Described<typeof schemas.storyTextSchema>, story.StoryText>,
-    Same<Described<typeof schemas.deadLettersSchema>, Page<story.DeadLetter>>,
-    Same<Described<typeof schemas.deadLetterTextSchema>, story.DeadLetterText>,
-    Same<Described<typeof schemas.deadLetterReasonsSchema>, Rows<story.DeadLetterReason>>,
-    Same<Described<typeof schemas.conversationsSchema>, Page<story.ConversationRow>>,
-    Same<Described<typeof schemas.conversationTextSchema>, story.ConversationText>,
-    Same<Described<typeof schemas.turnsSchema>, Page<story.TurnText>>,
-    Same<Described<typeof schemas.notesSchema>, Rows<NoteText>>,
-    Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
-    Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
-    Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
-    Same<Described<typeof configs.configSchema>, ConfigInUse>,
-    Same<Described<typeof configs.configHistorySchema>, Rows<ConfigRow>>,
-    Same<Described<typeof configs.configKeptSchema>, ConfigKept>,
-    Same<Described<typeof configs.configProblemSchema>, ConfigProblem>,
-    Same<Described<typeof lists.messagesSchema>, Page<MessageRow>>,
-    Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
-    Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
-    Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
-    Same<Described<typeof asks.validatedSchema>, questions.Validated>,
-    Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
-    Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
-    Same<Described<typeof kept.secretsSchema>, SecretList>,
-    Same<Described<typeof kept.presenceSchema>, Rows<SecretPresence>>,
-  ];
-  const fits: Fits extends readonly true[] ? true : false = true;
-  assert.ok(fits);
-});
 
 test('every operation answers as the API describes it', async () => {
   await using started = await start();

@@ -1,70 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { mockedClock } from '../../test/hand-clock.ts';
+import { think, type Asking } from '../../test/fake/thinking.ts';
 import { ScriptedModel, settled } from '../../test/fake/scripted-model.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { TurnRow } from '../domain/conversation.ts';
-import type { Failure } from '../domain/failure.ts';
-import type { Media, Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
-import { createDeadlines } from '../lib/deadlines.ts';
-import { type Stop, Stopper } from '../lib/stop.ts';
+import { Stopper } from '../lib/stop.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createConsensus } from '../policy/consensus.ts';
-import { createPriority } from '../policy/priority.ts';
-import { RehearsalDesk } from './rehearsal-desk.ts';
-import { createResponder } from './responder.ts';
-import type { ResponderOptions } from './responder.ts';
-
-type Thinking = {
-  readonly steps: readonly TraceStep[];
-  readonly faults: readonly unknown[];
-  readonly stopper: Stopper;
-  readonly decision: Promise<Decision>;
-  /** null while it still thinks. */
-  now(): Decision | null;
-};
-
-type Asking = Partial<ResponderOptions> & {
-  text?: string;
-  media?: Media | null;
-  history?: readonly TurnRow[];
-  turnMs?: number;
-  stop?: Stop;
-};
-
-/** Starts one turn over the models, the first ranked best; time stands still until it is moved. */
-function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking = {}): Thinking {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
-  const stopper = new Stopper();
-  const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
-  const { stop = stopper, ...options } = more;
-  const faults: unknown[] = [];
-  const brain = createResponder({
-    name: 'helper',
-    sensitivity: 'public',
-    dispatch: 'fanout',
-    deadlineMs: turnMs,
-    members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
-    policy: createPriority(),
-    ...mockedClock,
-    deadlines: createDeadlines(mockedClock.steady),
-    retryDelayMs: delayOf,
-    onFault: (error) => faults.push(error),
-    ...options,
-  });
-  const message = { text, media, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(stop, mockedClock.in(turnMs));
-  const { steps } = desk;
-  let now: Decision | null = null;
-  const decision = brain.think({ message, text, history }, desk);
-  void decision.then((made) => (now = made));
-  return { steps, faults, stopper, decision, now: () => now };
-}
-
-const delayOf = (failure: Failure, attempt: number): number | null =>
-  failure.retryable ? (failure.retryAfterMs ?? 200 * 2 ** attempt) : null;
 
 const brief = (decision: Decision | null): string =>
   decision === null

@@ -1,67 +1,20 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '../lib/clock.ts';
+import { bodyOf, fetchWith, show } from '../../test/fake/fetches.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { noReserved } from '../../test/fake/reserved.ts';
-import {
-  endless,
-  redirectTo,
-  startWeb,
-  type Page,
-  type Show,
-  type Web,
-} from '../../test/fake/web.ts';
+import { endless, startWeb, type Page, type Show, type Web } from '../../test/fake/web.ts';
 import { fromNow, handClock } from '../../test/hand-clock.ts';
-import { callTool, type Called } from '../../test/tool-call.ts';
+import { callTool } from '../../test/tool-call.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpFetch } from './http-fetch.ts';
-import type { ToolSurroundings } from './tool.ts';
-
-type Settings = {
-  readonly allowHosts: readonly string[];
-  readonly bytesMax?: number;
-  readonly redirectsMax?: number;
-  readonly names?: Readonly<Record<string, readonly string[]>>;
-};
-
-/** Its time stands still, so that no limit ends it because the machine is busy. */
-function fetchWith(
-  { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: Settings,
-  url: string,
-  surroundings: Partial<ToolSurroundings> = {},
-  { now, steady, deadlines } = handClock(),
-): Promise<Called> {
-  const tool = createHttpFetch(
-    { allowHosts, bytesMax, redirectsMax },
-    {
-      now,
-      steady,
-      deadlines,
-      resolve: async (name) => names[name] ?? [],
-      reserved: noReserved,
-      version: '1.2.3',
-    },
-  );
-  return callTool(tool, { url }, surroundings);
-}
-
-/** Fetches one page of a server that is listed by its address and port. */
-async function show(page: Show, settings: Partial<Settings> = {}): Promise<Called> {
-  await using web = await startWeb({ '/page': page });
-  const allowHosts = [`127.0.0.1:${web.port}`];
-  return await fetchWith({ allowHosts, ...settings }, `${web.origin}/page`);
-}
 
 const html = (body: string | Buffer, type = 'text/html'): Page => ({
   headers: { 'content-type': type },
   body,
 });
-
-const bodyOf = ({ text }: Called): string => text.slice(text.indexOf('\n') + 1);
 
 suite('http_fetch', { concurrency: 4 }, () => {
   test('asks plainly, and tells the status, where from, what kind, and the text', async () => {
@@ -287,66 +240,6 @@ test('a fetch has 30 s in all and 5 s to connect, and never more than its turn',
   };
   assert.deepEqual(await limitsMs(300_000), [30_000, 30_000, 5_000]);
   assert.deepEqual(await limitsMs(20_000), [20_000, 20_000, 5_000]);
-});
-
-test('redirects are followed to listed hosts, so many and no more', async () => {
-  await using other = await startWeb({ '/end': { body: 'the end' } });
-  await using web = await startWeb({
-    '/1': redirectTo('/2', 301),
-    '/2': redirectTo('?3', 302),
-    '/2?3': redirectTo(`${other.origin}/end#part`, 307),
-    '/loop': redirectTo('/loop', 308),
-    '/none': { status: 302, body: 'nowhere to go' },
-    '/choice': { status: 300, headers: { location: '/1' }, body: 'choose' },
-    '/ü': redirectTo(Buffer.from('/ö').toString('latin1')),
-    '/%C3%BC': redirectTo(Buffer.from('/ö').toString('latin1')),
-    '/%C3%B6': { body: 'umlaut' },
-  });
-  const allowHosts = [`127.0.0.1:${web.port}`, `127.0.0.1:${other.port}`];
-  const get = (path: string, redirectsMax = 3): Promise<Called> =>
-    fetchWith({ allowHosts, redirectsMax }, web.origin + path);
-  const text = `Status 200 from ${other.origin}/end, text/plain:\nthe end`;
-  assert.deepEqual(await get('/1'), { kind: 'done', text, cut: false });
-  assert.equal(other.visits[0]!.path, '/end');
-  assert.equal(other.visits[0]!.headers.referer, undefined);
-  for (const [path, most] of [
-    ['/1', 2],
-    ['/1', 0],
-    ['/loop', 3],
-  ] as const) {
-    const called = await get(path, most);
-    assert.ok(called.kind === 'refused' && called.rule === 'too_many_redirects');
-    assert.match(called.text, new RegExp(`${most} redirects are the most`));
-  }
-  assert.equal(bodyOf(await get('/none')), 'nowhere to go');
-  assert.equal(bodyOf(await get('/choice')), 'choose');
-  assert.equal(bodyOf(await get('/ü')), 'umlaut');
-});
-
-test('a certificate must be trusted and be for that name', async (context) => {
-  const fixture = (name: string): string =>
-    readFileSync(join(import.meta.dirname, '../../test/fixtures/tls', name), 'utf8');
-  const tls = { key: fixture('shop.key.pem'), cert: fixture('shop.pem') };
-  await using web = await startWeb({ '/': { body: 'shop' } }, { tls });
-  const settings = {
-    allowHosts: ['shop.example', 'other.example', 'localhost', '127.0.0.1'],
-    names: { 'shop.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'] },
-  };
-  const get = (host: string): Promise<Called> =>
-    fetchWith(settings, `https://${host}:${web.port}/`);
-  const untrusted = await get('shop.example');
-  assert.match(untrusted.text, /^No connection could be made \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
-  const usual = getCACertificates();
-  context.after(() => setDefaultCACertificates(usual));
-  setDefaultCACertificates([...usual, fixture('authority.pem')]);
-  assert.equal(bodyOf(await get('shop.example')), 'shop');
-  assert.equal(bodyOf(await get('shop.example.')), 'shop');
-  for (const host of ['other.example', '127.0.0.1', 'localhost']) {
-    const settled = await get(host);
-    assert.equal(settled.kind, 'failed', host);
-  }
-  assert.match((await get('other.example')).text, /ERR_TLS_CERT_ALTNAME_INVALID/);
-  assert.equal(web.visits.length, 2);
 });
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@
  * A PostgreSQL server of Debian's package, in a folder of its own. It never runs as root. When the
  * process that it is for is gone, however that ended, the server ends and its folder is removed.
  */
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
@@ -63,8 +63,7 @@ export class PostgresServer implements AsyncDisposable {
   readonly port: number;
   readonly #account: Account;
   readonly #programs: string;
-  /** Whether its main process is none, not even one whose end nobody has noticed. */
-  #isOver = true;
+  #main: ChildProcess | null = null;
 
   private constructor(folder: string, port: number, programs: string) {
     this.folder = folder;
@@ -123,8 +122,7 @@ export class PostgresServer implements AsyncDisposable {
         env: { PATH: process.env['PATH'], SVC_LOG: log },
       },
     );
-    this.#isOver = false;
-    child.once('exit', () => (this.#isOver = true));
+    this.#main = child;
     child.unref();
     for (const before = performance.now(); ;) {
       try {
@@ -132,7 +130,7 @@ export class PostgresServer implements AsyncDisposable {
         return await client.end();
       } catch (error) {
         if (this.#answers(error)) return;
-        if (!this.#isOver && performance.now() - before < startMs) await pause(20);
+        if (!hasEnded(child) && performance.now() - before < startMs) await pause(20);
         else throw new Error(`it does not start:\n${readFileSync(log, 'utf8')}`, { cause: error });
       }
     }
@@ -209,7 +207,8 @@ export class PostgresServer implements AsyncDisposable {
     const [main, ...others] = this.#processes();
     if (main === undefined) return;
     this.#signal(signal, signal === 'SIGKILL' ? [main, ...others] : [main]);
-    while (!this.#isOver || others.some(isRunning)) await pause(5);
+    const isOver = (): boolean => this.#main === null || hasEnded(this.#main);
+    while (!isOver() || others.some(isRunning)) await pause(5);
   }
 
   #signal(signal: NodeJS.Signals, pids: readonly number[]): void {
@@ -246,6 +245,11 @@ export async function createDatabase(of: (name: string) => string): Promise<stri
   await client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
   await client.end();
   return of(name);
+}
+
+/** Once it has, nobody takes it for one that runs. */
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 function isRunning(pid: number): boolean {

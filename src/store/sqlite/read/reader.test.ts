@@ -1,103 +1,23 @@
 /** What is particular to reading SQLite: files that cannot be read, odd keys, many rows. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
-import type { PageAsked } from '../../../domain/page.ts';
-import { ReadFailed, type LedgerReader } from '../../store.ts';
-import { applicationId, migrate } from '../files/migrations.ts';
-import { openSqliteReader } from './reader.ts';
-
-const hook = 'webhook' as ChannelKey;
-const all: PageAsked = { after: null, limit: 500 };
-
-class Scratch implements Disposable {
-  readonly folder = mkdtempSync(join(tmpdir(), 'svc-reader-'));
-  readonly path = join(this.folder, 'svc.db');
-
-  /** A database of today's schema, and a connection that may write it. */
-  make(): DatabaseSync {
-    const db = new DatabaseSync(this.path);
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF');
-    migrate(db);
-    return db;
-  }
-
-  open(): LedgerReader {
-    const reader = openSqliteReader(this.path);
-    assert.ok(!('kind' in reader), 'it can be read');
-    return reader;
-  }
-
-  problem(): string {
-    const reader = openSqliteReader(this.path);
-    assert.ok('kind' in reader, 'it cannot be read');
-    assert.match(reader.message, /^\S.*\.$/);
-    return reader.code;
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true });
-  }
-}
-
-let seq = 0;
-const idAt = (number: number): string => String(number).padStart(22, '0');
-
-function addTurn(db: DatabaseSync, conversation: string, more: Record<string, unknown> = {}): void {
-  const row = { session: 1, at: ++seq, sender: 'ada', text: `text ${seq}`, reply: 'yes', ...more };
-  db.prepare(
-    'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  ).run(hook, conversation, row.session, seq, row.at, row.sender, row.text, row.reply);
-}
-
-function addDead(
-  db: DatabaseSync,
-  diedAt: number,
-  failure = '{"kind":"gone","detail":"x"}',
-): string {
-  const id = idAt(++seq);
-  db.prepare(
-    'INSERT INTO outbox (seq, id, channel, conversation, created_at, body, state, attempts, ' +
-      "settled_at, failure, message_id) VALUES (?, ?, 'webhook', 'c', 1, '{}', 2, 1, ?, ?, ?)",
-  ).run(seq, id, diedAt, failure, idAt(seq));
-  return id;
-}
-
-function addWaiting(db: DatabaseSync, conversation: string): string {
-  const id = idAt(++seq);
-  const body = JSON.stringify({ sender: { id: 'ada', name: null }, text: 'hi', media: null });
-  db.prepare(
-    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body) ' +
-      "VALUES (?, ?, 'webhook', ?, ?, ?)",
-  ).run(seq, id, conversation, seq, body);
-  return id;
-}
-
-async function everyPage<T>(
-  ask: (page: PageAsked) => Promise<{ readonly rows: readonly T[]; readonly next: string | null }>,
-  limit: number,
-  between: (page: number) => void = () => {},
-): Promise<T[]> {
-  const rows: T[] = [];
-  let after: string | null = null;
-  for (let page = 0; ; page++) {
-    assert.ok(page < 1_000, 'pages come to an end');
-    const found = await ask({ after, limit });
-    assert.ok(found.rows.length <= limit);
-    rows.push(...found.rows);
-    if (found.next === null) return rows;
-    after = found.next;
-    between(page);
-  }
-}
+import {
+  addDead,
+  addTurn,
+  addWaiting,
+  all,
+  everyPage,
+  hook,
+  ReadFile,
+} from '../../../../test/fake/read-file.ts';
+import type { ConversationId } from '../../../domain/ids.ts';
+import { ReadFailed } from '../../store.ts';
+import { applicationId } from '../files/migrations.ts';
 
 test('what cannot be read says why', () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   assert.equal(place.problem(), 'storage_missing');
   writeFileSync(place.path, '');
   assert.equal(place.problem(), 'storage_older', 'svc made the file and then never ran');
@@ -118,7 +38,7 @@ test('what cannot be read says why', () => {
 });
 
 test('1,200 dead letters are paged through while new ones arrive, each once', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   const dead = Array.from({ length: 1_200 }, (_, at) => addDead(db, 1_000 + Math.floor(at / 7)));
@@ -142,7 +62,7 @@ test('1,200 dead letters are paged through while new ones arrive, each once', as
 });
 
 test('a reason that cannot be read breaks no list', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   const broken = ['', '{', 'null', '[1]', '{"kind":"nonsense","detail":"x"}', '{"kind":"gone"}'];
@@ -155,7 +75,7 @@ test('a reason that cannot be read breaks no list', async () => {
 });
 
 test('a trace, tries or body that cannot be read are told as missing', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   const id = addWaiting(db, 'c');
@@ -182,7 +102,7 @@ test('a trace, tries or body that cannot be read are told as missing', async () 
 });
 
 test('conversations keep their order over odd ids, waiting and cut ones between them', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   const odd = ['', ' ', 'a b', 'a%', 'a_', '%', "'", '"', 'é', '\uffee', '🦜', 'x'.repeat(1_024)];
@@ -220,7 +140,7 @@ test('conversations keep their order over odd ids, waiting and cut ones between 
 });
 
 test('a conversation tells its sessions and cuts; its turns come in their order', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   for (const session of [1, 1, 2, 3]) addTurn(db, 'c', { session });
@@ -252,7 +172,7 @@ test('a conversation tells its sessions and cuts; its turns come in their order'
 });
 
 test('what one sender said is found in every conversation, oldest first', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   for (let at = 0; at < 40; at++) {
@@ -267,7 +187,7 @@ test('what one sender said is found in every conversation, oldest first', async 
 });
 
 test('a page of long texts holds fewer rows, and loses none', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   const text = 'x'.repeat(3 * 1024 * 1024);
@@ -285,7 +205,7 @@ test('a page of long texts holds fewer rows, and loses none', async () => {
 });
 
 test('a story is read while the writer is in the middle of something else', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   const id = addWaiting(db, 'c');
@@ -298,7 +218,7 @@ test('a story is read while the writer is in the middle of something else', asyn
 });
 
 test('a database that nobody runs on is read, and left as it was', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   const db = place.make();
   const id = addWaiting(db, 'c');
   db.close();
@@ -312,7 +232,7 @@ test('a database that nobody runs on is read, and left as it was', async () => {
 });
 
 test('a damaged database refuses what it cannot answer with a sentence', async () => {
-  using place = new Scratch();
+  using place = new ReadFile();
   const db = place.make();
   const id = addWaiting(db, 'c');
   for (let at = 0; at < 2_000; at++) addTurn(db, `c${at}`);
@@ -329,7 +249,7 @@ test('a damaged database refuses what it cannot answer with a sentence', async (
 });
 
 test('20,000 turns in 2,000 conversations are listed by looks at the index', async (t) => {
-  using place = new Scratch();
+  using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   db.exec(

@@ -1,0 +1,127 @@
+/** What the sweep deletes, and what it leaves as it was. */
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, test } from 'node:test';
+import {
+  accept,
+  answer,
+  deliver,
+  exchange,
+  noneIn,
+  noneOut,
+  oneIn,
+  oneOut,
+  said,
+  takeIn,
+  until,
+} from '../../../test/contract/ledger/kit.ts';
+import { ended, LedgerFolder, type Bench } from '../../../test/fake/ledger-folder.ts';
+import { sweep } from './write/sweep.ts';
+
+const dayMs = 86_400_000;
+
+suite('what is kept for a time', () => {
+  test('is deleted after it, except what is not settled', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    await exchange(it, 'ann', 'one', 'a');
+    await accept(it, said('bob', 'waits'));
+    const path = place.path;
+    await deliver(it, await oneOut(it));
+    await exchangeWith(it);
+    await ended(it.ledger);
+
+    const db = new DatabaseSync(path);
+    const count = (table: string): number =>
+      Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()!['n']);
+    sweep(db, 30, Date.now() + 29 * dayMs);
+    assert.deepEqual([count('inbox'), count('outbox'), count('turns')], [3, 1, 2]);
+    sweep(db, 0, Date.now() + 300 * dayMs);
+    assert.equal(count('inbox'), 3, '0 days: for ever');
+    sweep(db, 30, Date.now() + 31 * dayMs);
+    const unsettled = db.prepare('SELECT count(*) AS n FROM inbox WHERE state = 0').get()!['n'];
+    assert.deepEqual([unsettled, count('traces')], [1, 0]);
+    assert.equal(count('turns'), 2, 'conversations stay');
+    db.close();
+
+    const again = await place.open();
+    const waiting = await oneIn(again);
+    assert.equal(waiting.message.text, 'waits');
+    await answer(again, waiting, 'b');
+    await exchange(again, 'ann', 'two', 'c');
+    await accept(again, said('ann', 'three'));
+    assert.equal((await oneIn(again)).memory.turns.length, 2);
+  });
+
+  for (const [retentionDays, left] of [
+    [30, 1],
+    [0, 2],
+  ] as const) {
+    test(`${retentionDays} days of keeping are looked after from the start on`, async () => {
+      await using place = await LedgerFolder.make();
+      const it = await place.open();
+      await exchange(it, 'ann', 'one', 'a');
+      await exchange(it, 'ann', 'two', 'b');
+      await ended(it.ledger);
+      const db = new DatabaseSync(place.path);
+      const settledAt = Date.now() - 31 * dayMs;
+      db.exec(`UPDATE outbox SET state = 1, settled_at = ${settledAt}`);
+      db.exec(`UPDATE inbox SET settled_at = ${settledAt}`);
+      await place.open({ retentionDays });
+      const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
+      while (count() !== left) await new Promise(setImmediate);
+      db.close();
+    });
+  }
+
+  test('numbers go on where they were when everything has been deleted', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    for (const text of ['one', 'two', 'three']) await exchange(it, 'ann', text);
+    await ended(it.ledger);
+    const db = new DatabaseSync(place.path);
+    sweep(db, 30, Date.now() + 31 * dayMs);
+    db.close();
+    const again = await place.open();
+    await exchange(again, 'ann', 'four');
+    await accept(again, said('ann', 'five'));
+    const { turns } = (await oneIn(again)).memory;
+    assert.deepEqual(
+      turns.map(({ text }) => text),
+      ['one', 'two', 'three', 'four'],
+    );
+  });
+
+  test('a key that has expired is new again', async () => {
+    await using place = await LedgerFolder.make();
+    let now = Date.now();
+    const it = await place.open({ now: () => now });
+    const [first] = await accept(it, said('ann', 'hi', { dedupeKey: 'k' }));
+    now += 6 * dayMs;
+    assert.equal((await accept(it, said('ann', 'hi', { dedupeKey: 'k' })))[0]!.duplicate, true);
+    now += 2 * dayMs;
+    const [second] = await accept(it, said('ann', 'hi', { dedupeKey: 'k' }));
+    assert.equal(second!.duplicate, false);
+    assert.notEqual(second!.id, first!.id);
+  });
+
+  test('with too little room on the disk nothing comes in', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open({ limits: { freeBytesMin: Number.MAX_SAFE_INTEGER } });
+    await until('the disk has been looked at', () => it.ledger.room().messages === 0);
+    const refusal = await it.ledger.accept([said('ann', 'hi')]);
+    assert.ok(refusal.kind === 'refused' && refusal.reason === 'full');
+    await noneIn(it);
+    await noneOut(it);
+  });
+});
+
+/** One message of cid, answered without a reply while bob's waits. */
+async function exchangeWith(it: Bench): Promise<void> {
+  await accept(it, said('cid', 'quiet'));
+  const claims = await takeIn(it, 5);
+  for (const claim of claims) {
+    if (claim.message.conversation === 'cid') await answer(it, claim);
+    else await it.ledger.release(claim);
+  }
+}

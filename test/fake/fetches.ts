@@ -1,0 +1,44 @@
+/** Calls of the tool `http_fetch`. */
+import { createHttpFetch } from '../../src/tool/http-fetch.ts';
+import type { ToolSurroundings } from '../../src/tool/tool.ts';
+import { handClock } from '../hand-clock.ts';
+import { callTool, type Called } from '../tool-call.ts';
+import { noReserved } from './reserved.ts';
+import { startWeb, type Show } from './web.ts';
+
+export type FetchSettings = {
+  readonly allowHosts: readonly string[];
+  readonly bytesMax?: number;
+  readonly redirectsMax?: number;
+  readonly names?: Readonly<Record<string, readonly string[]>>;
+};
+
+/** Its time stands still, so that no limit ends it because the machine is busy. */
+export function fetchWith(
+  { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: FetchSettings,
+  url: string,
+  surroundings: Partial<ToolSurroundings> = {},
+  { now, steady, deadlines } = handClock(),
+): Promise<Called> {
+  const tool = createHttpFetch(
+    { allowHosts, bytesMax, redirectsMax },
+    {
+      now,
+      steady,
+      deadlines,
+      resolve: async (name) => names[name] ?? [],
+      reserved: noReserved,
+      version: '1.2.3',
+    },
+  );
+  return callTool(tool, { url }, surroundings);
+}
+
+/** Fetches one page of a server that is listed by its address and port. */
+export async function show(page: Show, settings: Partial<FetchSettings> = {}): Promise<Called> {
+  await using web = await startWeb({ '/page': page });
+  const allowHosts = [`127.0.0.1:${web.port}`];
+  return await fetchWith({ allowHosts, ...settings }, `${web.origin}/page`);
+}
+
+export const bodyOf = ({ text }: Called): string => text.slice(text.indexOf('\n') + 1);

@@ -1,0 +1,55 @@
+/** Ledgers in files of one folder. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { StoreProblem } from '../../src/store/problem.ts';
+import { openSqliteLedger, type SqliteOptions } from '../../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../../src/store/store.ts';
+import { ids, type accept } from '../contract/ledger/kit.ts';
+
+/** A folder of its own, and the ledgers that were opened in it. */
+export class LedgerFolder implements AsyncDisposable {
+  readonly folder: string;
+  readonly path: string;
+  readonly #opened: Ledger[] = [];
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.path = join(folder, 'data', 'svc.db');
+  }
+
+  static async make(): Promise<LedgerFolder> {
+    return new LedgerFolder(await mkdtemp(join(tmpdir(), 'svc-sqlite-')));
+  }
+
+  async open(more: Partial<SqliteOptions> = {}): Promise<{ readonly ledger: Ledger } & Bench> {
+    const ledger = await this.try(more);
+    if ('kind' in ledger) throw new Error(ledger.message);
+    return { ledger, reopen: () => Promise.reject(), [Symbol.asyncDispose]: () => ended(ledger) };
+  }
+
+  async try(more: Partial<SqliteOptions> = {}): Promise<Ledger | StoreProblem> {
+    const options = { path: this.path, ...systemClock, ids, retentionDays: 30, ...more };
+    const opened = await openSqliteLedger(options);
+    if (!('kind' in opened)) this.#opened.push(opened);
+    return opened;
+  }
+
+  /** Opening must fail with this code, in a sentence that names the file. */
+  async refuses(code: string): Promise<void> {
+    const problem = await this.try();
+    assert.ok('kind' in problem, 'it does not open');
+    assert.equal(problem.code, code);
+    assert.ok(problem.message.includes(this.path), problem.message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const ledger of this.#opened) await ended(ledger);
+    await rm(this.folder, { recursive: true });
+  }
+}
+
+export type Bench = Parameters<typeof accept>[0];
+export const ended = (ledger: Ledger): Promise<void> => ledger[Symbol.asyncDispose]();

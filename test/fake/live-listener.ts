@@ -1,0 +1,60 @@
+/** A connection to the stream of live frames, read by hand. */
+import { connect } from 'node:net';
+import type { Dropped, Frame } from '../../src/domain/frame.ts';
+
+type Told = { readonly id: string; readonly event: string; readonly data: Frame | Dropped };
+
+export async function listen(port: number, ...lines: string[]) {
+  const socket = connect(port, '127.0.0.1');
+  const head = ['GET /api/v1/events HTTP/1.1', 'Host: localhost', ...lines];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  const heard = new Heard();
+  socket.on('data', (part) => heard.take(String(part)));
+  socket.on('error', () => {});
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  void closed.then(() => heard.end());
+  await heard.until((block) => block.includes('retry') || block === 'closed');
+  return { socket, closed, told: heard.told, blocks: heard.blocks, until: heard.until };
+}
+
+/** The blocks that came. Chunk sizes stand between blocks, since a chunk is some whole blocks. */
+class Heard {
+  readonly blocks: string[] = [];
+  readonly told: Told[] = [];
+  #rest = '';
+  #look: (block: string) => void = () => {};
+
+  take(part: string): void {
+    const blocks = (this.#rest + part).split('\n\n');
+    this.#rest = blocks.pop()!;
+    for (const block of blocks) {
+      const frame = /^id: (.*)\nevent: (.*)\ndata: (.*)$/m.exec(block);
+      if (frame === null) {
+        this.blocks.push(block);
+      } else {
+        const [, id, event, data] = frame;
+        this.told.push({ id: id!, event: event!, data: JSON.parse(data!) as Frame | Dropped });
+      }
+      this.#look(block);
+    }
+  }
+
+  /** The bytes of the last block are no whole block. */
+  end(): void {
+    this.#rest = '';
+    this.take('closed\n\n');
+  }
+
+  /** Resolves when such a block comes, or has come already. */
+  readonly until = (wanted: ((block: string) => boolean) | number): Promise<void> =>
+    new Promise((resolve) => {
+      const isIt =
+        typeof wanted === 'number'
+          ? () => this.told.at(-1)?.id.endsWith(`-${wanted}`) === true
+          : wanted;
+      this.#look = (block) => {
+        if (isIt(block)) resolve();
+      };
+      for (const block of ['', ...this.blocks]) this.#look(block);
+    });
+}

@@ -1,0 +1,67 @@
+/** One turn of a brain over scripted models. */
+import type { TestContext } from 'node:test';
+import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import { createResponder, type ResponderOptions } from '../../src/brain/responder.ts';
+import type { TurnRow } from '../../src/domain/conversation.ts';
+import type { Decision } from '../../src/domain/decision.ts';
+import type { Failure } from '../../src/domain/failure.ts';
+import type { Media, Message } from '../../src/domain/message.ts';
+import type { TraceStep } from '../../src/domain/trace.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { type Stop, Stopper } from '../../src/lib/stop.ts';
+import { createPriority } from '../../src/policy/priority.ts';
+import { mockedClock } from '../hand-clock.ts';
+import type { ScriptedModel } from './scripted-model.ts';
+
+type Thinking = {
+  readonly steps: readonly TraceStep[];
+  readonly faults: readonly unknown[];
+  readonly stopper: Stopper;
+  readonly decision: Promise<Decision>;
+  /** null while it still thinks. */
+  now(): Decision | null;
+};
+
+export type Asking = Partial<ResponderOptions> & {
+  text?: string;
+  media?: Media | null;
+  history?: readonly TurnRow[];
+  turnMs?: number;
+  stop?: Stop;
+};
+
+/** Starts one turn over the models, the first ranked best; time stands still until it is moved. */
+export function think(
+  t: TestContext,
+  models: readonly ScriptedModel[],
+  asking: Asking = {},
+): Thinking {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
+  const stopper = new Stopper();
+  const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
+  const { stop = stopper, ...options } = more;
+  const faults: unknown[] = [];
+  const brain = createResponder({
+    name: 'helper',
+    sensitivity: 'public',
+    dispatch: 'fanout',
+    deadlineMs: turnMs,
+    members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
+    policy: createPriority(),
+    ...mockedClock,
+    deadlines: createDeadlines(mockedClock.steady),
+    retryDelayMs: delayOf,
+    onFault: (error) => faults.push(error),
+    ...options,
+  });
+  const message = { text, media, sensitivity: 'public' } as Message;
+  const desk = new RehearsalDesk(stop, mockedClock.in(turnMs));
+  const { steps } = desk;
+  let now: Decision | null = null;
+  const decision = brain.think({ message, text, history }, desk);
+  void decision.then((made) => (now = made));
+  return { steps, faults, stopper, decision, now: () => now };
+}
+
+const delayOf = (failure: Failure, attempt: number): number | null =>
+  failure.retryable ? (failure.retryAfterMs ?? 200 * 2 ** attempt) : null;
