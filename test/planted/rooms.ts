@@ -8,6 +8,7 @@ import { desktop } from './desktop.ts';
 import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
+import { postgres } from './postgres.ts';
 import { domain, lib, policy } from './pure.ts';
 import { quickWay } from './quick-way.ts';
 import { secrets } from './secrets.ts';
@@ -24,6 +25,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   flow,
   store,
   sqlite,
+  postgres,
   brain,
   agent,
   model,

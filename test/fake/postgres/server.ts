@@ -146,6 +146,15 @@ export class PostgresServer implements AsyncDisposable {
     await this.#end('SIGKILL');
   }
 
+  /** Stops it, and starts it as a standby, which takes no writes; that nobody feeds. */
+  async standBy(): Promise<void> {
+    await this.stop();
+    const file = join(this.#data, 'standby.signal');
+    await writeFile(file, '');
+    own(file, this.#account);
+    await this.restart();
+  }
+
   /** From now on none of its processes does anything. */
   halt(): void {
     // First the one that starts the others.

@@ -69,6 +69,18 @@ postgresTest(
   },
 );
 
+ownPostgresTest('a standby is passed over, and told when it is alone', async () => {
+  await using standby = await PostgresServer.start();
+  await standby.standBy();
+  assert.equal(await codeOfConnect(standby.url()), 'SVC_STANDBY');
+  const looked = await connect(standby.url(), { anyHost: true });
+  await looked.end();
+  const client = await connect(after(`127.0.0.1:${standby.port}`, await newDatabase()));
+  const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby');
+  assert.deepEqual(rows, [{ standby: false }]);
+  await client.end();
+});
+
 postgresTest('a connection that is lost throws nowhere', async () => {
   const url = await newDatabase();
   await using way = await Way.to(url);

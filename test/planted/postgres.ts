@@ -1,0 +1,106 @@
+/** Faults of the ledger on PostgreSQL. */
+import type { Fault } from './fault.ts';
+
+const writer = 'src/store/postgres/write/writer.ts';
+const flights = 'src/store/postgres/write/flights.ts';
+const accepts = 'src/store/postgres/write/accepts.ts';
+
+export const postgres: readonly Fault[] = [
+  {
+    name: 'An instance that another one took over from goes on writing.',
+    file: writer,
+    find: "'WHERE id = $1 AND NOT dead AND grp = $2::bigint - 1 RETURNING 1) SELECT",
+    replace: "'WHERE id = $1 AND grp = $2::bigint - 1 RETURNING 1) SELECT",
+  },
+  {
+    name: 'A flight whose answer was lost lands late, when it was written again already.',
+    file: writer,
+    find: 'THEN $2::bigint + 1 ELSE grp END',
+    replace: 'THEN grp ELSE grp END',
+  },
+  {
+    name: 'A flight whose answer was lost is sent again, though it had landed.',
+    file: writer,
+    find: 'if (found === number + 1) {',
+    replace: 'if (found >= number) {',
+  },
+  {
+    name: 'Of a server that was put back to an earlier state nobody is told.',
+    file: writer,
+    find: 'if (found !== number) return failed(setBack());',
+    replace: '',
+  },
+  {
+    name: 'While another instance may have taken over, work is handed out.',
+    file: flights,
+    find: 'steady() - this.#confirmedAt <= times.holdMs',
+    replace: 'steady() - this.#confirmedAt <= Infinity',
+  },
+  {
+    name: 'What was heard is counted from the answer on, not from the question.',
+    file: flights,
+    find: 'this.#confirmedAt = begunAt;',
+    replace: 'this.#confirmedAt = this.#parts.steady();',
+  },
+  {
+    name: 'While the server is away nobody is refused.',
+    file: flights,
+    find: 'this.#watch();\n    while (!this.#broken) {',
+    replace: '() => {};\n    while (!this.#broken) {',
+  },
+  {
+    name: 'A resend of a message is worked again.',
+    file: accepts,
+    find: 'WHERE was.message_id <> x.id`;',
+    replace: "WHERE was.message_id <> x.id AND was.message_id = ''`;",
+  },
+  {
+    name: 'A key that has expired is known for ever.',
+    file: accepts,
+    find: 'WHERE was.expires_at <= $2`;',
+    replace: 'WHERE was.expires_at < 0 AND $2 > 0`;',
+  },
+  {
+    name: 'Messages of a conversation that come together change their order.',
+    file: accepts,
+    find: 'ORDER BY channel, conversation, place',
+    replace: 'ORDER BY channel, conversation, place DESC',
+  },
+  {
+    name: 'Replies of one turn go out in another order.',
+    file: 'src/store/postgres/write/turns.ts',
+    find: 'body text)\n  ORDER BY gone.place, one.place',
+    replace: 'body text)\n  ORDER BY gone.place, one.place DESC',
+  },
+  {
+    name: 'The tries of a reply are forgotten when it is delivered.',
+    file: 'src/store/postgres/write/deliveries.ts',
+    find: 'CASE WHEN x.tried IS NULL THEN was.tries ELSE',
+    replace: 'CASE WHEN x.tried IS NULL THEN NULL ELSE',
+    seenBy: ['test/reader-postgres.test.ts'],
+  },
+  {
+    name: 'A server that loses what was acknowledged is taken.',
+    file: 'src/store/postgres/server/problem.ts',
+    find: "...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),",
+    replace: '',
+  },
+  {
+    name: 'To another machine the connection is not encrypted.',
+    file: 'src/store/postgres/server/address.ts',
+    find: "(far === undefined ? 'disable' : 'verify-full')",
+    replace: "(far === undefined ? 'disable' : 'disable')",
+  },
+  {
+    name: 'A standby is taken for the server that takes writes.',
+    file: 'src/store/postgres/server/connect.ts',
+    find: 'if (standby && !anyHost) {',
+    replace: 'if (standby && anyHost) {',
+  },
+  {
+    name: 'A text with a NUL is refused.',
+    file: 'src/store/postgres/server/text.ts',
+    find: 'const signOrNul = /[\\0\\uE000]/;',
+    replace: 'const signOrNul = /[\\uE000]/;',
+  },
+];
