@@ -4,22 +4,37 @@ import type { Peers } from './peers.ts';
 type Heard = (body: string) => void | Promise<void>;
 
 export function createAlone(): Peers {
-  const ears = new Map<string, Set<Heard>>();
+  const ears = new Ears();
   return {
+    id: 0,
+    instances: () => [],
     async hold(_post, run, until) {
       if (!until.aborted) await run(until);
     },
-    async tell(kind, body) {
-      await Promise.all([...(ears.get(kind) ?? [])].map(async (heard) => heard(body)));
-    },
-    on(kind, heard) {
-      const all = ears.get(kind) ?? new Set();
-      ears.set(kind, all);
-      // One that listens twice hears it twice.
-      const own: Heard = (body) => heard(body);
-      all.add(own);
-      return () => void all.delete(own);
-    },
+    holds: () => true,
+    tell: (kind, body) => ears.tell(kind, body),
+    on: (kind, heard) => ears.on(kind, heard),
     share: () => 1,
+    onChange: () => () => {},
   };
+}
+
+/** Who in this instance hears what. */
+export class Ears {
+  readonly #ears = new Map<string, Set<Heard>>();
+
+  /** Resolves when all who hear that kind have heard it. */
+  async tell(kind: string, body: string): Promise<void> {
+    await Promise.all([...(this.#ears.get(kind) ?? [])].map(async (heard) => heard(body)));
+  }
+
+  /** @returns how to hear no more */
+  on(kind: string, heard: Heard): () => void {
+    const all = this.#ears.get(kind) ?? new Set();
+    this.#ears.set(kind, all);
+    // One that listens twice hears it twice.
+    const own: Heard = (body) => heard(body);
+    all.add(own);
+    return () => void all.delete(own);
+  }
 }

@@ -5,6 +5,10 @@
  * A form of the ledger that one process works on alone has `alone.ts`.
  */
 export interface Peers {
+  /** This instance's number. Every start has a new one, which is higher; 0 where it is alone. */
+  readonly id: number;
+  /** The living ones in the order of their starts, this one too, as of the last beat. */
+  instances(): readonly Instance[];
   /**
    * Runs `run` once this instance has that post. No other instance runs it at the same time; who
    * asks for one post twice within an instance sees to the order. `stop` aborts when the post is to
@@ -13,6 +17,8 @@ export interface Peers {
    * @returns resolves, or rejects, as `run` ended; also when `until` aborted before it had the post
    */
   hold(post: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
+  /** Whether this instance has that post now. */
+  holds(post: string): boolean;
   /** Resolves when every living instance has heard it, this one too. Never rejects. */
   tell(kind: string, body: string): Promise<void>;
   /**
@@ -23,4 +29,15 @@ export interface Peers {
   on(kind: string, heard: (body: string) => void | Promise<void>): () => void;
   /** How many instances share a bound now: a whole number, at least 1. */
   share(): number;
+  /** Calls `changed` after each beat by which `instances` or `share` changed. @returns its end */
+  onChange(changed: () => void): () => void;
 }
+
+export type Instance = {
+  readonly id: number;
+  readonly version: string;
+  /** Milliseconds since 1970, by the server's clock. */
+  readonly beganAt: number;
+  /** The posts that it has, in the order of their names. */
+  readonly posts: readonly string[];
+};
