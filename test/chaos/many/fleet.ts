@@ -1,6 +1,6 @@
 /** Several svc on one database, each behind ways of its own to both of its servers. */
 import { Way } from '../../fake/postgres/way.ts';
-import type { ServerPair } from '../../fake/postgres/standby.ts';
+import type { PostgresServer } from '../../fake/postgres/server.ts';
 import { freePort, scratch, startProgram, writeConfig, type Program } from '../../program.ts';
 import { untilTrue } from '../outside.ts';
 import { Instance } from './instance.ts';
@@ -12,8 +12,23 @@ const skewMsMax = 5 * minuteMs;
 /** Of lanes that were taken over, and of messages that are suspected. */
 const calmMs = 120_000;
 
+/** One server, or several that hold the same. */
+export type Servers = {
+  readonly both: readonly PostgresServer[];
+  /** The one that takes writes. */
+  readonly primary: PostgresServer;
+  /** @param ports by which each is reached */
+  url(database: string, ports?: readonly number[]): string;
+};
+
+export function aloneServer(server: PostgresServer): Servers {
+  const url = (database: string, [port] = [server.port]): string =>
+    `postgres://svc@127.0.0.1:${port}/${database}`;
+  return { both: [server], primary: server, url };
+}
+
 export type FleetParts = {
-  readonly servers: ServerPair;
+  readonly servers: Servers;
   readonly instances: number;
   readonly random: () => number;
   /** The configuration, but for `storage` and what names an address. */
@@ -25,15 +40,12 @@ export type FleetParts = {
 export class Fleet implements AsyncDisposable {
   readonly instances: readonly Instance[];
   readonly rows: Rows;
-  readonly servers: ServerPair;
   readonly #own: AsyncDisposableStack;
 
   private constructor(
-    { servers }: FleetParts,
     { instances, rows }: Pick<Fleet, 'instances' | 'rows'>,
     own: AsyncDisposableStack,
   ) {
-    this.servers = servers;
     this.instances = instances;
     this.rows = rows;
     this.#own = own;
@@ -50,7 +62,7 @@ export class Fleet implements AsyncDisposable {
       instances.push(own.use(await makeInstance(`svc ${index + 1}`, database, parts, own)));
     }
     for (const instance of instances) instance.begin();
-    return new Fleet(parts, { instances, rows }, own.move());
+    return new Fleet({ instances, rows }, own.move());
   }
 
   /** What ended without a cause, or answered what it must not. */

@@ -45,6 +45,8 @@ export class Instance implements AsyncDisposable {
   /** Ends of one that was taken for dead, or that was without its server for too long. */
   endedItself = 0;
   isPaused = false;
+  /** When it went on after a pause, by performance.now(). */
+  wentOnAt = -Infinity;
   readonly #spawn: () => Program;
   #over = false;
   #outages = 0;
@@ -113,20 +115,28 @@ export class Instance implements AsyncDisposable {
     await life.program.ended;
   }
 
+  /** SIGSTOP, and SIGCONT after that. */
+  pauseFor(ms: number): Promise<void> {
+    return this.pauseUntil(pause(ms, undefined, { ref: false }), ms > mayBeDeadMs);
+  }
+
   /**
-   * SIGSTOP, and SIGCONT after that.
-   * @param last is done before it goes on
+   * SIGSTOP, and SIGCONT when that is over.
+   * @param long so long that the others may take it for dead
    */
-  async pauseFor(ms: number, last: () => Promise<void> = async () => {}): Promise<void> {
+  async pauseUntil(over: Promise<unknown>, long = true): Promise<void> {
     const { life } = this;
     if (life.how !== null || this.isPaused) return;
-    if (ms > mayBeDeadMs) life.struck.add('pause');
+    if (long) life.struck.add('pause');
     this.isPaused = true;
     life.program.child.kill('SIGSTOP');
-    await Promise.race([pause(ms, undefined, { ref: false }), life.program.ended]);
-    await last();
-    life.program.child.kill('SIGCONT');
-    this.isPaused = false;
+    try {
+      await Promise.race([over, life.program.ended]);
+    } finally {
+      this.wentOnAt = performance.now();
+      life.program.child.kill('SIGCONT');
+      this.isPaused = false;
+    }
   }
 
   /** Every connection to a server is reset. */

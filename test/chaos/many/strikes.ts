@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { someMoment } from '../moments.ts';
-import type { World } from '../world.ts';
-import type { Fleet } from './fleet.ts';
 import type { Instance } from './instance.ts';
+import type { Town } from './town.ts';
 
 /** Beside the kills; by how often. */
 const besides = {
@@ -28,8 +27,7 @@ const betweenMs = 1_500;
 const fencedMs = 30_000;
 
 export type StrikesParts = {
-  readonly fleet: Fleet;
-  readonly world: Pick<World, 'crowd' | 'model' | 'receiver'>;
+  readonly town: Town;
   readonly random: () => number;
   /** How long one is paused, or without its servers, at most. */
   readonly longMs: number;
@@ -52,7 +50,8 @@ export class Strikes {
 
   /** One or two are killed, and something else may be done to the others meanwhile. */
   async round(): Promise<void> {
-    const { fleet, random } = this.#parts;
+    const { random } = this.#parts;
+    const { fleet } = this.#parts.town;
     await fleet.untilMayDie();
     this.check();
     await pause(random() * betweenMs);
@@ -73,7 +72,7 @@ export class Strikes {
   /** Throws where something went wrong that nothing explains. */
   check(): void {
     if (this.#faults.length > 0) throw this.#faults[0];
-    assert.deepEqual(this.#parts.fleet.faults, []);
+    assert.deepEqual(this.#parts.town.fleet.faults, []);
   }
 
   #drawBeside(): Beside {
@@ -92,19 +91,19 @@ export class Strikes {
   }
 
   async #moment(instance: Instance): Promise<void> {
-    const { world, random } = this.#parts;
+    const { town, random } = this.#parts;
     const { program } = instance.life;
     // One that is paused says nothing, and one that ends by itself is not waited for.
     const seen = instance.isPaused
       ? { saw: () => Promise.resolve(), ended: program.ended }
       : { saw: (text: string) => program.saw(text).catch(() => {}), ended: program.ended };
-    await someMoment(world, seen, random);
+    await someMoment(town, seen, random);
   }
 
   /** In the background. */
   #begin(what: Beside): void {
     const isOfServers = what === 'crash of the server' || what === 'promotion';
-    const free = this.#parts.fleet.instances.filter((one) => !this.#busy.has(one) && one.isUp);
+    const free = this.#parts.town.fleet.instances.filter((one) => !this.#busy.has(one) && one.isUp);
     const [target] = this.#draw(free, 1);
     if (isOfServers ? this.#serversBusy : target === undefined) return;
     this.#count(what);
@@ -144,13 +143,15 @@ export class Strikes {
 
   /** Whoever was taken for dead meanwhile writes nothing any more, and ends. */
   async #pauseLong(one: Instance, ms: number): Promise<void> {
-    const { rows } = this.#parts.fleet;
+    const { rows } = this.#parts.town.fleet;
     const { life } = one;
     const id = await rows.instanceOf(one.pid);
     let isDead = false;
-    await one.pauseFor(ms, async () => {
+    const look = async (): Promise<void> => {
+      await pause(ms);
       isDead = id !== null && (await rows.isDead(id).catch(() => false));
-    });
+    };
+    await one.pauseUntil(look());
     if (!isDead || life.how === 'SIGKILL') return;
     const late = new AbortController();
     const over = pause(fencedMs, 'late', { signal: late.signal }).catch(() => null);
@@ -161,9 +162,8 @@ export class Strikes {
   }
 
   async #strikeServers(what: 'crash of the server' | 'promotion'): Promise<void> {
-    const { fleet, random } = this.#parts;
-    const { servers, instances } = fleet;
-    const awayMs = random() * 500;
+    const { servers, fleet } = this.#parts.town;
+    const awayMs = this.#parts.random() * 500;
     const act = async (): Promise<void> => {
       if (what !== 'promotion') return servers.crash(awayMs);
       await servers.promote();
@@ -171,7 +171,7 @@ export class Strikes {
       await servers.feed();
     };
     const acted = act();
-    await Promise.all([acted, ...instances.map((one) => one.without(acted, awayMs))]);
+    await Promise.all([acted, ...fleet.instances.map((one) => one.without(acted, awayMs))]);
   }
 
   #count(what: string, times = 1): void {

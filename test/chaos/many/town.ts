@@ -15,7 +15,7 @@ import { Fleet } from './fleet.ts';
 /** Of who dies, others hear after ten seconds; a suspect is held and tried alone. */
 const stalledMs = 60_000;
 
-type Parts = Pick<Town, 'crowd' | 'model' | 'receiver' | 'fleet' | 'balancer'>;
+type Parts = Pick<Town, 'crowd' | 'model' | 'receiver' | 'fleet' | 'balancer' | 'servers'>;
 
 export class Town implements AsyncDisposable {
   readonly crowd: Crowd;
@@ -23,6 +23,7 @@ export class Town implements AsyncDisposable {
   readonly receiver: Receiver;
   readonly fleet: Fleet;
   readonly balancer: Balancer;
+  readonly servers: ServerPair;
   readonly #history: History;
   readonly #pace: Pace;
   readonly #own: AsyncDisposableStack;
@@ -33,6 +34,7 @@ export class Town implements AsyncDisposable {
     this.receiver = parts.receiver;
     this.fleet = parts.fleet;
     this.balancer = parts.balancer;
+    this.servers = parts.servers;
     this.#history = history;
     this.#pace = pace;
     this.#own = own;
@@ -55,7 +57,8 @@ export class Town implements AsyncDisposable {
     const balancer = own.use(await Balancer.before(fleet.instances));
     const crowd = new Crowd(balancer.url, random, pace.pauseMs);
     own.defer(() => crowd.leave());
-    return new Town({ crowd, model, receiver, fleet, balancer }, history, pace, own.move());
+    const all = { crowd, model, receiver, fleet, balancer, servers };
+    return new Town(all, history, pace, own.move());
   }
 
   /** How fast people speak and the model answers from now on. */

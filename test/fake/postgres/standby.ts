@@ -42,7 +42,7 @@ export class ServerPair implements AsyncDisposable {
   }
 
   /** The URL of a database that names both. @param ports by which each is reached */
-  url(database: string, ports = this.both.map(({ port }) => port)): string {
+  url(database: string, ports: readonly number[] = this.both.map(({ port }) => port)): string {
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
     return `postgres://svc@${hosts}/${database}`;
   }
