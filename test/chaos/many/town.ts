@@ -12,9 +12,6 @@ import { untilAnswered } from '../world.ts';
 import { Balancer } from './balancer.ts';
 import { Fleet } from './fleet.ts';
 
-/** Of who dies, others hear after ten seconds; a suspect is held and tried alone. */
-const stalledMs = 60_000;
-
 type Parts = Pick<Town, 'crowd' | 'model' | 'receiver' | 'fleet' | 'balancer' | 'servers'>;
 
 export class Town implements AsyncDisposable {
@@ -70,12 +67,13 @@ export class Town implements AsyncDisposable {
   /**
    * People stop, all that was accepted is answered, every svc stops as asked; then nothing is lost,
    * unmarked, out of order, run twice, buried, or left over.
+   * @param stallMs when no reply has come for so long, no more come
    */
-  async conclude(): Promise<Audit> {
+  async conclude(stallMs: number): Promise<Audit> {
     const { crowd, fleet, receiver, balancer } = this;
     await crowd.end();
     await fleet.untilUp();
-    await untilAnswered(this, stalledMs);
+    await untilAnswered(this, stallMs);
     for (const one of fleet.instances) assert.equal(await one.end(), 0, one.log());
     assert.deepEqual(fleet.faults, []);
     const figures = { ...audit(crowd, receiver.received), ...repeatsIn(receiver.received) };
