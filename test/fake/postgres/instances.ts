@@ -59,8 +59,12 @@ export class TestInstances implements AsyncDisposable {
     const joined = await joinInstances(client, { version: '1', self, now: Date.now });
     assert.ok(joined.kind === 'joined');
     const writer = new Writer(client, { instance: joined.id, connect: reach, answerMs: 30_000 });
-    const parts = { compose, steady: steadyNow, times: { ...flightTimes, closeMs: 2_000 } };
-    const flights: PostgresFlights = new Flights(writer, parts);
+    const taker = { instance: joined.id, takes: true, takesSuspects: true };
+    const flights: PostgresFlights = new Flights(writer, {
+      compose: (writes) => compose(writes, taker),
+      steady: steadyNow,
+      times: { ...flightTimes, closeMs: 2_000 },
+    });
     this.#stack.defer(() => flights.abandon());
     let error: Error | null = null;
     flights.onBroken((why) => (error = why));

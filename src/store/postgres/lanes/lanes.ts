@@ -59,7 +59,8 @@ export class Lanes {
   #heard: () => void = () => {};
   /** An answer was lost: lanes may be taken that are not known here. */
   #isUnsure = false;
-  #taking = false;
+  #taking: Promise<void> | null = null;
+  #isAsked = false;
   #closing = false;
 
   constructor(parts: LanesParts) {
@@ -149,22 +150,26 @@ export class Lanes {
   }
 
   /** As many as there is room for; resolves when they are in the working set. Never rejects. */
-  async takeWaiting(): Promise<void> {
-    if (this.#taking || this.#flights === null) return;
-    this.#taking = true;
-    try {
+  takeWaiting(): Promise<void> {
+    this.#isAsked = true;
+    this.#taking ??= this.#takeAll().finally(() => {
+      this.#taking = null;
+    });
+    return this.#taking;
+  }
+
+  async #takeAll(): Promise<void> {
+    while (this.#isAsked && this.#flights?.broken === false) {
+      this.#isAsked = false;
       if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
-      while (this.#hasRoom && !this.#isUnsure) {
-        const { now } = this.#parts;
+      for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
         const takesSuspects = this.#takesSuspects;
-        const taking = { ...this.#which(), takesSuspects, now: now() };
-        const isMore = await this.moves.takeWaiting(taking);
-        this.#isUnsure = isMore === null;
+        const taking = { ...this.#which(), takesSuspects, now: this.#parts.now() };
+        const more = await this.moves.takeWaiting(taking);
+        this.#isUnsure = more === null;
+        isMore = more === true;
         await this.#reading?.run();
-        if (isMore !== true) break;
       }
-    } finally {
-      this.#taking = false;
     }
   }
 
