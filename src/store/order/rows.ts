@@ -36,7 +36,8 @@ export class Lane {
 
   /** Nothing is to be done in it before something comes, or the time of a parked reply. */
   get isQuiet(): boolean {
-    if (this.inbox.length > 0 || this.outbox.length > 0 || this.inBusy || this.outBusy) return false;
+    if (this.inbox.length > 0 || this.outbox.length > 0 || this.inBusy || this.outBusy)
+      return false;
     for (const { due } of this.parked ?? []) if (due === null) return false;
     return true;
   }

@@ -63,7 +63,11 @@ export class PostgresStorage implements LedgerStorage {
     this.history = history;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
-    this.forgetting = new Forgetting({ ...parts, reads: parts.slowReads, invalidations: this.#invalidations });
+    this.forgetting = new Forgetting({
+      ...parts,
+      reads: parts.slowReads,
+      invalidations: this.#invalidations,
+    });
     this.quarantine = new Quarantine([], {
       ...parts,
       mark: (row, alone) => this.#write(aloneMark(row.head.id, alone)),

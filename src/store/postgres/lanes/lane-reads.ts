@@ -85,9 +85,7 @@ export class LaneReads {
     const whole = places.filter((_place, at) => all[at]!.isWhole);
     const [inbox, outbox] = await Promise.all([
       reads.ask({ text: messages, values: [JSON.stringify(places)] }),
-      whole.length === 0
-        ? []
-        : reads.ask({ text: replies, values: [JSON.stringify(whole)] }),
+      whole.length === 0 ? [] : reads.ask({ text: replies, values: [JSON.stringify(whole)] }),
     ]);
     const said = Map.groupBy(inbox, ({ place }) => Number(place));
     const answered = Map.groupBy(outbox, ({ place }) => Number(place));

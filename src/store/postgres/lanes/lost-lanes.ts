@@ -25,8 +25,7 @@ WHERE (lane.owner IS NULL AND lane.waits < 2 AND seen.runs) OR (lane.owner IS NO
 UNION ALL SELECT NULL, NULL, max(id), count(*)::int FROM seen`;
 const pages = [page('inbox', 'true'), page('outbox', 'NOT parked')] as const;
 
-const buried =
-  'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
+const buried = 'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
 
 type LostLane = { readonly channel: string; readonly conversation: string };
 

@@ -266,7 +266,7 @@ export class Moves implements Rear {
       const row = byName.get(`${lane.channel} ${toText(lane.conversation)}`);
       if (row === undefined) lane.skips++;
       else if (row['goes'] === true) lanes.gone(lane);
-      else lanes.read(lane, 'all', Number(row['tail']));
+      else lanes.stays(lane, Number(row['tail']));
     }
   }
 

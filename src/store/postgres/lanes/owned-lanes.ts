@@ -113,7 +113,10 @@ export class OwnedLanes {
    * the lane is another's it is left to that one.
    */
   arrive(arrived: Arrived, facts: LaneFacts): void {
-    if (facts.owner !== this.#parts.instance) return;
+    if (facts.owner !== this.#parts.instance) {
+      if (this.#isClosing) arrived.enter(arrived.arrival);
+      return;
+    }
     const { message } = arrived.arrival;
     const lane = this.#ownedBy(message, facts, arrived.n - 1);
     if (!lane.isLeaving) this.#enter(lane, arrived);
@@ -165,8 +168,7 @@ export class OwnedLanes {
     const arrived = lane.arrived.toSorted((a, b) => a.n - b.n);
     lane.arrived = [];
     for (const one of arrived) this.#enter(lane, one);
-    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
-    if (known === undefined || known.isQuiet) this.rest(lane);
+    this.#restIfQuiet(lane);
   }
 
   /** It may be let go: nothing of it is in hand. */
@@ -178,6 +180,18 @@ export class OwnedLanes {
 
   restsNoMore(lane: OwnedLane): void {
     this.#resting.delete(lane);
+  }
+
+  /** It could not be let go. @param tail its newest number: what is not known here is read */
+  stays(lane: OwnedLane, tail: number): void {
+    if (!this.has(lane)) return;
+    if (this.#isClosing) {
+      lane.isLeaving = true;
+      return;
+    }
+    this.#resting.delete(lane);
+    if (tail > lane.upTo || lane.hasParked) this.read(lane, 'all', tail);
+    else this.#restIfQuiet(lane);
   }
 
   /** It is being let go. @returns false: it is no longer to be */
@@ -246,6 +260,8 @@ export class OwnedLanes {
       lane.upTo = Math.max(lane.upTo, arrived.n);
       this.#resting.delete(lane);
       arrived.enter(arrived.arrival);
+      // It was forgotten on its way.
+      this.#restIfQuiet(lane);
       return;
     }
     lane.arrived.push(arrived);
@@ -270,14 +286,17 @@ export class OwnedLanes {
     return lane;
   }
 
+  #restIfQuiet(lane: OwnedLane): void {
+    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
+    if (known === undefined || known.isQuiet) this.rest(lane);
+  }
+
   #empty(lane: OwnedLane): void {
-    const { rows } = this.#parts;
-    const [known] = rows.lanesOn(lane.channel, lane.conversation);
     if (this.#emptying) return;
     this.#emptying = true;
-    rows.remove(lane.channel, lane.conversation, (row) => !row.taken);
+    this.#parts.rows.remove(lane.channel, lane.conversation, (row) => !row.taken);
     this.#emptying = false;
-    if (known === undefined || known.isQuiet) this.rest(lane);
+    this.#restIfQuiet(lane);
   }
 
   #changedIn(known: Lane): void {

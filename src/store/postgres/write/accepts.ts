@@ -170,7 +170,9 @@ function laneStep(
     return { n, id, channel, conversation, key };
   });
   const values = [asJson(named), instance, takes, takesSuspects ? 4 : 3];
-  const lane = [...new Map(named.map((one) => [`${one.channel} ${one.conversation}`, one])).values()];
+  const lane = [
+    ...new Map(named.map((one) => [`${one.channel} ${one.conversation}`, one])).values(),
+  ];
   const again = { text: laneOf, values: [asJson(lane)] };
   return { statement: { text: lanes(hasKeys), values, again }, read: readLanes };
 }

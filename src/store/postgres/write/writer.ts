@@ -94,10 +94,7 @@ export class Writer {
   }
 
   /** Sends one flight, to be called when the one before has come back. */
-  async fly(
-    statements: readonly Statement[],
-    behind: Behind = nothingBehind,
-  ): Promise<Outcome> {
+  async fly(statements: readonly Statement[], behind: Behind = nothingBehind): Promise<Outcome> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return { kind: 'closed' };
     this.#client = client;
