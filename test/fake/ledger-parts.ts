@@ -1,7 +1,9 @@
 /** The parts of PostgreSQL's ledger on a database of their own, and what they ask of the server. */
+import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow } from '../../src/lib/clock.ts';
 import { createAlone } from '../../src/store/alone.ts';
+import { Quarantine } from '../../src/store/order/quarantine.ts';
 import { WorkingSet } from '../../src/store/order/working-set.ts';
 import { DeadLetters } from '../../src/store/postgres/ledger/dead-letters.ts';
 import { Forgetting } from '../../src/store/postgres/ledger/forgetting.ts';
@@ -10,6 +12,7 @@ import { ownProcess } from '../../src/store/postgres/ledger/instance.ts';
 import { Invalidations } from '../../src/store/postgres/ledger/invalidations.ts';
 import { Lanes } from '../../src/store/postgres/lanes/lanes.ts';
 import type { PostgresFlights, Reads } from '../../src/store/postgres/parts.ts';
+import type { BeatingPeers } from '../../src/store/postgres/peers/peers.ts';
 import { joinInstances } from '../../src/store/postgres/peers/joining.ts';
 import { connect, cut } from '../../src/store/postgres/server/connect.ts';
 import { migrate } from '../../src/store/postgres/server/migrations.ts';
@@ -96,9 +99,16 @@ export async function openParts(
     rear: lanes.moves,
   });
   opened.defer(() => flights.close());
+  const beat = { onEnd() {}, onNews() {} } as unknown as BeatingPeers['beat'];
+  const peers: BeatingPeers = { ...createAlone(), id: joined.id, beat, close() {} };
+  const limits = { aloneMs: 30_000, besideMs: 3_000, stallMs: 120_000 };
+  const marks = { mark: () => Promise.resolve(true), clear() {} };
+  const quarantine = new Quarantine([], { rows, steady: steadyNow, limits, ...marks });
+  const failed = (error: unknown): void => assert.fail(error as Error);
+  lanes.begin(flights, peers, quarantine, failed);
   const parts = { reads, flights, rows, history, lanes, now: () => now };
   const letters = await DeadLetters.open(parts);
-  const invalidations = new Invalidations({ peers: createAlone(), rows, history });
+  const invalidations = new Invalidations({ peers, rows, history });
   const forgetting = new Forgetting({ ...parts, deadLetters: letters, invalidations });
   const closing = opened.move();
   return {

@@ -84,7 +84,8 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   gauges() {
-    return { tracesDropped: this.#tracesDropped, commitsPending: this.#flights.pending };
+    const commitsPending = this.#flights.pending + this.#lanes.pending;
+    return { tracesDropped: this.#tracesDropped, commitsPending };
   }
 
   listen({ failed, roomChanged, forgetHere }: StorageTold): void {

@@ -70,6 +70,7 @@ export class LaneReads {
         for (let from = 0; from < unread.length; from += lanesMax) {
           await this.#read(unread.slice(from, from + lanesMax));
         }
+        lanes.allRead();
       }
     } catch (error) {
       failed(error);

@@ -128,6 +128,11 @@ export class Lanes {
     return { instance, takes: this.#hasRoom, takesSuspects: this.#takesSuspects };
   }
 
+  /** Lanes that are being read or taken. */
+  get pending(): number {
+    return this.owned.pending + this.moves.pending;
+  }
+
   serve(channels: readonly ChannelKey[]): void {
     this.#served = channels;
     void this.takeWaiting();

@@ -166,6 +166,11 @@ export class Moves implements Rear {
     return this.#parts.lanes.resting.size > 0 || this.#takes.length > 0;
   }
 
+  /** Lanes that are being taken or made free. */
+  get pending(): number {
+    return this.#takes.length + this.#sent.length;
+  }
+
   take(): Behind {
     const takes = this.#takes.splice(0);
     this.#sent = [...this.#releases(), ...takes];

@@ -69,6 +69,8 @@ export class OwnedLanes {
   /** One is being emptied. */
   #emptying = false;
   #isClosing = false;
+  /** How many are being read. */
+  #reading = 0;
   #changed: () => void = () => {};
 
   constructor(parts: OwnedLanesParts) {
@@ -89,11 +91,22 @@ export class OwnedLanes {
   takeUnread(): readonly OwnedLane[] {
     const lanes = [...this.#unread];
     this.#unread.clear();
+    this.#reading += lanes.length;
     return lanes;
+  }
+
+  /** How many are to be read, or are being read. */
+  get pending(): number {
+    return this.#unread.size + this.#reading;
   }
 
   get hasUnread(): boolean {
     return this.#unread.size > 0;
+  }
+
+  /** Whatever was taken to be read was read, or is not to be any more. */
+  allRead(): void {
+    this.#reading = 0;
   }
 
   get(where: Where): OwnedLane | undefined {

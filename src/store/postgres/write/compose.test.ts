@@ -47,7 +47,12 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     for (const statement of statements) answers.push(await ask(statement));
     await client.query('COMMIT');
     for (const { again } of statements) later.push(again === undefined ? [] : await ask(again));
-    assert.deepEqual(landed(later), landed(answers));
+    // Of a lane in which nothing came it tells more afterwards, which nobody asks for.
+    const ofMessages = ({ numbers, known, done }: Landed): unknown[] => [numbers, known, done];
+    assert.deepEqual(ofMessages(landed(later)), ofMessages(landed(answers)));
+    for (const [lane, facts] of landed(answers).lanes) {
+      assert.deepEqual(landed(later).lanes.get(lane), facts);
+    }
     return landed(answers);
   }
 
