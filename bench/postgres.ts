@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { createIdSource } from '../src/domain/ids.ts';
 import type { ChannelKey, ConversationId } from '../src/domain/ids.ts';
 import { systemClock } from '../src/lib/clock.ts';
-import { openPostgresLedger } from '../src/store/postgres/postgres.ts';
+import { openPostgresStore } from '../src/store/postgres/postgres.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import type { Effects, InClaim, Ledger } from '../src/store/store.ts';
@@ -56,8 +56,9 @@ await using server = await PostgresServer.start({
 const url = await server.newDatabase();
 const beside = await connect(url);
 await beside.query('CREATE EXTENSION pg_stat_statements');
-const ledger = await openPostgresLedger({ url, version: 'bench', ...options() });
-const served = await measure(opened(ledger), async () => {
+const store = await openPostgresStore({ url, version: 'bench', ...options() });
+if ('kind' in store) throw new Error(store.message);
+const served = await measure(opened(store.ledger), async () => {
   await beside.query('SELECT pg_stat_statements_reset()');
 });
 console.log(`PostgreSQL: ${served}`);

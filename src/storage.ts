@@ -116,13 +116,13 @@ async function openServer(
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
-  const [{ openPostgresLedger }, reader] = await Promise.all([
+  const [{ openPostgresStore }, reader] = await Promise.all([
     import('./store/postgres/postgres.ts'),
     readerOfServer(url),
   ]);
   const options = { url, retentionDays, version, now, steady, ids, news, onFault };
-  const ledger = await openPostgresLedger(options);
-  return 'kind' in ledger ? ledger : { ledger, reader, peers: createAlone() };
+  const store = await openPostgresStore(options);
+  return 'kind' in store ? store : { ...store, reader };
 }
 
 /** It connects when it is asked. */

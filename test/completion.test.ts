@@ -34,6 +34,8 @@ const cases: readonly (readonly [line: string, ...offered: string[]])[] = [
   ['svc help st', 'status'],
   ['svc serve --log', '--log-level'],
   ['svc serve --log-level d', 'debug'],
+  ['svc serve --web', '--webhook-bind'],
+  ['svc serve --admin-addr '],
   ['svc dead-letters replay --', '--all', '--config', '--help', '--reason'],
   ['svc tail --kind turn_', 'turn_finished', 'turn_started'],
   ['svc completion ', 'bash', 'fish', 'zsh'],

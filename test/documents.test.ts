@@ -9,7 +9,7 @@ import { adminToken, makeWorld, openAdmin, revision, withToken } from './fake/ad
 import { runCommand } from './in-process.ts';
 
 const root = join(import.meta.dirname, '..');
-const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).map((name) => {
+const documents = globSync(['*.md', '{docs,examples}/**/*.md'], { cwd: root }).map((name) => {
   return { name, text: readFileSync(join(root, name), 'utf8') };
 });
 

@@ -150,9 +150,13 @@ export type Service = AsyncDisposable & {
   saw(text: string): Promise<void>;
 } & Pick<CommandRun, 'ended' | 'hangUp' | 'stop'>;
 
-/** Begins `svc serve` on that file. */
-export function startServe(file: string, env: Io['env'] = {}): Service {
-  const run = startCommand(['serve', '--config', file], { env });
+/** Begins `svc serve` on that file. @param flags besides the file's */
+export function startServe(
+  file: string,
+  env: Io['env'] = {},
+  flags: readonly string[] = [],
+): Service {
+  const run = startCommand(['serve', '--config', file, ...flags], { env });
   return {
     ...run,
     log: () => run.out() + run.err(),

@@ -12,7 +12,7 @@ import { openMigration, type Place } from '../src/store/migrate/open.ts';
 import type { Moved } from '../src/store/migrate/migrate.ts';
 import { createPostgresReader } from '../src/store/postgres/read/reader.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
-import { openPostgresLedger } from '../src/store/postgres/postgres.ts';
+import { openPostgresStore } from '../src/store/postgres/postgres.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { openSqliteReader } from '../src/store/sqlite/read/reader.ts';
 import type { StoreProblem } from '../src/store/problem.ts';
@@ -209,9 +209,9 @@ test('a conversation goes on behind what was moved', skip, async () => {
   assert.ok((await numberOf(next)) > (await numberOf(newest)));
   await client.end();
   const options = { url, ...systemClock, ids: newIds(), retentionDays: 30, version: '0' };
-  const ledger = await openPostgresLedger(options);
-  assert.ok(!('kind' in ledger), 'it can be opened');
-  await assertGoesOn(ledger);
+  const store = await openPostgresStore(options);
+  assert.ok(!('kind' in store), 'it can be opened');
+  await assertGoesOn(store.ledger);
 });
 
 test('what was kept before there were stamps goes with the stamp that it has', skip, async () => {

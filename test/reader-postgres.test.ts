@@ -1,5 +1,5 @@
 import { systemClock } from '../src/lib/clock.ts';
-import { openPostgresLedger } from '../src/store/postgres/postgres.ts';
+import { openPostgresStore } from '../src/store/postgres/postgres.ts';
 import { createPostgresReader } from '../src/store/postgres/read/reader.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
 import { newIds } from './contract/ledger/kit.ts';
@@ -9,8 +9,9 @@ import { newDatabase, noPostgres } from './fake/postgres.ts';
 async function open() {
   const url = await newDatabase();
   const clock = { ...systemClock, ids: newIds() };
-  const ledger = await openPostgresLedger({ url, ...clock, retentionDays: 30, version: 'test' });
-  if ('kind' in ledger) throw new Error(ledger.message);
+  const store = await openPostgresStore({ url, ...clock, retentionDays: 30, version: 'test' });
+  if ('kind' in store) throw new Error(store.message);
+  const { ledger } = store;
   const reader = createPostgresReader(() => connect(url));
   return {
     ledger,

@@ -1,5 +1,6 @@
 /** What `svc serve` does once its arguments are read. */
 import type { Config } from '../config/config.ts';
+import type { OwnAddresses } from '../config/own-addresses.ts';
 import { namedSecrets } from '../config/secrets.ts';
 import type { CoreOrders } from '../desktop/desktop.ts';
 import type { ServiceCore } from '../desktop/core/service-core.ts';
@@ -20,11 +21,17 @@ import { exitCode, type Io } from './cli.ts';
 import { sayChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
 import { openTurnLines } from './frame/turn-lines.ts';
 import { wrongUsage } from './frame/flags.ts';
+import { readOwnAddresses } from './frame/own-addresses.ts';
 import type { StartWriter } from '../storage.ts';
 import { packageRoot, programVersion } from '../lib/program.ts';
 
 /** What `svc serve` was asked for, as its arguments say. */
-export type ServeFlags = { readonly config: string | null; readonly 'log-level': string | null };
+export type ServeFlags = {
+  readonly config: string | null;
+  readonly 'webhook-bind': string | null;
+  readonly 'admin-addr': string | null;
+  readonly 'log-level': string | null;
+};
 
 export type ServeSetup = {
   readonly io: Io;
@@ -40,8 +47,13 @@ export async function runServe(flags: ServeFlags, setup: ServeSetup): Promise<nu
   const { io, orders } = setup;
   const level = readLogLevel(flags['log-level'], 'info');
   if ('fault' in level) return wrongUsage(io, 'serve', level.fault);
+  const addresses = readOwnAddresses({
+    webhook: flags['webhook-bind'],
+    admin: flags['admin-addr'],
+  });
+  if ('fault' in addresses) return wrongUsage(io, 'serve', addresses.fault);
   const file = useConfigFile(flags.config, io);
-  const service = { ...setup, file, level: level.level };
+  const service = { ...setup, file, level: level.level, addresses };
   if (orders === null) return serveFrom({ ...service, core: null });
   const [{ ServiceCore: Core }, { takeLent }] = await loadCore();
   await using core = new Core(orders, file.path, io.stop);
@@ -56,13 +68,14 @@ const loadCore = () =>
 type Service = ServeSetup & {
   readonly file: ConfigFile;
   readonly level: LogLevel;
+  readonly addresses: OwnAddresses;
   /** null: there are no orders. */
   readonly core: ServiceCore | null;
 };
 
 async function serveFrom(service: Service): Promise<number> {
-  const { file, io, core } = service;
-  const read = await readConfig(file, io);
+  const { file, io, core, addresses } = service;
+  const read = await readConfig(file, io, addresses);
   if (read.kind === 'refused') {
     io.stderr.write(read.report);
     await core?.stuckByConfig(read.problems);
@@ -86,6 +99,7 @@ async function serveFrom(service: Service): Promise<number> {
     config,
     text: inspection.text,
     file: inspection.file,
+    addresses,
     env: io.env,
     lookup: io.secrets,
     onReload: service.onReload,

@@ -45,8 +45,10 @@ export type ListenAddress = {
   readonly port: number;
   readonly text: string;
   readonly loopback: boolean;
-  /** Written down in the file, not the default. */
+  /** Written down, not the default. */
   readonly given: boolean;
+  /** The flag that says it, and what the configuration says; left out: that one holds. */
+  readonly byFlag?: { readonly name: string; readonly inPlaceOf: string };
 };
 
 export type BrainConfig = {

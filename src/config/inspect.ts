@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { checkAgentFolders } from './agent-folders.ts';
 import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';
+import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import { byPlace, ProblemList, problemWithoutPlace } from './problems.ts';
 import type { ProblemCode } from './problems.ts';
 import type { StoragePlace } from './storage-place.ts';
@@ -35,16 +36,18 @@ export const fileBytesMax = 1_048_576;
  * Reads and checks a configuration file. A file that cannot be read is a problem like any other.
  * @param path relative to the working directory, or absolute
  * @param env for the place of the default database
+ * @param own where the process that is to use it listens instead
  */
 export async function inspectConfig(
   path: string,
   env: Env,
   from: ReadableFrom = 'anything',
+  own: OwnAddresses = noOwnAddresses,
 ): Promise<Inspection> {
   const file = resolve(path);
   const folder = dirname(file);
   const read = await readConfigText(file, from);
-  if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers);
+  if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers, own);
   const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
   const validation: Validation = { kind: 'invalid', problems };
   return { file, folder, text: '', validation, storage: null };
@@ -60,12 +63,13 @@ export async function inspectText(
   file: string,
   env: Env,
   writableByOthers = false,
+  own: OwnAddresses = noOwnAddresses,
 ): Promise<Inspection> {
   const folder = dirname(file);
   // As in reading a file, a mark that only says "UTF-8" is no part of the text.
   const text = written.replace(/^\uFEFF/, '');
   const facts = new ProblemList(text, locate(text).places);
-  const checked = validateText(text);
+  const checked = validateText(text, own);
   const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
   const storage = config === null ? null : storagePlaceOf(config, env);
   if (writableByOthers) {

@@ -67,6 +67,7 @@ export const problemCodes = {
   not_loopback: warning('A listener can be reached from other machines, without encryption.'),
   not_encrypted: warning('A secret is sent to another machine without encryption.'),
   browser_port: warning('Browsers refuse to connect to this port.'),
+  flag_unused: warning('A flag of `svc serve` gives an address to what does not listen.'),
   mapping_shared: warning('Two message fields are read from one JSON key.'),
   channel_without_route: warning('A channel has no route and is not started.'),
   brain_without_route: warning('A brain has no route and is not started.'),

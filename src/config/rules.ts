@@ -1,17 +1,21 @@
 /** What the fields of a configuration mean together: problems that no field shows by itself. */
 import type { ChannelKind } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
-import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
-import type { ListenAddress } from './config.ts';
+import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import type { ProblemList } from './problems.ts';
 import { checkBrain } from './rules-brain.ts';
+import { checkListeners } from './rules-listeners.ts';
 import { checkRoutes } from './rules-routes.ts';
 import type { ChannelDraft, DraftDocument } from './schema.ts';
 
 export { rankModels } from './rank.ts';
 
 /** Adds every problem and warning that a document without its file can show. */
-export function checkRules(document: DraftDocument, problems: ProblemList): void {
+export function checkRules(
+  document: DraftDocument,
+  problems: ProblemList,
+  own: OwnAddresses = noOwnAddresses,
+): void {
   for (const [index, channel] of (document.channels ?? []).entries()) {
     if (channel !== undefined) checkChannel(channel, `channels[${index}]`, document, problems);
   }
@@ -19,7 +23,7 @@ export function checkRules(document: DraftDocument, problems: ProblemList): void
     if (brain !== undefined) checkBrain(brain, `brains[${index}]`, document, problems);
   }
   checkRoutes(document, problems);
-  checkListeners(document, problems);
+  checkListeners(document, own, problems);
   checkStorage(document, problems);
   checkSession(document, problems);
   if (document.admin !== null && document.observability?.enabled === false) {
@@ -48,43 +52,6 @@ function checkChannel(
     const message = 'who was let in by pairing is kept in storage, and there is none';
     const remedy = 'Add "storage": {}, or list the user ids in allow.';
     problems.add('pairing_without_storage', `${path}.access.pairing`, message, remedy);
-  }
-}
-
-/** More listeners need not all be compared: a second webhook is a problem of its own. */
-const takenMax = 10;
-
-/** A channel of a kind that listens, by the block that says where. */
-type ListenerDraft = Readonly<Record<string, { readonly bind?: string } | null | undefined>>;
-
-function checkListeners({ channels, observability }: DraftDocument, problems: ProblemList): void {
-  const taken: ListenAddress[] = [];
-  const check = (text: string | undefined, path: string, what: string): void => {
-    const address = text === undefined ? null : parseListenAddress(text, true);
-    if (address === null) return;
-    if (!address.loopback) {
-      const message = `other machines can reach ${what}, and nothing encrypts what they send`;
-      const remedy = 'Bind to 127.0.0.1, with a reverse proxy that terminates TLS in front.';
-      problems.add('not_loopback', path, message, remedy);
-    }
-    if (isBrowserRefused(address.port)) {
-      const message = `browsers refuse to connect to port ${address.port}`;
-      problems.add('browser_port', path, message, 'Choose another port.');
-    }
-    if (taken.slice(0, takenMax).some((other) => meet(other, address))) {
-      const message = 'the webhook and the admin server would listen on one address';
-      problems.add('address_twice', path, message, 'Give one of them another port.');
-    }
-    taken.push(address);
-  };
-  for (const [index, channel] of (channels ?? []).entries()) {
-    const listener = channel?.type && kindOf(channel.type).listener;
-    if (!listener) continue;
-    const { bind } = (channel as ListenerDraft)[listener.block] ?? {};
-    check(bind, `channels[${index}].${listener.block}.bind`, `the ${channel.type}`);
-  }
-  if (observability?.enabled === true) {
-    check(observability.addr, 'observability.addr', 'the admin server');
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Config, ConfigProblem } from './config.ts';
 import { locate } from './locate.ts';
+import { noOwnAddresses, withAddresses, type OwnAddresses } from './own-addresses.ts';
 import { parseDocument } from './parse.ts';
 import { ProblemList } from './problems.ts';
 import { checkRules } from './rules.ts';
@@ -19,15 +20,18 @@ export type Validation =
     }
   | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] };
 
-/** Checks the text of a configuration file; never throws, whatever the text. */
-export function validateText(text: string): Validation {
+/**
+ * Checks the text of a configuration file; never throws, whatever the text.
+ * @param own where the process that is to use it listens instead
+ */
+export function validateText(text: string, own: OwnAddresses = noOwnAddresses): Validation {
   const { value, places, faults } = locate(text);
   const problems = new ProblemList(text, places);
   for (const { offset, code, path, message, remedy } of faults) {
     problems.addAt(offset, code, path, message, remedy);
   }
   const draft = value === undefined ? undefined : checkShape(value, problems);
-  if (draft !== undefined) checkRules(draft, problems);
+  if (draft !== undefined) checkRules(draft, problems, own);
   const found = problems.sorted();
   if (draft === undefined || found.some((problem) => problem.severity === 'error')) {
     return { kind: 'invalid', problems: found };
@@ -37,6 +41,6 @@ export function validateText(text: string): Validation {
     const place = places.get(path)?.value;
     return place !== undefined && !/^(?:""|null)/.test(text.slice(place, place + 4));
   };
-  const config = parseDocument(draft as Document, given);
+  const config = withAddresses(parseDocument(draft as Document, given), own);
   return { kind: 'valid', config, problems: found };
 }

@@ -16,10 +16,9 @@ import type {
   ConfigRow,
   HistoryFault,
 } from '../admin/config-control.ts';
-import { changesOf, sentencesOf } from '../config/changes/changes.ts';
-import { locate } from '../config/locate.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
 import { inspectConfig, inspectText, revisionOf, type Inspection } from '../config/inspect.ts';
+import type { OwnAddresses } from '../config/own-addresses.ts';
 import { readDisk, type Disk } from './disk.ts';
 import { replaceFile } from './saved-file.ts';
 import type { Host } from '../run/host.ts';
@@ -28,11 +27,12 @@ import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Plan } from '../run/plan.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { ServiceKit } from '../service.ts';
-import { newWarnings, prepareConfig } from './prepare-config.ts';
+import { prepareConfig } from './prepare-config.ts';
 import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare-config.ts';
 import type { PrivateTurns } from './private-warning.ts';
 import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
 import { rolledBack, stopping } from './refusals.ts';
+import { tellChanges } from './telling.ts';
 
 export type ControlParts = {
   /** Where the configuration came from; null: from no file, and so it stays. */
@@ -53,6 +53,8 @@ export type ControlParts = {
 export type ConfigSource = {
   /** Absolute. */
   readonly file: string;
+  /** Where this process listens instead of where a configuration says; left out: nowhere. */
+  readonly addresses?: OwnAddresses | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The file is to be read again whenever the given function is called. */
   readonly onReload: (reload: () => void) => void;
@@ -158,10 +160,10 @@ export class Control implements ConfigControl {
     if (stop.aborted) return rolledBack(stopping);
     if (revision !== this.#used.revision) return revisionConflict(this.#used.revision);
     if (source === null) return notSaved(inNoFile);
-    const { file, env } = source;
+    const { file, env, addresses } = source;
     const disk = await readDisk(file);
     const writableByOthers = disk.kind === 'text' && disk.writableByOthers;
-    const inspection = await inspectText(text, file, env, writableByOthers);
+    const inspection = await inspectText(text, file, env, writableByOthers, addresses);
     const byHand = disk.revision === revisionOf(inspection.text);
     const isEdited = disk.revision !== revision && !byHand;
     const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
@@ -176,16 +178,17 @@ export class Control implements ConfigControl {
     const { source, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
     if (source === null) return notSaved(inNoFile);
-    const inspection = await inspectConfig(source.file, source.env, 'file');
+    const { file, env, addresses } = source;
+    const inspection = await inspectConfig(file, env, 'file', addresses);
     const next = await this.#prepare(inspection, { mayAskWith: () => true, byHand: true });
     if (next.kind === 'refused') {
       // The text in use stands nowhere else on the disk.
       const { revision, text } = this.#used;
       const isOther = revisionOf(inspection.text) !== revision;
-      if (isOther) await this.#try(keep(source.file, text, await this.#savedWhen()));
+      if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
       return next;
     }
-    return this.#useAsItLies(source.file, next);
+    return this.#useAsItLies(file, next);
   }
 
   /** The file holds the next text; where that is another one, the text in use is kept. */
@@ -257,15 +260,12 @@ export class Control implements ConfigControl {
       if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
     }
     const before = this.#used;
-    const changes = sentencesOf(changesOf(locate(before.text).value, locate(snapshot.text).value));
     this.#used = snapshot;
     lookup.hold(found);
     this.#usedAt = kit.now();
     this.#notApplied = null;
     onUsed(plan);
-    for (const { code, path, message, remedy } of newWarnings(before, snapshot)) {
-      kit.events.warned({ code, path, message: `${message}. ${remedy}` });
-    }
+    const changes = tellChanges(before, snapshot, kit.events);
     const { revision, warnings } = snapshot;
     return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
   }

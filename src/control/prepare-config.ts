@@ -5,6 +5,7 @@ import type { Config, ConfigProblem } from '../config/config.ts';
 import { restartFields } from '../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../config/inspect.ts';
 import { isObject } from '../config/json-value.ts';
+import { isByFlag } from '../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { locate, type Json } from '../config/locate.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
@@ -64,7 +65,8 @@ export async function prepareConfig(
   const { lookup, log, kit, reader, used, stop, mayAskWith, byHand } = parts;
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
-  const fields = fieldsOfTheProcess(used, { text, storage });
+  const changed = fieldsOfTheProcess(used, { text, storage });
+  const fields = changed.filter((path) => !isByFlag(path, config));
   if (fields.length > 0) return restartRequired(fields);
   const elsewhere = byHand ? [] : await foldersElsewhere(config, used.config, folder);
   if (elsewhere.length > 0) return onlyByHand(elsewhere);
@@ -84,13 +86,6 @@ export async function prepareConfig(
   const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
   const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
   return { kind: 'next', snapshot, plan, found };
-}
-
-/** Warnings that the configuration before had as well were told with that one. */
-export function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
-  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
-  const told = new Set(before.warnings.map(keyOf));
-  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
 }
 
 type OfSkills = { readonly path: string; readonly message: string };

@@ -15,6 +15,7 @@ import type {
 import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { foldersElsewhere } from '../config/agent-folders.ts';
 import { inspectText, type Inspection } from '../config/inspect.ts';
+import type { OwnAddresses } from '../config/own-addresses.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
@@ -31,6 +32,8 @@ import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 export type TrialSettings = {
   /** Absolute: relative paths of a draft are taken from its folder. */
   readonly file: string;
+  /** Where this process listens instead of where a draft says; left out: nowhere. */
+  readonly addresses?: OwnAddresses | undefined;
   /** For the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** It holds the secrets of the configuration in use. */
@@ -99,7 +102,8 @@ class ServiceTrials implements ConfigTrials {
   }
 
   #inspect(text: string): Promise<Inspection> {
-    return inspectText(text, this.#settings.file, this.#settings.env);
+    const { file, env, addresses } = this.#settings;
+    return inspectText(text, file, env, false, addresses);
   }
 
   async #try(draft: Draft, left: AbortSignal): Promise<Tried> {

@@ -104,8 +104,9 @@ async function startAround(
   return refused(problem!, window[0]);
 }
 
-function refused({ code, message }: AdminProblem, { given, text }: ListenAddress): Ending {
-  const unbound = given ? { field: 'observability.addr', address: text } : null;
+function refused({ code, message }: AdminProblem, { given, text, byFlag }: ListenAddress): Ending {
+  const isOfFile = given && byFlag === undefined;
+  const unbound = isOfFile ? { field: 'observability.addr', address: text } : null;
   return { kind: 'refused', code, message, unbound };
 }
 
@@ -158,7 +159,7 @@ class Opener {
 }
 
 function portsOf(setup: Setup, parts: AdminParts): Omit<AdminPorts, 'application'> {
-  const { version, file, env, lookup, log, storage } = setup;
+  const { version, file, addresses, env, lookup, log, storage } = setup;
   const { kit, events, host, control } = parts;
   const { ledger, reader } = parts.store;
   const view = (): PlanView => {
@@ -192,6 +193,7 @@ function portsOf(setup: Setup, parts: AdminParts): Omit<AdminPorts, 'application
     models: createModelLooks(() => host.plan?.models ?? [], kit),
     trials: createTrials({
       file,
+      addresses,
       env,
       lookup,
       heldDatabase: pathOfFile(storage),

@@ -1,9 +1,11 @@
-/** What a storage is told, and what is told of it, before it is opened. */
-import { channelKeyFor } from '../channel/kinds.ts';
+/** What is told at the start: to a storage, of it, and why the first plan could not be opened. */
+import type { ChannelProblem } from '../channel/channel.ts';
+import { channelKeyFor, isListener } from '../channel/kinds.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { Log } from '../lib/log.ts';
 import { nameServer, type AtServer } from '../storage.ts';
+import type { Ending } from './run-state.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 
 /** What counts as public of all that was kept before there were stamps. */
@@ -33,4 +35,15 @@ export async function tellServer(
   if (named.password !== null) log.scrub([named.password]);
   const message = `Everything is kept in the ${named.text}.`;
   events.noticed({ code: 'storage_server', message });
+}
+
+/** Only a listener has an address of the configuration that it may not get; a flag's is none. */
+export function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+  const index = channels.findIndex(isListener);
+  const listener = channels.find(isListener);
+  const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;
+  const field = `channels[${index}].${listener?.type}.bind`;
+  const isUnbound = code === 'bind_failed' && isOfFile;
+  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
+  return { kind: 'refused', code, message, unbound };
 }

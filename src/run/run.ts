@@ -6,10 +6,11 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import type { ChannelHealth, ChannelProblem } from '../channel/channel.ts';
-import { isListener, type ChannelType } from '../channel/kinds.ts';
+import type { ChannelHealth } from '../channel/channel.ts';
+import type { ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { revisionOf } from '../config/inspect.ts';
+import type { OwnAddresses } from '../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
@@ -28,7 +29,7 @@ import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
-import { publicBy, tellServer } from './opening.ts';
+import { publicBy, refusedBy, tellServer } from './opening.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import {
@@ -50,6 +51,8 @@ export type Setup = {
   readonly text: string;
   /** Where the configuration lies, absolute; relative paths are taken from its folder. */
   readonly file: string;
+  /** Where this process listens instead of where a configuration says; left out: nowhere. */
+  readonly addresses?: OwnAddresses;
   /** For the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where secrets were looked up; it holds those of the configuration. */
@@ -198,7 +201,7 @@ class Run {
       readonly warnings: ConfigSnapshot['warnings'];
     },
   ): Promise<Ending | null> {
-    const { text, config, secrets, onReload, file, env, lookup, log } = this.#setup;
+    const { text, config, secrets, onReload, file, addresses, env, lookup, log } = this.#setup;
     const { ledger, reader, peers } = store;
     const { now, steady, random } = kit;
     const host = new Host({ ledger, events: this.#events, ids, now, steady, random }, { peers });
@@ -214,7 +217,7 @@ class Run {
       watch.use(used.models);
     };
     onUsed(plan);
-    const source = onReload && { file, env, onReload };
+    const source = onReload && { file, addresses, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
     const stop = this.#state.over;
     const isAround = (this.#setup.application ?? null) !== null;
@@ -278,16 +281,6 @@ class Run {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
   }
-}
-
-/** Only a listener has an address of the configuration that it may not get. */
-function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
-  const index = channels.findIndex(isListener);
-  const listener = channels.find(isListener);
-  const isUnbound = code === 'bind_failed' && listener !== undefined;
-  const field = `channels[${index}].${listener?.type}.bind`;
-  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
-  return { kind: 'refused', code, message, unbound };
 }
 
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {

@@ -108,8 +108,13 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-export function testPeersContract(name: string, open: OpenPeers): void {
-  suite(`peers, ${name}`, () => {
+/** @param skip why it cannot run here; false: it can */
+export function testPeersContract(
+  name: string,
+  open: OpenPeers,
+  skip: string | false = false,
+): void {
+  suite(`peers, ${name}`, { skip }, () => {
     for (const [sentence, run] of Object.entries(cases)) {
       test(sentence, async () => {
         await using opened = await open();

@@ -1,12 +1,19 @@
 /** The parts of PostgreSQL's ledger on a database of their own, and what they ask of the server. */
+import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow } from '../../src/lib/clock.ts';
+import { createAlone } from '../../src/store/alone.ts';
+import { Quarantine } from '../../src/store/order/quarantine.ts';
 import { WorkingSet } from '../../src/store/order/working-set.ts';
 import { DeadLetters } from '../../src/store/postgres/ledger/dead-letters.ts';
 import { Forgetting } from '../../src/store/postgres/ledger/forgetting.ts';
 import { History } from '../../src/store/postgres/ledger/history.ts';
-import { ownProcess, takeInstance } from '../../src/store/postgres/ledger/instance.ts';
+import { ownProcess } from '../../src/store/postgres/ledger/instance.ts';
+import { Invalidations } from '../../src/store/postgres/ledger/invalidations.ts';
+import { Lanes } from '../../src/store/postgres/lanes/lanes.ts';
 import type { PostgresFlights, Reads } from '../../src/store/postgres/parts.ts';
+import type { BeatingPeers } from '../../src/store/postgres/peers/peers.ts';
+import { joinInstances } from '../../src/store/postgres/peers/joining.ts';
 import { connect, cut } from '../../src/store/postgres/server/connect.ts';
 import { migrate } from '../../src/store/postgres/server/migrations.ts';
 import { ServerReads } from '../../src/store/postgres/server/reads.ts';
@@ -45,25 +52,10 @@ export async function openParts(
   opened.defer(() => client.end());
   await migrate(client);
   await fill(client);
-  const taken = await takeInstance(client, { version: 'test', self: ownProcess() });
-  if (taken.kind !== 'taken') throw new Error('somebody else has it');
-  const way = new Losing(url);
+  const self = ownProcess();
+  const joined = await joinInstances(client, { version: 'test', self, now: () => now });
+  if (joined.kind !== 'joined') throw new Error('somebody else has it');
   const asked: Asked[] = [];
-  const writer = new Writer(await way.connect(), {
-    instance: taken.id,
-    connect: way.connect,
-    answerMs: 15_000,
-  });
-  const flights: PostgresFlights = new Flights(writer, {
-    compose(writes) {
-      const composed = compose(writes);
-      asked.push(...composed.statements);
-      return composed;
-    },
-    steady: steadyNow,
-    // An empty flight would come between.
-    times: { ...flightTimes, beatMs: 3_600_000 },
-  });
   const server = new ServerReads(() => connect(url));
   let then: (() => Promise<unknown>) | null = null;
   const reads: Reads = {
@@ -78,12 +70,46 @@ export async function openParts(
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   opened.use(reads);
-  opened.defer(() => flights.close());
   const rows = new WorkingSet({ now: () => now, steady: steadyNow });
   const history = await History.open(reads);
-  const parts = { reads, flights, rows, history, now: () => now };
+  const lanes = new Lanes({
+    instance: joined.id,
+    rows,
+    history,
+    reads,
+    slowReads: reads,
+    heldMax: 1_000,
+    now: () => now,
+  });
+  const way = new Losing(url);
+  const writer = new Writer(await way.connect(), {
+    instance: joined.id,
+    connect: way.connect,
+    answerMs: 15_000,
+  });
+  const flights: PostgresFlights = new Flights(writer, {
+    compose(writes) {
+      const composed = compose(writes, lanes.taker);
+      asked.push(...composed.statements);
+      return composed;
+    },
+    steady: steadyNow,
+    // An empty flight would come between.
+    times: { ...flightTimes, beatMs: 3_600_000 },
+    rear: lanes.moves,
+  });
+  opened.defer(() => flights.close());
+  const beat = { onEnd() {}, onNews() {} } as unknown as BeatingPeers['beat'];
+  const peers: BeatingPeers = { ...createAlone(), id: joined.id, beat, close() {} };
+  const limits = { aloneMs: 30_000, besideMs: 3_000, stallMs: 120_000 };
+  const marks = { mark: () => Promise.resolve(true), clear() {} };
+  const quarantine = new Quarantine([], { rows, steady: steadyNow, limits, ...marks });
+  const failed = (error: unknown): void => assert.fail(error as Error);
+  lanes.begin(flights, peers, quarantine, failed);
+  const parts = { reads, flights, rows, history, lanes, now: () => now };
   const letters = await DeadLetters.open(parts);
-  const forgetting = new Forgetting({ ...parts, deadLetters: letters });
+  const invalidations = new Invalidations({ peers, rows, history });
+  const forgetting = new Forgetting({ ...parts, deadLetters: letters, invalidations });
   const closing = opened.move();
   return {
     client,

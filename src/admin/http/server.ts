@@ -78,7 +78,8 @@ class Server implements AdminServer {
     if (held.kind === 'fault') {
       const { code } = held;
       const remedy = sayUnbound(code, address.port);
-      const message = `observability.addr: cannot listen on ${address.text} (${code}); ${remedy}`;
+      const field = address.byFlag?.name ?? 'observability.addr';
+      const message = `${field}: cannot listen on ${address.text} (${code}); ${remedy}`;
       return { kind: 'problem', code, message };
     }
     this.#held = held;

@@ -109,6 +109,7 @@ class Webhook implements WebhookChannel {
 
 function problemOf(bind: ListenAddress, code: string): ChannelProblem {
   const remedy = sayUnbound(code, bind.port);
-  const message = `webhook.bind: cannot listen on ${bind.text} (${code}); ${remedy}`;
+  const field = bind.byFlag?.name ?? 'webhook.bind';
+  const message = `${field}: cannot listen on ${bind.text} (${code}); ${remedy}`;
   return { kind: 'problem', code: 'bind_failed', message };
 }

@@ -31,8 +31,9 @@ Looks at everything that svc needs: the configuration, secrets, the keychain whe
 has kept some, models, the addresses for replies, the database (of a file: whether it is sound, its
 schema, who may read it, who owns it, room on the disk; of a server: its version, the encryption,
 whether a commit lasts, the user's rights, the schema, who works on it), how many files may be open,
-the addresses to listen on, the windows that svc desktop has here, and the clock. It changes
-nothing, sends no one's words anywhere, and may be run while svc runs.
+the addresses to listen on (those of the configuration, whatever flags svc serve is given), the
+windows that svc desktop has here, and the clock. It changes nothing, sends no one's words
+anywhere, and may be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}

@@ -1,5 +1,6 @@
 import { isListener, kindOf } from '../../channel/kinds.ts';
 import type { Config, ListenAddress } from '../../config/config.ts';
+import { addressFlags } from '../../config/own-addresses.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { holderOfPort, sayHolder } from '../../lib/holders.ts';
@@ -13,6 +14,8 @@ type Listener = {
   readonly address: ListenAddress;
   /** The field that holds the address. */
   readonly field: string;
+  /** The flag of `svc serve` that may have given it another. */
+  readonly flag: string;
   /** When the address is taken, svc starts without this listener. */
   readonly optional: boolean;
 };
@@ -39,17 +42,19 @@ function listenersOf({
 }: Pick<Config, 'channels' | 'observability'>): readonly Listener[] {
   const listeners = channels.filter(isListener).map(({ type, bind }) => {
     const field = `${kindOf(type).listener.block}.bind`;
-    return { subject: `${type} at ${bind.text}`, address: bind, field, optional: false };
+    const flag = addressFlags.webhook;
+    return { subject: `${type} at ${bind.text}`, address: bind, field, flag, optional: false };
   });
   if (!observability.enabled) return listeners;
   const { address } = observability;
   const field = 'observability.addr';
   const admin = { subject: `admin server at ${address.text}`, address, field };
-  return [...listeners, { ...admin, optional: !address.given }];
+  const flag = addressFlags.admin;
+  return [...listeners, { ...admin, flag, optional: !address.given }];
 }
 
 async function listenerLine(
-  { subject, address, field, optional }: Listener,
+  { subject, address, field, flag, optional }: Listener,
   owned: boolean | null,
   http: HttpClient,
 ): Promise<PreflightLine> {
@@ -64,7 +69,10 @@ async function listenerLine(
     case 'free': {
       if (owned !== true) return ok(subject, 'is free');
       const message = 'is free, though a running svc holds the database';
-      return warning(subject, message, 'That svc has another configuration: start it again.');
+      const remedy =
+        `That svc has another configuration: start it again. Or ${flag} gave it another address ` +
+        'at its start: then all is well.';
+      return warning(subject, message, remedy);
     }
     case 'taken': {
       const message = `is taken by another program${sayHolder(holderOfPort(address.port))}`;

@@ -11,6 +11,7 @@ import {
 } from '../../admin/schemas/schema.ts';
 import { problemSchema } from '../../admin/schemas/status.ts';
 import type { ListenAddress } from '../../config/config.ts';
+import { addressFlags } from '../../config/own-addresses.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import {
@@ -120,7 +121,10 @@ export class AdminClient implements AsyncDisposable {
     const where = this.#origin.host;
     const { answerMs = answerMsUsual } = this.#options;
     if (fault === 'connect_failed' || fault === 'connect_timeout') {
-      return `No running svc answers at ${where}, its admin address (observability.addr).`;
+      return (
+        `No running svc answers at ${where}, its admin address (observability.addr; ` +
+        `${addressFlags.admin} may have given it another).`
+      );
     }
     if (fault === 'timeout')
       return `The svc at ${where} gave no answer within ${answerMs / 1000} s.`;

@@ -2,6 +2,7 @@
 import type { Config, ConfigProblem, EnvName, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { FoundSecrets } from '../../config/found-secret.ts';
+import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
 import {
   howToSet,
   namedSecrets,
@@ -22,9 +23,16 @@ export type ConfigRead =
   | { readonly kind: 'read'; readonly config: Config; readonly inspection: Inspection }
   | (Refusal & { readonly problems: readonly ConfigProblem[] });
 
-/** Reads and checks a configuration file; a refusal names every problem. */
-export async function readConfig(file: ConfigFile, io: Io): Promise<ConfigRead> {
-  const inspection = await inspectConfigFile(file, io);
+/**
+ * Reads and checks a configuration file; a refusal names every problem.
+ * @param own where this process listens instead
+ */
+export async function readConfig(
+  file: ConfigFile,
+  io: Io,
+  own: OwnAddresses = noOwnAddresses,
+): Promise<ConfigRead> {
+  const inspection = await inspectConfigFile(file, io, own);
   const { validation } = inspection;
   if (validation.kind === 'valid') return { kind: 'read', config: validation.config, inspection };
   return {

@@ -6,6 +6,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
 import type { ConfigProblem } from '../../config/config.ts';
+import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
 import { isInPlace } from '../../lib/in-place.ts';
 import type { Io } from '../cli.ts';
 
@@ -57,12 +58,16 @@ export function sayChoice({ by, name }: ConfigFile): string | null {
   return by === 'found' && name !== usualName ? `The configuration is ${name}.` : null;
 }
 
-/** Reads and checks the file; that none was found is a problem which names every place. */
+/**
+ * Reads and checks the file; that none was found is a problem which names every place.
+ * @param own where the process that is to use it listens instead
+ */
 export async function inspectConfigFile(
   file: ConfigFile,
   { env }: Pick<Io, 'env'>,
+  own: OwnAddresses = noOwnAddresses,
 ): Promise<Inspection> {
-  const inspection = await inspectConfig(file.path, env);
+  const inspection = await inspectConfig(file.path, env, 'anything', own);
   const { validation } = inspection;
   const problems = validation.problems.map((problem) =>
     problem.code === 'file_missing' ? { ...problem, ...sayMissing(file, problem) } : problem,

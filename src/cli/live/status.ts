@@ -16,7 +16,8 @@ export const status: Command = {
 
 Asks the running svc at its admin address how it is: the service, its channels, the providers of
 its models, what waits and since when, what was given up, and the configuration in use. It needs no
-token, and tells nobody's words.
+token, and tells nobody's words. The address is that of the configuration: an svc that was given
+another one by --admin-addr is not found.
 
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print what GET /api/v1/status answers

@@ -2,16 +2,14 @@
 import type { Acceptance } from '../../channel/channel.ts';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
-import type { Whose } from '../../domain/story.ts';
 import type { IntakeLimit } from '../order/intake-limit.ts';
 import { isOf } from '../order/removal.ts';
 import { MessageProgress } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { bytesOfMessage } from '../order/weight.ts';
 import type { WorkingSet } from '../order/working-set.ts';
-import type { Arrival, LedgerStorage } from './storage.ts';
+import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
 
-type Unwanted = { readonly whose: Whose; readonly before: number };
 /** `underWay` holds until the message is entered, or until the storage has answered. */
 type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
 
@@ -29,7 +27,7 @@ export type ArrivalParts = {
 export class Accepting {
   readonly #parts: ArrivalParts;
   readonly #intakeLimit: IntakeLimit;
-  #unwanted: Unwanted | null = null;
+  readonly #unwanted = new Set<Theirs>();
   /** Messages on their way into the storage, and their bytes. */
   messages = 0;
   bytes = 0;
@@ -49,14 +47,12 @@ export class Accepting {
   }
 
   /**
-   * Messages of theirs that are on their way, numbered below `before`, are not to be worked.
+   * Messages of theirs that are on their way are not to be worked.
    * @returns what to call when all of them have arrived
    */
-  unwanted(what: Unwanted): () => void {
-    this.#unwanted = what;
-    return () => {
-      this.#unwanted = null;
-    };
+  unwanted(theirs: Theirs): () => void {
+    this.#unwanted.add(theirs);
+    return () => void this.#unwanted.delete(theirs);
   }
 
   #arrive({ dedupeKey, keyCheck, ...facts }: Inbound): UnderWay {
@@ -73,9 +69,9 @@ export class Accepting {
   readonly #enter = (arrival: Arrival): MessageProgress => {
     this.#leave(arrival as UnderWay);
     const { message, seq } = arrival;
-    const unwanted = this.#unwanted;
-    const isUnwanted = unwanted !== null && seq < unwanted.before;
-    if (isUnwanted && isOf(unwanted.whose, message, message.sender.id)) return settled;
+    for (const { whose, beforeId } of this.#unwanted) {
+      if (message.id < beforeId && isOf(whose, message, message.sender.id)) return settled;
+    }
     return this.#parts.rows.addMessage(message, seq).progress;
   };
 

@@ -19,7 +19,7 @@ import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
-import { removeRows, rowIsOf } from '../order/removal.ts';
+import { isBefore, removeRows, rowIsOf } from '../order/removal.ts';
 import { laterParts, type Row } from '../order/rows.ts';
 import type {
   ChannelBacklog,
@@ -39,7 +39,7 @@ import { Unroutable } from '../order/unroutable.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import { Accepting, type ArrivalParts } from './accepting.ts';
 import { Claiming } from './claiming.ts';
-import type { LedgerStorage } from './storage.ts';
+import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
@@ -51,6 +51,7 @@ export type LedgerParts = ArrivalParts &
   };
 
 const no = Promise.resolve(false);
+const nowhere = { messages: 0, bytes: 0 };
 
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
@@ -93,7 +94,11 @@ export class LaneLedger implements Ledger {
       take: (box, channel, n) => this.#claiming.takeUnserved(box, channel, n),
       bury: (claim, why) => this.bury(claim, why),
     });
-    storage.listen({ failed, roomChanged: () => this.#intakeLimit.settled() });
+    storage.listen({
+      failed,
+      roomChanged: () => this.#intakeLimit.settled(),
+      forgetHere: async (theirs) => void (await this.#forgetHere(theirs)),
+    });
   }
 
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
@@ -104,9 +109,11 @@ export class LaneLedger implements Ledger {
     const { hasRoom, limits } = this.#storage;
     if (!hasRoom) return { messages: 0, bytes: 0 };
     const { unsettled, bytes } = this.#rows.totals;
+    const { elsewhere = nowhere } = this.#storage;
+    const [messages, held] = [unsettled + elsewhere.messages, bytes + elsewhere.bytes];
     return {
-      messages: Math.max(0, limits.messagesMax - unsettled - this.#accepting.messages),
-      bytes: Math.max(0, limits.bytesMax - bytes - this.#accepting.bytes),
+      messages: Math.max(0, limits.messagesMax - messages - this.#accepting.messages),
+      bytes: Math.max(0, limits.bytesMax - held - this.#accepting.bytes),
     };
   }
 
@@ -173,6 +180,7 @@ export class LaneLedger implements Ledger {
 
   serve(channels: readonly ChannelKey[]): void {
     if (this.#closing !== null) return;
+    this.#storage.serve?.(channels);
     this.#storage.quarantine?.serve(channels);
     this.#unroutable.serve(channels);
   }
@@ -224,6 +232,7 @@ export class LaneLedger implements Ledger {
 
   closeIntake(): void {
     this.#intakeLimit.close('shutting_down');
+    this.#storage.drain?.();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -283,18 +292,26 @@ export class LaneLedger implements Ledger {
 
   async #forget(whose: Whose): Promise<number> {
     const before = this.#rows.nextSeq();
-    const beforeId = this.#ids.message();
-    const arrived = this.#accepting.unwanted({ whose, before });
-    const remove = (matches: (row: Row) => boolean): number =>
-      removeRows(this.#rows, this.#open, whose, matches);
-    const removed = remove((row) => rowIsOf(whose, row));
-    const written = await this.#storage.written();
-    arrived();
-    if (!written) throw new Error('the storage has failed');
-    const asked = { whose, before, beforeId, removed, remove };
-    const deleted = await this.#storage.forgetting.forget(asked);
+    const theirs = { whose, beforeId: this.#ids.message() };
+    const gone = await this.#forgetHere(theirs);
+    const deleted = await this.#storage.forgetting.forget({ ...theirs, ...gone, before });
     this.#storage.quarantine?.forgotten();
     this.#intakeLimit.settled();
     return deleted;
+  }
+
+  /** What of theirs is in memory goes, also what is on its way into the storage. */
+  async #forgetHere(theirs: Theirs): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
+    const { whose, beforeId } = theirs;
+    const arrived = this.#accepting.unwanted(theirs);
+    const remove = (matches: (row: Row) => boolean): number =>
+      removeRows(this.#rows, this.#open, whose, matches);
+    const removed = remove((row) => rowIsOf(whose, row) && isBefore(row, beforeId));
+    const written = await this.#storage.written();
+    arrived();
+    if (!written) throw new Error('the storage has failed');
+    this.#storage.unwanted?.(theirs);
+    this.#storage.quarantine?.forgotten();
+    return { removed, remove };
   }
 }

@@ -12,21 +12,35 @@ const entryBytes = 256;
 
 export type Where = Pick<Message, 'channel' | 'conversation'>;
 
+type Kept = { readonly memory: Memory; epoch: number };
+
 export class Memories {
-  readonly #memories = new Cache<string, Memory>(bytesMax);
+  readonly #memories = new Cache<string, Kept>(bytesMax);
 
   get bytes(): number {
     return this.#memories.weight;
   }
 
   get(where: Where): Memory | undefined {
-    return this.#memories.get(keyOf(where));
+    return this.#memories.get(keyOf(where))?.memory;
   }
 
-  /** To be called after the commit of a turn. @param memory what the next turn will see */
-  put(where: Where, memory: Memory): void {
+  /**
+   * To be called after the commit of a turn.
+   * @param memory what the next turn will see
+   * @param epoch where others may work the conversation in between: how often it was taken
+   */
+  put(where: Where, memory: Memory, epoch = 0): void {
     const key = keyOf(where);
-    this.#memories.put(key, memory, bytesOf(memory, key));
+    this.#memories.put(key, { memory, epoch }, bytesOf(memory, key));
+  }
+
+  /** The conversation was taken for the so many-th time: what is older than the last time goes. */
+  taken(where: Where, epoch: number): void {
+    const kept = this.#memories.get(keyOf(where));
+    if (kept === undefined) return;
+    if (kept.epoch >= epoch - 1) kept.epoch = epoch;
+    else this.drop(where);
   }
 
   /** What is stored of the conversation has changed. */

@@ -77,6 +77,14 @@ export interface LedgerStorage {
   keepUnroutable(channel: ChannelKey, since: number | null): void;
   /** Resolves once all that was asked for before is written. */
   written(): Promise<boolean>;
+  /** These channels are served from now on. */
+  serve?(channels: readonly ChannelKey[]): void;
+  /** What was accepted by others, or by this process and is worked by none: it takes up room. */
+  readonly elsewhere?: { readonly messages: number; readonly bytes: number };
+  /** Messages of theirs that wait to be entered are not to be. */
+  unwanted?(theirs: Theirs): void;
+  /** Nothing more is to be begun: what is not in hand may be left to others. */
+  drain?(): void;
 
   /**
    * Keeps for the next start that no message ended this process.
@@ -133,7 +141,12 @@ export type StorageTold = {
   /** Nothing can be written or read any more. */
   readonly failed: (error: unknown) => void;
   readonly roomChanged: () => void;
+  /** Another instance forgets: what of theirs is here goes from memory. Rejects when that fails. */
+  readonly forgetHere: (theirs: Theirs) => Promise<void>;
 };
+
+/** What somebody said, or was said in a conversation, in messages with ids before this one. */
+export type Theirs = { readonly whose: Whose; readonly beforeId: MessageId };
 
 /** A message on its way into the storage. `seq` numbers all that comes to this process. */
 export type Arrival = {

@@ -27,6 +27,7 @@ export class DelayQueue {
     row.late = true;
     row.parked = true;
     this.#parked.add(row);
+    (row.lane.parked ??= new Set()).add(row);
   }
 
   /** @param at milliseconds since 1970; a clock that is set back later makes it wait no longer */
@@ -41,7 +42,10 @@ export class DelayQueue {
 
   /** The reply is settled, or gone. */
   drop(row: OutRow): void {
-    if (row.parked) this.#parked.delete(row);
+    if (row.parked) {
+      this.#parked.delete(row);
+      row.lane.parked?.delete(row);
+    }
     if (row.due === null) return;
     row.due.cancel();
     row.due = null;

@@ -48,14 +48,16 @@ const suspectsMax = 16;
  * them sooner or later, since those that only ran beside it are answered in between. If all were
  * chosen, a service that is ended again and again from outside would only try them one by one.
  * @param tried held in the working set; those not chosen are held no more
+ * @param known how many suspects there are already
  */
-export function chooseSuspects(tried: readonly Suspect[]): readonly Suspect[] {
+export function chooseSuspects(tried: readonly Suspect[], known = 0): readonly Suspect[] {
+  const most = Math.max(0, suspectsMax - known);
   const condemned = tried.filter(({ row }) => row.condemned);
   const others = tried
     .filter(({ row }) => !row.condemned)
     .sort((a, b) => b.row.attempt - a.row.attempt || a.row.seq - b.row.seq);
-  for (const { row } of others.slice(suspectsMax)) row.lane.inBusy = false;
-  return [...condemned, ...others.slice(0, suspectsMax)];
+  for (const { row } of others.slice(most)) row.lane.inBusy = false;
+  return [...condemned, ...others.slice(0, most)];
 }
 
 export type QuarantineParts = {
@@ -81,7 +83,7 @@ export class Quarantine {
   readonly #parts: QuarantineParts;
   readonly #deadlines: Deadlines;
   /** Those among them whose channel is not served hold nothing up. */
-  #held: Suspect[];
+  #held: Suspect[] = [];
   #newest: Suspect | null = null;
   /** The newest suspect runs alone, and has its mark on the disk. */
   #marked = false;
@@ -96,14 +98,25 @@ export class Quarantine {
   constructor(suspects: readonly Suspect[], parts: QuarantineParts) {
     this.#parts = parts;
     this.#deadlines = createDeadlines(parts.steady);
-    this.#held = [...suspects].sort(
+    this.#phase = 'open';
+    this.hold(suspects);
+  }
+
+  /** More suspects have been found. Each is held in the working set already. */
+  hold(suspects: readonly Suspect[]): void {
+    if (suspects.length === 0 || this.#closed) return;
+    this.#held = [...this.#held, ...suspects].sort(
       (a, b) =>
         Number(b.row.condemned) - Number(a.row.condemned) ||
         a.alone - b.alone ||
         a.row.seq - b.row.seq,
     );
-    if (this.#held.length === 0) this.#phase = 'open';
-    else this.#after(parts.limits.besideMs, () => this.#close());
+    if (this.#phase !== 'open') return this.#proceed();
+    this.#phase = 'beside';
+    this.#stall?.cancel();
+    this.#stall = null;
+    this.#after(this.#parts.limits.besideMs, () => this.#close());
+    this.#proceed();
   }
 
   get suspects(): number {

@@ -17,6 +17,11 @@ export function isOf(
     : sender === whose.sender;
 }
 
+/** Whether a row is of a message with an id before this one, or of a reply to it. */
+export function isBefore(row: Row, beforeId: string): boolean {
+  return (row.box === 'in' ? row.head.id : row.head.inReplyTo) < beforeId;
+}
+
 /** Whether a row is theirs, or a reply to one of theirs as far as that is known. */
 export function rowIsOf(whose: Whose, row: Row): boolean {
   return isOf(whose, row.lane, row.progress.sender);

@@ -18,6 +18,8 @@ export class Lane {
   outBusy = false;
   /** Unsettled replies, parked ones included. */
   replies = 0;
+  /** The parked ones; null: there never were any. */
+  parked: Set<OutRow> | null = null;
   /** The lane has no rows. */
   idle = true;
   /** Grows when what is remembered of the conversation changes by anything but its own turns. */
@@ -30,6 +32,22 @@ export class Lane {
 
   get empty(): boolean {
     return this.inbox.length === 0 && this.replies === 0 && !this.inBusy && !this.outBusy;
+  }
+
+  /** Nothing is to be done in it before something comes, or the time of a parked reply. */
+  get isQuiet(): boolean {
+    if (this.inbox.length > 0 || this.outbox.length > 0 || this.inBusy || this.outBusy)
+      return false;
+    for (const { due } of this.parked ?? []) if (due === null) return false;
+    return true;
+  }
+
+  hasReply(id: string): boolean {
+    for (let at = 0; at < this.outbox.length; at++) {
+      if (this.outbox.at(at)!.head.id === id) return true;
+    }
+    for (const { head } of this.parked ?? []) if (head.id === id) return true;
+    return false;
   }
 
   /** Takes out all that match. The next may start, unless the end of one is being written down. */

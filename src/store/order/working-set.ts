@@ -31,6 +31,7 @@ export class WorkingSet {
   #seq = 0;
   #closed = false;
   #restoring = false;
+  #rested: (lane: Lane) => void = () => {};
 
   constructor(clock: Clock) {
     this.#delayed = new DelayQueue(clock, (row) => this.ready.offer(row));
@@ -43,6 +44,27 @@ export class WorkingSet {
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
     return this.ready.onReady(wake);
+  }
+
+  /** Is told of a lane each time that something in it has ended, or was given back. */
+  onRest(rested: (lane: Lane) => void): void {
+    this.#rested = rested;
+  }
+
+  /** Nothing is offered of its messages until it goes on: more of them are to be put back. */
+  hold(lane: Lane): void {
+    lane.inBusy = true;
+  }
+
+  /** @param held its first message is not to be offered */
+  goOn(lane: Lane, held = false): void {
+    lane.inBusy = held;
+    this.#goOn(lane);
+  }
+
+  /** The lane of a conversation that is to get a row. */
+  laneOf(channel: ChannelKey, conversation: ConversationId): Lane {
+    return this.#lanes.of(channel, conversation);
   }
 
   addMessage(message: Message, seq: number): InRow {
@@ -100,7 +122,7 @@ export class WorkingSet {
       }
     }
     this.#offerInbox(lane);
-    this.#lanes.rest(lane);
+    this.#rest(lane);
   }
 
   /** Given back untouched: first in its lane, and first to be taken again. */
@@ -108,6 +130,7 @@ export class WorkingSet {
     this.totals.claimed[row.box]--;
     row.taken = false;
     this.ready.offerFirst(row);
+    this.#rested(row.lane);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
@@ -123,6 +146,12 @@ export class WorkingSet {
       this.#offerOutbox(lane);
     }
     this.#delayed.until(row, at);
+    this.#rest(lane);
+  }
+
+  /** The lanes of a channel, or the one of a conversation on it, as far as they are known. */
+  lanesOn(channel: ChannelKey, conversation: ConversationId | null): readonly Lane[] {
+    return this.#lanes.on(channel, conversation);
   }
 
   /**
@@ -197,6 +226,12 @@ export class WorkingSet {
       this.#delayed.until(row, dueAt);
     }
     return row;
+  }
+
+  /** Whether it stands here already. */
+  hasReply({ head, channel, conversation }: StoredReply): boolean {
+    const [lane] = this.#lanes.on(channel, conversation);
+    return lane !== undefined && lane.hasReply(head.id);
   }
 
   /** From now on rows of before are put back: a message is offered when all replies are there. */
@@ -285,7 +320,12 @@ export class WorkingSet {
   #goOn(lane: Lane): void {
     this.#offerInbox(lane);
     this.#offerOutbox(lane);
+    this.#rest(lane);
+  }
+
+  #rest(lane: Lane): void {
     this.#lanes.rest(lane);
+    this.#rested(lane);
   }
 
   #drop(row: OutRow): void {

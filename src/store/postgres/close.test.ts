@@ -4,12 +4,12 @@ import { Way } from '../../../test/fake/postgres/way.ts';
 import { hook, newIds } from '../../../test/contract/ledger/kit.ts';
 import { untilTrue } from '../../../test/chaos/outside.ts';
 import { steadyNow } from '../../lib/clock.ts';
-import { openPostgresLedger } from './postgres.ts';
+import { openPostgresStore } from './postgres.ts';
 
 postgresTest('a close waits for no connection that is being made', async () => {
   const url = await newDatabase();
   await using way = await Way.to(url);
-  const ledger = await openPostgresLedger({
+  const store = await openPostgresStore({
     url: way.url(url),
     now: Date.now,
     steady: steadyNow,
@@ -18,7 +18,8 @@ postgresTest('a close waits for no connection that is being made', async () => {
     version: 'test',
     limits: { closeMs: 100 },
   });
-  assert.ok(!('kind' in ledger));
+  assert.ok(!('kind' in store));
+  const { ledger } = store;
   way.hold();
   way.cut();
   const read = ledger.cursor(hook, 'offset').catch((error: unknown) => error);

@@ -1,11 +1,12 @@
 /** What the PostgreSQL form's storage is made of; it owns them, and closes them with itself. */
 import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../news.ts';
-import type { Suspect } from '../order/quarantine.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import type { History } from './ledger/history.ts';
+import type { Lanes } from './lanes/lanes.ts';
 import type { PostgresLimits } from './limits.ts';
+import type { BeatingPeers } from './peers/peers.ts';
 import type { Flights } from './write/flights.ts';
 import type { Asked, Rows } from './write/statement.ts';
 import type { Landed, Write } from './write/writes.ts';
@@ -21,7 +22,8 @@ export type PostgresParts = Clock & {
   readonly deadLetters: DeadLetters;
   readonly sweeping: Disposable;
   readonly news: LedgerNews;
-  readonly suspects: readonly Suspect[];
+  readonly lanes: Lanes;
+  readonly peers: BeatingPeers;
   /** @param alone the id of the message that ran alone just then; null: none did */
   readonly noteFailure: (alone: string | null) => void;
   /** Gives up connections that are being made, and makes no more. */

@@ -14,6 +14,7 @@ import type {
   FailedDelivery,
   LedgerStorage,
   StorageTold,
+  Theirs,
   TurnEnd,
 } from '../ledger/storage.ts';
 import { conflict } from '../order/cursors.ts';
@@ -27,6 +28,8 @@ import type { DeadLetters } from './ledger/dead-letters.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
+import type { Lanes } from './lanes/lanes.ts';
+import { Invalidations } from './ledger/invalidations.ts';
 import { readTexts } from './ledger/texts.ts';
 import type { PostgresParts } from './parts.ts';
 import { toText } from './server/text.ts';
@@ -45,19 +48,27 @@ export class PostgresStorage implements LedgerStorage {
   readonly forgetting: Forgetting;
   readonly #parts: PostgresParts;
   readonly #flights: PostgresParts['flights'];
+  readonly #lanes: Lanes;
+  readonly #invalidations: Invalidations;
   /** Traces left out, since the storage was behind. */
   #tracesDropped = 0;
 
   constructor(parts: PostgresParts) {
-    const { flights, limits, reads, suspects, history, deadLetters } = parts;
+    const { flights, limits, reads, history, deadLetters, lanes } = parts;
     this.#parts = parts;
     this.#flights = flights;
+    this.#lanes = lanes;
+    this.#invalidations = new Invalidations(parts);
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = history;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
-    this.forgetting = new Forgetting({ ...parts, reads: parts.slowReads });
-    this.quarantine = new Quarantine(suspects, {
+    this.forgetting = new Forgetting({
+      ...parts,
+      reads: parts.slowReads,
+      invalidations: this.#invalidations,
+    });
+    this.quarantine = new Quarantine([], {
       ...parts,
       mark: (row, alone) => this.#write(aloneMark(row.head.id, alone)),
       clear: (row) => void this.#write(clearedMark([row.head.id])),
@@ -73,11 +84,15 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   gauges() {
-    return { tracesDropped: this.#tracesDropped, commitsPending: this.#flights.pending };
+    const commitsPending = this.#flights.pending + this.#lanes.pending;
+    return { tracesDropped: this.#tracesDropped, commitsPending };
   }
 
-  listen({ failed, roomChanged }: StorageTold): void {
-    const { news, rows } = this.#parts;
+  listen({ failed, roomChanged, forgetHere }: StorageTold): void {
+    const { news, rows, peers } = this.#parts;
+    this.#invalidations.hear(forgetHere);
+    this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
+    peers.beat.onNews((told) => this.#lanes.hear(told));
     let { state } = this.#flights;
     this.#flights.onChange(() => {
       if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });
@@ -121,6 +136,7 @@ export class PostgresStorage implements LedgerStorage {
 
   async read(rows: readonly Row[]): Promise<void> {
     await readTexts(this.#parts.reads, rows);
+    this.#removeMissing(rows);
     const messages = rows.flatMap((row) => (row.box === 'in' && row.message !== null ? [row] : []));
     const unread = messages.filter(({ message, gone }) => !gone && !this.history.holds(message!));
     if (unread.length > 0) await this.history.read(unread.map(({ message }) => message!));
@@ -226,6 +242,22 @@ export class PostgresStorage implements LedgerStorage {
     return this.#flights.written(() => {});
   }
 
+  serve(channels: readonly ChannelKey[]): void {
+    this.#lanes.serve(channels);
+  }
+
+  get elsewhere(): { readonly messages: number; readonly bytes: number } {
+    return this.#lanes.elsewhere;
+  }
+
+  unwanted(theirs: Theirs): void {
+    this.#lanes.owned.forget(theirs);
+  }
+
+  drain(): void {
+    this.#lanes.drain();
+  }
+
   noteFailure(alone: InRow | null): void {
     this.#parts.noteFailure(alone?.head.id ?? null);
   }
@@ -237,15 +269,22 @@ export class PostgresStorage implements LedgerStorage {
     closing.use(this.#parts.slowReads);
     closing.use(this.#parts.sweeping);
     closing.defer(() => this.#parts.giveUp());
+    closing.defer(() => this.#parts.peers.close());
+    this.#lanes.close();
     await this.#flights.close();
   }
 
-  #arrived(arrival: Arrival, { known, numbers }: Landed, enter: Enter): Receipt {
+  #arrived(arrival: Arrival, { known, numbers, lanes }: Landed, enter: Enter): Receipt {
     const { message } = arrival;
     const first = known.get(message.id);
     if (first !== undefined) return receiptOf(first, arrival);
-    enter(arrival);
-    if (numbers.get(message.id) === 1) this.history.beginsWith(message);
+    // One that was forgotten at once has no number.
+    const n = numbers.get(message.id);
+    const facts = lanes.get(`${message.channel} ${toText(message.conversation)}`);
+    if (n !== undefined && facts !== undefined) {
+      this.#lanes.owned.arrive({ arrival, n, enter }, facts);
+      if (n === 1 && facts.owner === this.#parts.peers.id) this.history.beginsWith(message);
+    }
     return { id: message.id, duplicate: false, keyReused: false, safe };
   }
 
@@ -259,6 +298,16 @@ export class PostgresStorage implements LedgerStorage {
         resolve(isDone);
       });
     });
+  }
+
+  /** Another instance has forgotten them, or their lane is another's. */
+  #removeMissing(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
+      if (!isMissing || row.gone) continue;
+      const { channel, conversation } = row.lane;
+      this.#parts.rows.remove(channel, conversation, (one) => one === row);
+    }
   }
 
   #write(one: Write): Promise<boolean> {

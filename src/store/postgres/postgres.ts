@@ -4,20 +4,21 @@ import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
-import type { LastEnd } from '../ledger/recovering.ts';
 import type { LedgerNews } from '../news.ts';
-import type { InRow } from '../order/rows.ts';
 import { WorkingSet } from '../order/working-set.ts';
+import type { Peers } from '../peers.ts';
 import type { StoreProblem } from '../problem.ts';
 import type { Ledger } from '../store.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { History } from './ledger/history.ts';
-import { endedByStorage, ownProcess, takeInstance } from './ledger/instance.ts';
-import type { FormerEnd, ProcessFacts, Taken } from './ledger/instance.ts';
-import { lastId, recover, writeRecovered } from './ledger/recovery.ts';
+import { endedByStorage, ownProcess, type Locked, type ProcessFacts } from './ledger/instance.ts';
+import { lastId } from './ledger/last-id.ts';
 import { Sweeping } from './ledger/sweep.ts';
+import { Lanes } from './lanes/lanes.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
 import type { PostgresFlights, PostgresParts } from './parts.ts';
+import { joinInstances, type Joined } from './peers/joining.ts';
+import { createPeers, keeperPost, type PeersTimes } from './peers/peers.ts';
 import { PostgresStorage } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
@@ -41,6 +42,7 @@ export type PostgresOptions = Clock & {
   readonly news?: LedgerNews;
   readonly limits?: Partial<PostgresLimits>;
   readonly times?: Partial<FlightTimes>;
+  readonly peersTimes?: Partial<PeersTimes>;
   /** Left out: this process. */
   readonly self?: ProcessFacts;
   /** Once it aborts nothing more is written, as if the process were killed. */
@@ -53,8 +55,12 @@ const noteMs = 2_000;
 
 type Connect = (signal?: AbortSignal) => Promise<Client>;
 
-/** Connects, brings the schema up to date, takes over, and recovers what was unsettled. */
-export async function openPostgresLedger(options: PostgresOptions): Promise<Ledger | StoreProblem> {
+export type PostgresStore = { readonly ledger: Ledger; readonly peers: Peers };
+
+/** Connects, brings the schema up to date, joins the other instances, and takes what waits. */
+export async function openPostgresStore(
+  options: PostgresOptions,
+): Promise<PostgresStore | StoreProblem> {
   const address = readAddress(options.url);
   if (address.kind === 'problems') return urlProblem(address.problems);
   const where = String(address);
@@ -65,13 +71,13 @@ export async function openPostgresLedger(options: PostgresOptions): Promise<Ledg
     const refusal = refusalOf(await lookAt(client), where);
     if (refusal !== null) return refusal;
     await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
-    const { version, self = ownProcess() } = options;
+    const { version, now, self = ownProcess() } = options;
     const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
-    const taken = await takeInstance(client, { version, self, waits });
-    if (taken.kind === 'locked') return lockedProblem(where, sayHolder(taken));
-    const ledger = await open(client, taken.id, taken.before, again, options);
+    const joined = await joinInstances(client, { version, self, waits, now });
+    if (joined.kind === 'locked') return lockedProblem(where, sayHolder(joined));
+    const store = await open(client, joined, again, options);
     client = null;
-    return ledger;
+    return store;
   } catch (error) {
     return problemOf(error, where);
   } finally {
@@ -81,58 +87,49 @@ export async function openPostgresLedger(options: PostgresOptions): Promise<Ledg
 
 async function open(
   client: Client,
-  instance: number,
-  before: FormerEnd,
+  joined: Joined,
   again: Connect,
   options: PostgresOptions,
-): Promise<Ledger> {
+): Promise<PostgresStore> {
   const { now, steady, ids, retentionDays, news = {} } = options;
   const limits = { ...postgresLimits, ...options.limits };
+  const { heldMax } = limits;
+  const instance = joined.id;
   await using opened = new AsyncDisposableStack();
   const rows = new WorkingSet(options);
   ids.startAfter(await lastId(client));
-  const recovered = await recover(client, rows, lastEndOf(before), now());
   const given = new AbortController();
   const reach = (): Promise<Client> => again(given.signal);
-  const writer = new Writer(client, { instance, connect: reach, answerMs });
-  const times = { ...flightTimes, closeMs: limits.closeMs, ...options.times };
-  const flights: PostgresFlights = new Flights(writer, { compose, sizeOf, steady, times });
-  opened.defer(() => flights.abandon());
-  options.killed?.addEventListener('abort', () => flights.abandon());
-  await writeRecovered(flights, recovered);
-  const reads = opened.use(new ServerReads(reach));
-  const slowReads = opened.use(new ServerReads(reach));
   const giveUp = (): void => given.abort(new Error('the storage is closed'));
   opened.defer(giveUp);
+  const reads = opened.use(new ServerReads(reach));
+  const slowReads = opened.use(new ServerReads(reach));
   const history = await History.open(reads);
-  const shared = { now, steady, rows, flights, reads, slowReads, history };
+  const lanes = new Lanes({ instance, rows, history, reads, slowReads, heldMax, now });
+  const writer = new Writer(client, { instance, connect: reach, answerMs });
+  const flights: PostgresFlights = new Flights(writer, {
+    compose: (writes) => compose(writes, lanes.taker),
+    sizeOf,
+    steady,
+    times: { ...flightTimes, closeMs: limits.closeMs, ...options.times },
+    rear: lanes.moves,
+  });
+  opened.defer(() => flights.abandon());
+  options.killed?.addEventListener('abort', () => flights.abandon());
+  const peers = createPeers({ joined, flights, steady, times: options.peersTimes ?? {} });
+  opened.defer(() => peers.close());
+  const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
   const expired = (id: string): void => deadLetters.remove(id);
-  const sweeping = opened.use(new Sweeping({ reads: slowReads, retentionDays, now, expired }));
-  const { suspects } = recovered;
+  const isMine = (): boolean => peers.holds(keeperPost);
+  const swept = { reads: slowReads, retentionDays, now, expired, isMine };
+  const sweeping = opened.use(new Sweeping(swept));
   const notes = failureNotes(instance, again);
-  const parts: PostgresParts = {
-    ...shared,
-    limits,
-    deadLetters,
-    sweeping,
-    news,
-    suspects,
-    giveUp,
-    ...notes,
-  };
+  const parts: PostgresParts = { ...shared, limits, deadLetters, sweeping, news, giveUp, ...notes };
+  const ledger = new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
+  await lanes.start(given.signal);
   opened.move();
-  return new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
-}
-
-/** A new process that dies before its first claim blames nobody either: nothing was at work. */
-function lastEndOf(before: FormerEnd): LastEnd {
-  const alone = before.kind === 'storage_failed' ? before.alone : null;
-  return {
-    unclean: before.kind === 'unknown' || before.kind === 'storage_failed',
-    byStorage: before.kind === 'storage_failed',
-    ranAlone: ({ head }: InRow) => head.id === alone,
-  };
+  return { ledger, peers };
 }
 
 /** Writes down over a connection of its own that the storage failed: the writer cannot any more. */
@@ -161,7 +158,7 @@ function failureNotes(
   };
 }
 
-function sayHolder({ since, process }: Extract<Taken, { kind: 'locked' }>): string {
+function sayHolder({ since, process }: Locked): string {
   const who = process === null ? '' : `process ${process.pid} on ${process.host}, `;
   return `${who}since ${since.toISOString()}`;
 }

@@ -15,7 +15,7 @@ import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
-import { openPostgresLedger } from '../../../src/store/postgres/postgres.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
 import { ownProcess } from '../../../src/store/postgres/ledger/instance.ts';
 import { sqliteLimits } from '../../../src/store/sqlite/ledger/limits.ts';
 import { newDatabase } from '../../fake/postgres.ts';
@@ -222,7 +222,7 @@ class PostgresWorld extends World {
   async open(): Promise<void> {
     this.#url ??= await newDatabase();
     const { messagesMax, plant } = this.options;
-    const ledger = await openPostgresLedger({
+    const store = await openPostgresStore({
       url: this.#url,
       ids: this.ids,
       ...this.clock,
@@ -234,8 +234,8 @@ class PostgresWorld extends World {
       self: { ...ownProcess(), began: '0' },
       killed: this.#life.signal,
     });
-    if ('kind' in ledger) throw new Error(ledger.message);
-    this.ledger = plant(ledger, this.crashes);
+    if ('kind' in store) throw new Error(store.message);
+    this.ledger = plant(store.ledger, this.crashes);
   }
 
   async settle(): Promise<void> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
-import { openPostgresLedger } from '../../../src/store/postgres/postgres.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
 import type { Ledger } from '../../../src/store/store.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';
@@ -118,7 +118,7 @@ async function openPostgres(
 }
 
 async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger> {
-  const opened = await openPostgresLedger({
+  const opened = await openPostgresStore({
     url,
     ...clock,
     ids: newIds(),
@@ -127,5 +127,5 @@ async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger
     limits,
   });
   if ('kind' in opened) throw new Error(opened.message);
-  return opened;
+  return opened.ledger;
 }

@@ -3,6 +3,8 @@ import { LetterCount } from '../../order/letter-count.ts';
 import { wholeIdLength } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { DeadLetterMove } from '../../store.ts';
+import type { Lanes } from '../lanes/lanes.ts';
+import type { LaneGrowth } from '../lanes/owned-lanes.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
@@ -19,6 +21,13 @@ const isMessage = 'SELECT 1 FROM svc.message WHERE id = $1 AND failure IS NOT NU
 const partsOf =
   'SELECT id FROM svc.sent WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
 
+/** Its owner sees by the number that something came; one that is free is taken by whoever has room. */
+const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
+  SELECT DISTINCT channel, conversation, 1, 2 FROM gone
+  ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,
+    waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
+  RETURNING tail, owner`;
+
 /** The turn that the message's burial left in the history goes in the same commit. */
 const rerun = `
 WITH gone AS (
@@ -27,27 +36,36 @@ WITH gone AS (
   DELETE FROM svc.turn AS turn USING gone WHERE turn.channel = gone.channel
     AND turn.conversation = gone.conversation AND turn.message_id = gone.id
 ), lane AS (
-  INSERT INTO svc.lane AS lane (channel, conversation, tail)
-  SELECT channel, conversation, 1 FROM gone
-  ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1
-  RETURNING tail
+  ${laneGrows}
 )
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, replayed, body)
 SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, true,
   gone.body
 FROM gone CROSS JOIN lane
-RETURNING ${messageColumns}`;
+RETURNING ${messageColumns}, n AS tail, (SELECT owner FROM lane) AS owner`;
+const rerunBefore = `
+SELECT ${messageColumns}, n AS tail, (
+  SELECT owner FROM svc.lane AS lane
+  WHERE lane.channel = inbox.channel AND lane.conversation = inbox.conversation
+) AS owner FROM svc.inbox AS inbox WHERE id = $1`;
 
 const resend = `
 WITH gone AS (
   DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL RETURNING *
+), lane AS (
+  ${laneGrows}
 )
 INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, attempts, replayed,
   possible_duplicate, late, replayed_at, tries, body)
 SELECT id, channel, conversation, created_at, message_id, attempts, attempts, possible_duplicate,
   true, $2::bigint, tries, body
 FROM gone ORDER BY id
-RETURNING ${replyColumns}`;
+RETURNING ${replyColumns}, (SELECT tail FROM lane) AS tail, (SELECT owner FROM lane) AS owner`;
+const resentBefore = `
+SELECT ${replyColumns}, lane.tail, lane.owner FROM svc.outbox AS outbox CROSS JOIN LATERAL (
+  SELECT tail, owner FROM svc.lane AS lane
+  WHERE lane.channel = outbox.channel AND lane.conversation = outbox.conversation OFFSET 0
+) AS lane WHERE id = ANY($1) ORDER BY seq`;
 
 const discardMessage = `
 WITH gone AS (
@@ -65,6 +83,7 @@ type Parts = {
   readonly flights: PostgresFlights;
   readonly rows: WorkingSet;
   readonly history: History;
+  readonly lanes: Lanes;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
@@ -115,6 +134,7 @@ export class DeadLetters {
     // The sweep may have taken it meanwhile.
     if ((back[0]?.length ?? 0) === 0) return 'not_found';
     this.#removeAll(found);
+    await this.#parts.lanes.takeWaiting();
     return 'done';
   }
 
@@ -156,37 +176,43 @@ export class DeadLetters {
   }
 
   #rerun(id: string, told: (rows: Rows) => void): Single {
-    const again = { text: `SELECT ${messageColumns} FROM svc.inbox WHERE id = $1`, values: [id] };
+    const again = { text: rerunBefore, values: [id] };
     return { kind: 'single', text: rerun, values: [id, this.#parts.now()], again, told };
   }
 
   #resend(parts: readonly string[], told: (rows: Rows) => void): Single {
-    const text = `SELECT ${replyColumns} FROM svc.outbox WHERE id = ANY($1) ORDER BY seq`;
     return {
       kind: 'single',
       text: resend,
       values: [parts, this.#parts.now()],
-      again: { text, values: [parts] },
+      again: { text: resentBefore, values: [parts] },
       told,
     };
   }
 
   readonly #enterMessage = (found: Rows): void => {
-    const { rows, history } = this.#parts;
+    const { rows, history, lanes } = this.#parts;
     for (const row of found) {
       const { stored } = foundMessage(row, rows.nextSeq());
       rows.outdate(stored.channel, stored.conversation);
       history.drop(stored);
-      rows.restoreMessage(stored);
+      if (lanes.owned.grew(stored, growthOf(row)) === 'next') rows.restoreMessage(stored);
     }
   };
 
   readonly #enterReplies = (found: Rows): void => {
-    const { rows } = this.#parts;
+    const { rows, lanes } = this.#parts;
     let progress = null;
-    for (const row of found) {
+    for (const [at, row] of found.entries()) {
       const { stored, state } = foundReply(row, rows.nextSeq());
+      if (at === 0 && lanes.owned.grew(stored, growthOf(row)) === 'theirs') return;
+      if (rows.hasReply(stored)) continue;
       ({ progress } = rows.restoreReply(stored, progress, state));
     }
   };
+}
+
+/** What the lane of a row that was put back has become. */
+function growthOf({ tail, owner }: Rows[number]): LaneGrowth {
+  return { tail: Number(tail), owner: owner === null ? null : Number(owner) };
 }

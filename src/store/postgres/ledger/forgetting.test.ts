@@ -172,7 +172,8 @@ postgresTest('notes are cleared of their scope, and those made afterwards stay',
   const none = { replies: [], said: null, lane: null, cut: null, marks: [], uses: [] };
   it.flights.flush(() => {
     // It is asked for while the clearing is on its way.
-    it.flights.add({ kind: 'turn', id: idOf(1), at: 5, ...end, ...none, notes: [note] });
+    const where = { channel: 'webhook', conversation: 'c' };
+    it.flights.add({ kind: 'turn', id: idOf(1), at: 5, ...where, ...end, ...none, notes: [note] });
     it.flights.flush(() => {});
   });
   assert.equal(await it.forgetting.clearNotes(of), 0);

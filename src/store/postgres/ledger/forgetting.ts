@@ -16,6 +16,7 @@ import type { Asked, Rows } from '../write/statement.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
+import type { Invalidations } from './invalidations.ts';
 import { deleteOf, given, rowsOf } from './of-messages.ts';
 
 /** At most so many rows are deleted in one commit. */
@@ -65,6 +66,7 @@ type Parts = {
   readonly rows: WorkingSet;
   readonly history: History;
   readonly deadLetters: DeadLetters;
+  readonly invalidations: Invalidations;
 };
 
 export class Forgetting {
@@ -82,6 +84,7 @@ export class Forgetting {
   async forget(asked: Forgotten): Promise<number> {
     const { whose, beforeId } = asked;
     const touched = new Set<ConversationId>();
+    await this.#parts.invalidations.forget(asked);
     await this.#write([lastIdMark(beforeId)]);
     let deleted = await this.#messages(asked, touched);
     const { channel } = whose;
@@ -102,6 +105,7 @@ export class Forgetting {
       }
     }
     for (const conversation of touched) await this.#close(asked, conversation);
+    await this.#parts.invalidations.changed(channel, [...touched]);
     return deleted;
   }
 

@@ -68,6 +68,8 @@ export class History {
   readonly #memories = new Memories();
   /** Memories of rows that are ready, by conversation: none of them may be pushed out. */
   readonly #held = new Map<string, Memory>();
+  /** How often each conversation was taken that is worked here. */
+  readonly #epochs = new Map<string, number>();
   /** Conversations that are being read, and whether they changed meanwhile. */
   readonly #reading = new Map<string, { changed: boolean }>();
   readonly #unroutable: Map<string, number>;
@@ -98,6 +100,19 @@ export class History {
     return true;
   }
 
+  /** A lane was taken for the so many-th time: others may have worked it before. */
+  taken(where: Where, epoch: number): void {
+    this.#epochs.set(keyOf(where), epoch);
+    this.#changed(where);
+    this.#memories.taken(where, epoch);
+  }
+
+  /** It is worked here no more. */
+  left(where: Where): void {
+    this.#epochs.delete(keyOf(where));
+    this.#changed(where);
+  }
+
   of(message: Message): Memory {
     const key = keyOf(message);
     const memory = this.#held.get(key);
@@ -124,7 +139,7 @@ export class History {
       for (const [place, message] of messages.entries()) {
         if (marks[place]!.changed) continue;
         const memory = memoryFrom(message, found.get(place) ?? []);
-        this.#memories.put(message, memory);
+        this.#put(message, memory);
         this.#held.set(keys[place]!, memory);
       }
     } finally {
@@ -136,7 +151,7 @@ export class History {
 
   /** A message that is the first of its conversation has nothing to remember. */
   beginsWith(message: Message): void {
-    this.#memories.put(
+    this.#put(
       message,
       memoryOf(message, undefined, [], () => message.acceptedAt),
     );
@@ -144,7 +159,7 @@ export class History {
 
   put(where: Where, memory: Memory): void {
     this.#changed(where);
-    this.#memories.put(where, memory);
+    this.#put(where, memory);
   }
 
   drop(where: Where): void {
@@ -172,6 +187,10 @@ export class History {
 
   keepUnroutable(channel: ChannelKey, since: number | null): void {
     this.#unroutable.set(channel, since ?? 0);
+  }
+
+  #put(where: Where, memory: Memory): void {
+    this.#memories.put(where, memory, this.#epochs.get(keyOf(where)) ?? 0);
   }
 
   #changed(where: Where): void {

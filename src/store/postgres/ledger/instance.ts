@@ -2,6 +2,7 @@
  * Which process works the rows. Each start is a row of `svc.instance`, which beats while it lives;
  * one that is marked dead can write no more, since every flight asks for its own row.
  *
+ * Here is how a start gets the database alone; how one begins beside others: peers/joining.ts.
  * A row is alive → dead: by its own orderly end, or by the start that takes over. Another start
  * takes over once the beat is ten seconds old by the server's clock, or has not moved while it was
  * watched for as long, or at once where the process was on this machine and is plainly gone.
@@ -15,10 +16,12 @@ import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 /** Without a beat for so long an instance is dead. */
 const deadMs = 10_000;
 const lookMs = 250;
-/** So many rows of former starts are kept. */
-const rowsKept = 100;
+/** Of the rows of former starts the newest are kept; one whose lanes are not free yet stays. */
+export const formerRows =
+  'DELETE FROM svc.instance WHERE dead AND buried ' +
+  'AND id < (SELECT max(id) FROM svc.instance) - 100';
 /** "svc1" in ASCII: the advisory lock under which instances change. */
-const lockKey = 0x73766331;
+export const lockKey = 0x73766331;
 
 /** Which process of which machine; `pid` counts within `space`. */
 export type ProcessFacts = {
@@ -37,10 +40,16 @@ export type FormerEnd =
   | { readonly kind: 'none' | 'clean' | 'unknown' }
   | { readonly kind: 'storage_failed'; readonly alone: string | null };
 
+/** Another instance runs. `process` is null where it cannot be told. */
+export type Locked = {
+  readonly kind: 'locked';
+  readonly since: Date;
+  readonly process: ProcessFacts | null;
+};
+
 export type Taken =
   | { readonly kind: 'taken'; readonly id: number; readonly before: FormerEnd }
-  /** Another instance runs. */
-  | { readonly kind: 'locked'; readonly since: Date; readonly process: ProcessFacts | null };
+  | Locked;
 
 export type TakingParts = {
   readonly version: string;
@@ -54,13 +63,15 @@ export type TakingParts = {
 };
 
 /** The last beat of each instance. */
-type Beats = ReadonlyMap<number, string>;
+export type Beats = ReadonlyMap<number, string>;
 
-type Other = {
+/** One that may be alive. */
+export type Other = {
   readonly id: number;
   readonly process: string;
   readonly began_at: Date;
   readonly beat: string;
+  /** Of the beat, in milliseconds. */
   readonly age: number;
 };
 
@@ -69,6 +80,22 @@ type Other = {
  * @throws what the server says, or the reason of the signal
  */
 export async function takeInstance(client: Client, parts: TakingParts): Promise<Taken> {
+  const taken = await untilFree(parts, (still) => tryToTake(client, parts, still));
+  if ('kind' in taken) return taken;
+  return { kind: 'taken', id: taken.got, before: await formerEnd(client, taken.got) };
+}
+
+export type Attempt<Got> = { readonly got: Got } | { readonly inTheWay: Other };
+
+/**
+ * Tries until no other one is in the way, or one has beaten while it was watched.
+ * @param attempt is given those whose beats were watched for long enough, each as it was
+ * @throws what `attempt` rejects with, or the reason of the signal
+ */
+export async function untilFree<Got>(
+  parts: TakingParts,
+  attempt: (still: Beats) => Promise<Attempt<Got>>,
+): Promise<{ readonly got: Got } | Locked> {
   const beats = new Map<number, string>();
   const { steady = steadyNow } = parts;
   let watchedFrom = steady();
@@ -76,54 +103,59 @@ export async function takeInstance(client: Client, parts: TakingParts): Promise<
     parts.signal?.throwIfAborted();
     // The server's clock may have been set back, and a beat lie ahead of it.
     const still = steady() - watchedFrom > deadMs ? beats : nothingWatched;
-    const found = await tryToTake(client, parts, still);
-    if (typeof found === 'number')
-      return { kind: 'taken', id: found, before: await formerEnd(client, found) };
-    const known = beats.get(found.id);
-    if (known !== undefined && known !== found.beat) {
-      return { kind: 'locked', since: found.began_at, process: factsOf(found.process) };
+    const found = await attempt(still);
+    if ('got' in found) return found;
+    const { inTheWay } = found;
+    const known = beats.get(inTheWay.id);
+    if (known !== undefined && known !== inTheWay.beat) {
+      return { kind: 'locked', since: inTheWay.began_at, process: factsOf(inTheWay.process) };
     }
     if (known === undefined) {
       watchedFrom = steady();
-      parts.waits?.(Math.min(deadMs, deadMs - found.age));
+      parts.waits?.(Math.min(deadMs, deadMs - inTheWay.age));
     }
-    beats.set(found.id, found.beat);
+    beats.set(inTheWay.id, inTheWay.beat);
     await pause(lookMs, undefined, parts.signal === undefined ? {} : { signal: parts.signal });
   }
 }
 
 const nothingWatched: Beats = new Map();
 
-/**
- * @param still those whose beats were watched for long enough, each as it was
- * @returns the own id, or one that may be alive
- */
+/** Whether its beat is too old, or was watched for long enough, or its process plainly gone. */
+export function hasEnded(
+  { id, age, beat, process }: Other,
+  still: Beats,
+  self: ProcessFacts,
+): boolean {
+  return age >= deadMs || still.get(id) === beat || isGone(process, self);
+}
+
+export const othersColumns =
+  'id, process, began_at, beat_at::text AS beat, ' +
+  'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age';
+
 async function tryToTake(
   client: Client,
   { version, self }: TakingParts,
   still: Beats,
-): Promise<number | Other> {
+): Promise<Attempt<number>> {
   // What another start did while this one waited for the lock must be seen.
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
     const { rows } = await client.query<Other>(
-      'SELECT id, process, began_at, beat_at::text AS beat, ' +
-        'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age ' +
-        'FROM svc.instance WHERE NOT dead ORDER BY id',
+      `SELECT ${othersColumns} FROM svc.instance WHERE NOT dead ORDER BY id`,
     );
-    const alive = rows.find(({ id, age, beat, process }) => {
-      return age < deadMs && still.get(id) !== beat && !isGone(process, self);
-    });
-    if (alive !== undefined) return alive;
+    const alive = rows.find((other) => !hasEnded(other, still, self));
+    if (alive !== undefined) return { inTheWay: alive };
     // Waits for a flight of theirs that is under way.
     await client.query('UPDATE svc.instance SET dead = true WHERE NOT dead');
     const { rows: own } = await client.query<{ id: number }>(
       'INSERT INTO svc.instance (version, process) VALUES ($1, $2) RETURNING id',
       [version, JSON.stringify(self)],
     );
-    await client.query('DELETE FROM svc.instance WHERE id < $1', [own[0]!.id - rowsKept]);
-    return own[0]!.id;
+    await client.query(formerRows);
+    return { got: own[0]!.id };
   } finally {
     await client.query('COMMIT');
   }
@@ -168,7 +200,7 @@ export function ownProcess(): ProcessFacts {
 }
 
 /** Whether it was a process of this machine that is no more. What cannot be told is not gone. */
-function isGone(stored: string, self: ProcessFacts): boolean {
+export function isGone(stored: string, self: ProcessFacts): boolean {
   const other = factsOf(stored);
   if (other === null || other.boot === null || other.began === null) return false;
   if (other.boot !== self.boot || other.space !== self.space) return false;

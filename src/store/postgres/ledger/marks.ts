@@ -7,22 +7,9 @@ export function aloneMark(id: string, alone: number): Single {
   return { kind: 'single', text, values: [id, alone] };
 }
 
-export function triedMark(ids: readonly string[]): Single {
-  const text = 'UPDATE svc.inbox SET attempts = attempts + 1 WHERE id = ANY($1)';
-  return { kind: 'single', text, values: [ids] };
-}
-
 /** They are no suspects any more. */
 export function clearedMark(ids: readonly string[]): Single {
   const text = 'UPDATE svc.inbox SET attempts = 0, alone = 0 WHERE id = ANY($1)';
-  return { kind: 'single', text, values: [ids] };
-}
-
-/** Replies that may have been sent when the process died: that try moves nothing. */
-export function diedMark(ids: readonly string[]): Single {
-  const text =
-    'UPDATE svc.outbox SET attempts = attempts + 1, replayed = replayed + 1, ' +
-    'possible_duplicate = true WHERE id = ANY($1)';
   return { kind: 'single', text, values: [ids] };
 }
 

@@ -8,8 +8,8 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
 import type { Asked } from '../write/statement.ts';
-import { aloneMark, clearedMark, diedMark, triedMark } from './marks.ts';
-import { lastId } from './recovery.ts';
+import { aloneMark, clearedMark } from './marks.ts';
+import { lastId } from './last-id.ts';
 import { sweepOnce } from './sweep.ts';
 
 const messages = 12_000;
@@ -34,8 +34,7 @@ async function askAll(it: LedgerParts): Promise<readonly Asked[]> {
   const swept = await sweepOnce({ reads, retentionDays: 30, now, expired() {} });
   assert.ok(swept >= 600, `all kinds are swept: ${swept}`);
   const ids = [idAt(messages - 1), idAt(messages - 2)];
-  const replies = ids.map((id) => `${id}-00`);
-  const marks = [aloneMark(ids[0]!, 1), triedMark(ids), clearedMark(ids), diedMark(replies)];
+  const marks = [aloneMark(ids[0]!, 1), clearedMark(ids)];
   return [...it.asked, ...marks, ...(await startAsks(it.client))];
 }
 

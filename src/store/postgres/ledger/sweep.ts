@@ -62,6 +62,8 @@ export type SweepParts = {
   readonly retentionDays: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Whether this instance is the one that sweeps; left out: it is. */
+  readonly isMine?: () => boolean;
   /** Is told of dead letters that were kept long enough. */
   readonly expired: (id: string) => void;
 };
@@ -115,7 +117,8 @@ export class Sweeping implements Disposable {
 
   /** What fails is tried again at the next time: nothing is lost by it. */
   async #go(): Promise<void> {
-    const rows = await sweepOnce(this.#parts).catch(() => 0);
+    const { isMine = () => true } = this.#parts;
+    const rows = isMine() ? await sweepOnce(this.#parts).catch(() => 0) : 0;
     this.#after(rows > 0 ? pauseMs : everyMs);
   }
 }

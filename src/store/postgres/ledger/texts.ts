@@ -10,7 +10,7 @@ const messages =
 const replies =
   'SELECT id, channel, conversation, created_at, body FROM svc.outbox WHERE id = ANY($1)';
 
-/** @throws where a row that is still wanted cannot be found */
+/** What cannot be found stays without its text: it is there no more. */
 export async function readTexts(reads: Reads, rows: readonly Row[]): Promise<void> {
   const silent = rows.filter((row) => (row.box === 'in' ? row.message : row.reply) === null);
   const inRows = silent.filter((row) => row.box === 'in');
@@ -59,9 +59,5 @@ function fillReply(row: OutRow, found: Found): void {
 }
 
 function recordOf(row: Row, found: Found): Rows[number] | null {
-  const record = found.get(row.head.id);
-  if (record === undefined && !row.gone) {
-    throw new Error(`the row of ${row.head.id} cannot be found`);
-  }
-  return record ?? null;
+  return found.get(row.head.id) ?? null;
 }

@@ -1,6 +1,7 @@
 /**
  * Messages on their way in. A message takes the next number of its lane under the lane's row lock,
- * so within a conversation the numbers follow the commits without a gap. A key is compared in the
+ * so within a conversation the numbers follow the commits without a gap. The same statement takes
+ * the lane for this instance where it is free. A key is compared in the
  * same flight: a message whose key is another's takes no number and leaves no row.
  */
 import { asJson, type First, type Landing, type Step } from './writes.ts';
@@ -47,54 +48,96 @@ WHERE was.message_id <> x.id`;
 const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS was
   WHERE was.channel = x.channel AND was.key = x.key))`;
 
-const lanes = (keyed: boolean): string => `
-INSERT INTO svc.lane (channel, conversation)
-SELECT DISTINCT channel, conversation
-FROM json_to_recordset($1) AS x(id text COLLATE "C", channel text COLLATE "C",
+/**
+ * A lane that is free is taken with its message. Of a lane of another instance only the number goes
+ * up, which its owner sees before it lets go. In one order, as every flight does. Lanes that a turn
+ * of this flight changes are locked along (`n` is 0).
+ */
+const lanes = (keyed: boolean): string => {
+  const free = 'excluded.tail > 0 AND lane.owner IS NULL';
+  const taken = `${free} AND $3 AND lane.waits < $4`;
+  return `
+INSERT INTO svc.lane AS lane (channel, conversation, tail, owner, epoch, waits)
+SELECT channel, conversation, sum(n), CASE WHEN $3 THEN $2::bigint END,
+  CASE WHEN $3 THEN 1 ELSE 0 END, CASE WHEN $3 THEN 0 ELSE 2 END
+FROM json_to_recordset($1) AS x(n bigint, id text COLLATE "C", channel text COLLATE "C",
   conversation text COLLATE "C", key text COLLATE "C")
-${keyed ? `WHERE ${isNew}` : ''}
+WHERE ${keyed ? `${isNew} AND ` : ''}
+  (x.n > 0 OR EXISTS (SELECT FROM svc.inbox AS was WHERE was.id = x.id))
+GROUP BY channel, conversation
 ORDER BY channel, conversation
-ON CONFLICT (channel, conversation) DO NOTHING`;
+ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + excluded.tail,
+  owner = CASE WHEN ${taken} THEN $2::bigint ELSE lane.owner END,
+  epoch = lane.epoch + CASE WHEN ${taken} THEN 1 ELSE 0 END,
+  waits = CASE WHEN ${free} AND NOT ($3 AND lane.waits < $4) THEN greatest(lane.waits, 2)
+    ELSE lane.waits END
+RETURNING channel, conversation, owner, epoch, waits`;
+};
 
-/** The rows of a lane go along as arrays: to join them again would be the planner's guess. */
+/** A message's number is the lane's, less those that come behind it. */
 const enter = (keyed: boolean): string => `
-WITH fresh AS (
-  SELECT channel, conversation, count(*) AS n, array_agg(id) AS ids, array_agg(at) AS ats,
-    array_agg(sender) AS senders, array_agg(private) AS privates, array_agg(body) AS bodies
-  FROM (
-    SELECT * FROM json_to_recordset($1) AS x(place integer, id text COLLATE "C",
-      channel text COLLATE "C", conversation text COLLATE "C", at bigint, sender text,
-      private boolean, body text, key text COLLATE "C")
-    ${keyed ? `WHERE ${isNew}` : ''}
-    ORDER BY channel, conversation, place
-  ) AS x
-  GROUP BY channel, conversation
-), taken AS (
-  UPDATE svc.lane AS lane SET tail = lane.tail + fresh.n FROM fresh
-  WHERE lane.channel = fresh.channel AND lane.conversation = fresh.conversation
-  RETURNING fresh.*, lane.tail - fresh.n AS before
-)
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, body)
-SELECT one.id, taken.channel, taken.conversation, taken.before + one.place, one.at, one.sender,
-  one.private, one.body
-FROM taken CROSS JOIN LATERAL
-  unnest(taken.ids, taken.ats, taken.senders, taken.privates, taken.bodies)
-  WITH ORDINALITY AS one(id, at, sender, private, body, place)
+SELECT x.id, x.channel, x.conversation, lane.tail - x.behind, x.at, x.sender, x.private, x.body
+FROM (
+  SELECT *, count(*) OVER lane - row_number() OVER (lane ORDER BY place) AS behind
+  FROM json_to_recordset($1) AS x(place integer, id text COLLATE "C", channel text COLLATE "C",
+    conversation text COLLATE "C", at bigint, sender text, private boolean, body text,
+    key text COLLATE "C")
+  ${keyed ? `WHERE ${isNew}` : ''}
+  WINDOW lane AS (PARTITION BY channel, conversation)
+) AS x
+CROSS JOIN LATERAL (
+  SELECT tail FROM svc.lane WHERE channel = x.channel AND conversation = x.conversation OFFSET 0
+) AS lane
 RETURNING id, n`;
 
 const numbered = 'SELECT id, n FROM svc.inbox WHERE id = ANY($1)';
+const laneOf = `
+SELECT lane.channel, lane.conversation, lane.owner, lane.epoch, lane.waits
+FROM json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C")
+CROSS JOIN LATERAL (
+  SELECT * FROM svc.lane WHERE channel = x.channel AND conversation = x.conversation OFFSET 0
+) AS lane`;
 
-export function acceptSteps(writes: readonly AcceptWrite[]): readonly Step[] {
-  if (writes.length === 0) return [];
+/** Who takes lanes with what it accepts. */
+export type Taker = {
+  /** Of this instance. */
+  readonly instance: number;
+  /** Whether there is room for more. */
+  readonly takes: boolean;
+  /** Whether it takes those with a suspect in front, too. */
+  readonly takesSuspects: boolean;
+};
+
+/** A lane that a turn of the same flight changes; `id` of its message. */
+export type ChangedLane = {
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+};
+
+export function acceptSteps(
+  writes: readonly AcceptWrite[],
+  changed: readonly ChangedLane[],
+  taker: Taker,
+): readonly Step[] {
+  if (writes.length === 0 && changed.length === 0) return [];
   const { firsts, followers } = groupByKey(writes);
   const keyed = firsts.filter(({ key }) => key !== null);
   const hasKeys = keyed.length > 0;
-  const rows = asJson(firsts.map(rowOf));
+  const rows = firsts.map(rowOf);
+  const locked = [...rows, ...changed.map((lane) => ({ ...lane, n: 0, key: null }))];
+  const step = laneStep(locked, hasKeys, taker);
+  if (rows.length === 0) return [step];
   const ids = firsts.map(({ id }) => id);
   const steps: Step[] = [
-    { statement: { text: lanes(hasKeys), values: [rows] } },
+    step,
     {
-      statement: { text: enter(hasKeys), values: [rows], again: { text: numbered, values: [ids] } },
+      statement: {
+        text: enter(hasKeys),
+        values: [asJson(rows)],
+        again: { text: numbered, values: [ids] },
+      },
       read: readNumbers,
     },
   ];
@@ -116,9 +159,27 @@ export function acceptSteps(writes: readonly AcceptWrite[]): readonly Step[] {
   ];
 }
 
-function rowOf(write: AcceptWrite, place: number): object {
+type LockedLane = ChangedLane & { readonly n: number; readonly key: string | null };
+
+function laneStep(
+  locked: readonly LockedLane[],
+  hasKeys: boolean,
+  { instance, takes, takesSuspects }: Taker,
+): Step {
+  const named = locked.map(({ n, id, channel, conversation, key }) => {
+    return { n, id, channel, conversation, key };
+  });
+  const values = [asJson(named), instance, takes, takesSuspects ? 4 : 3];
+  const lane = [
+    ...new Map(named.map((one) => [`${one.channel} ${one.conversation}`, one])).values(),
+  ];
+  const again = { text: laneOf, values: [asJson(lane)] };
+  return { statement: { text: lanes(hasKeys), values, again }, read: readLanes };
+}
+
+function rowOf(write: AcceptWrite, place: number) {
   const { id, channel, conversation, at, sender, private: stamp, body, key } = write;
-  return { place, id, channel, conversation, at, sender, private: stamp, body, key };
+  return { n: 1, place, id, channel, conversation, at, sender, private: stamp, body, key };
 }
 
 type Follower = { readonly id: string; readonly first: AcceptWrite };
@@ -146,6 +207,16 @@ function groupByKey(writes: readonly AcceptWrite[]): {
 
 function readNumbers(rows: Rows, { numbers }: Landing): void {
   for (const { id, n } of rows) numbers.set(id as string, Number(n));
+}
+
+function readLanes(rows: Rows, { lanes: found }: Landing): void {
+  for (const { channel, conversation, owner, epoch, waits } of rows) {
+    found.set(`${String(channel)} ${String(conversation)}`, {
+      owner: owner === null ? null : Number(owner),
+      epoch: Number(epoch),
+      waits: Number(waits),
+    });
+  }
 }
 
 function readKnown(rows: Rows, { known }: Landing, followers: readonly Follower[]): void {

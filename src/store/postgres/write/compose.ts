@@ -1,5 +1,5 @@
 /** From what was gathered to the statements of a flight, and from their answers to what landed. */
-import { acceptSteps, type AcceptWrite } from './accepts.ts';
+import { acceptSteps, type AcceptWrite, type ChangedLane, type Taker } from './accepts.ts';
 import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
 import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
@@ -20,12 +20,17 @@ type Sorted = {
   readonly audit: AuditWrite[];
 };
 
-export function compose(writes: readonly Write[]): Composed<Landed> {
-  const steps = stepsOf(sorted(writes));
+export function compose(writes: readonly Write[], taker: Taker): Composed<Landed> {
+  const steps = stepsOf(sorted(writes), taker);
   return {
     statements: steps.map(({ statement }) => statement),
     landed(answers) {
-      const landing: Landing = { numbers: new Map(), known: new Map(), done: new Set() };
+      const landing: Landing = {
+        lanes: new Map(),
+        numbers: new Map(),
+        known: new Map(),
+        done: new Set(),
+      };
       for (const [place, { read }] of steps.entries()) read?.(answers[place]!, landing);
       return landing;
     },
@@ -45,10 +50,10 @@ export function sizeOf(write: Write): number {
 }
 
 /** Accepts come first among the sets: they lock keys and lanes, each in one order. */
-function stepsOf(sets: Sorted): readonly Step[] {
+function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
   return [
     ...sets.single.map(singleStep),
-    ...acceptSteps(sets.accept),
+    ...acceptSteps(sets.accept, changedBy(sets.turn), taker),
     ...begunSteps(sets.begun),
     ...turnSteps(sets.turn),
     ...endedSteps(sets.ended),
@@ -57,6 +62,13 @@ function stepsOf(sets: Sorted): readonly Step[] {
     ...cursorSteps(sets.cursor),
     ...auditSteps(sets.audit),
   ];
+}
+
+/** Most turns leave the lane's row as it is. */
+function changedBy(turns: readonly TurnWrite[]): readonly ChangedLane[] {
+  return turns.flatMap(({ id, lane, channel, conversation }) =>
+    lane === null ? [] : [{ id, channel, conversation }],
+  );
 }
 
 function singleStep({ text, values, again, told }: Single): Step {

@@ -14,9 +14,9 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { whenLate } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
-import type { Composed } from './statement.ts';
+import type { Composed, Rows } from './statement.ts';
 import { Waiting } from './waiting.ts';
-import { errorOf, type Outcome, type Writer } from './writer.ts';
+import { errorOf, type Behind, type Outcome, type Writer } from './writer.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
 
@@ -26,6 +26,24 @@ export type FlightsParts<Write, Landed> = {
   readonly sizeOf?: (write: Write) => number;
   readonly steady: () => SteadyTime;
   readonly times: FlightTimes;
+  /** What goes behind the flights; left out: nothing does. */
+  readonly rear?: Rear;
+};
+
+/** What goes behind a flight, gathered when it is sent. */
+export interface Rear {
+  /** Whether something is to go. */
+  readonly isWaiting: boolean;
+  /** What goes with the next flight. */
+  take(): Behind;
+  /** Of what was taken. @param answers null: whether it has landed is not known */
+  landed(answers: readonly Rows[] | null): void;
+}
+
+const noRear: Rear = {
+  isWaiting: false,
+  take: () => ({ asked: [], takes: false }),
+  landed: () => {},
 };
 
 export type FlightTimes = {
@@ -62,10 +80,13 @@ export class Flights<Write, Landed> {
   #failed: (error: Error) => void = () => {};
   #changed: () => void = () => {};
   readonly #waiting: Waiting<Write, Landed>;
+  readonly #rear: Rear;
   #running = false;
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Infinity;
   #scheduled = false;
+  /** Taken from the rear, and not sent yet. */
+  #behind: Behind | null = null;
   #roomAsked = false;
   #state: StorageState = 'ok';
   #broken = false;
@@ -76,6 +97,7 @@ export class Flights<Write, Landed> {
     this.#writer = writer;
     this.#parts = parts;
     this.#waiting = new Waiting(parts.sizeOf ?? (() => 0));
+    this.#rear = parts.rear ?? noRear;
     this.#confirmedAt = parts.steady();
     this.#after(parts.times.beatMs);
   }
@@ -124,6 +146,11 @@ export class Flights<Write, Landed> {
   /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
   flushSoon(landed: (landed: Landed | null) => void): void {
     if (this.#wait(landed, null)) this.#after(lazyMs);
+  }
+
+  /** Something is to go behind a flight, which may wait a few milliseconds. */
+  rearSoon(): void {
+    if (!this.#broken && !this.#running) this.#after(lazyMs);
   }
 
   /** Resolves once all that was added has landed and `then` was done; false when it cannot. */
@@ -217,10 +244,31 @@ export class Flights<Write, Landed> {
     if (this.#running || this.#broken) return;
     this.#running = true;
     this.#clearTimer();
-    do await this.#fly();
-    while (!this.#broken && this.#waiting.hasMore);
+    if (!(await this.#letGo())) {
+      do await this.#fly();
+      while (!this.#broken && this.#waiting.hasMore);
+    }
     this.#running = false;
-    if (!this.#broken) this.#after(this.#parts.times.beatMs);
+    if (this.#broken) return;
+    if (this.#waiting.hasMore) return this.#soon();
+    this.#after(this.#rear.isWaiting ? lazyMs : this.#parts.times.beatMs);
+  }
+
+  /**
+   * What only lets go needs no flight, as long as one has landed lately.
+   * @returns false: a flight is to go
+   */
+  async #letGo(): Promise<boolean> {
+    const { steady, times } = this.#parts;
+    const isFresh = steady() - this.#confirmedAt < times.beatMs && this.#state === 'ok';
+    if (this.#waiting.hasMore || !this.#rear.isWaiting || !isFresh) return false;
+    const behind = this.#rear.take();
+    if (behind.takes) {
+      this.#behind = behind;
+      return false;
+    }
+    this.#rear.landed(behind.asked.length === 0 ? [] : await this.#writer.letGo(behind.asked));
+    return true;
   }
 
   /** Until it has landed, or nothing can. */
@@ -259,13 +307,17 @@ export class Flights<Write, Landed> {
     const begunAt = this.#parts.steady();
     const asksRoom = this.#state === 'full';
     const extra = asksRoom ? [roomTaken] : this.#roomAsked ? [roomGiven] : [];
-    const outcome = await this.#writer.fly([...composed.statements, ...extra]);
+    const behind = this.#behind ?? this.#rear.take();
+    this.#behind = null;
+    const outcome = await this.#writer.fly([...composed.statements, ...extra], behind);
+    if (outcome.kind !== 'landed') this.#rear.landed(null);
     if (outcome.kind !== 'landed' || this.#broken) return outcome;
     this.#roomAsked = asksRoom;
     const landed = composed.landed(outcome.answers);
     const waiting = this.#waiting.landed();
     this.#confirm(begunAt);
     for (const { written } of waiting) written(landed);
+    this.#rear.landed(outcome.behind);
     return outcome;
   }
 

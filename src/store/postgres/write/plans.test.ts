@@ -7,10 +7,13 @@ import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import { connect } from '../server/connect.ts';
 import { migrate } from '../server/migrations.ts';
 import type { AcceptWrite } from './accepts.ts';
+import type { Taker } from './accepts.ts';
 import { compose } from './compose.ts';
 import type { Statement } from './statement.ts';
 import type { TurnWrite } from './turns.ts';
 import type { Write } from './writes.ts';
+
+const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
 
 const messages = 12_000;
 
@@ -38,6 +41,8 @@ function turn(number: number): TurnWrite {
   return {
     kind: 'turn',
     id: idAt(messages - number),
+    channel: 'webhook',
+    conversation: 'c',
     at: beganAt,
     brain: 'main',
     outcome: 'reply',
@@ -88,8 +93,8 @@ const writes: readonly Write[] = [
 
 /** All at once, and each kind alone: a set leaves out what no row of it needs. */
 function statementsOfAll(): readonly Statement[] {
-  const alone = writes.flatMap((write) => compose([write]).statements);
-  return [...compose(writes).statements, ...alone];
+  const alone = writes.flatMap((write) => compose([write], taker).statements);
+  return [...compose(writes, taker).statements, ...alone];
 }
 
 async function judge(client: Client, when: string): Promise<void> {

@@ -43,6 +43,8 @@ export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWr
   return {
     kind: 'turn',
     id: message.id,
+    channel: message.channel,
+    conversation: toText(message.conversation),
     at,
     brain: toTextOrNull(brain),
     outcome,

@@ -9,6 +9,8 @@ import { asJson, foundIn, readDone, type Step } from './writes.ts';
 export type TurnWrite = {
   readonly kind: 'turn';
   readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
   readonly at: number;
   readonly brain: string | null;
   readonly outcome: string | null;

@@ -26,7 +26,7 @@ postgresTest('a flight lands whole, and tells the rows of each statement', async
   const writer = await marks.writer({ instance });
   const first = await writer.fly([markStatement([1, 2]), markStatement([3])]);
   assert.deepEqual(placesOf(first), [1, 2, 3]);
-  assert.deepEqual(await writer.fly([]), { kind: 'landed', answers: [] });
+  assert.deepEqual(await writer.fly([]), { kind: 'landed', answers: [], behind: [] });
   assert.deepEqual(await marks.written(), [1, 2, 3]);
   assert.equal((await marks.instance(instance))['grp'], 2);
 });

@@ -15,7 +15,12 @@ import type { Asked, Rows, Statement } from './statement.ts';
  * null: it was lost with its connection.
  */
 export type Outcome =
-  | { readonly kind: 'landed'; readonly answers: readonly Rows[] }
+  /** `behind`: what was said to what went behind it; null: that may have landed, or not. */
+  | {
+      readonly kind: 'landed';
+      readonly answers: readonly Rows[];
+      readonly behind: readonly Rows[] | null;
+    }
   | { readonly kind: 'undone'; readonly why: Error | null }
   | { readonly kind: 'full' | 'closed' }
   | { readonly kind: 'failed'; readonly error: Error };
@@ -41,6 +46,20 @@ const begin =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '10s'; " +
   "SET LOCAL lock_timeout = '5s'; " +
   "SET LOCAL idle_in_transaction_session_timeout = '3s'";
+/** What is lost by it is found again: a lane that is free, and has an owner as before. */
+const unsafely = `${begin}; SET LOCAL synchronous_commit = off`;
+
+/**
+ * A transaction of its own that goes in one go with a flight, behind it. What locks lanes in no
+ * order goes there, and waits for no lock, so that no two instances wait for each other.
+ */
+export type Behind = {
+  readonly asked: readonly Asked[];
+  /** It takes something, so it is fenced and safe when it has landed; else it only lets go. */
+  readonly takes: boolean;
+};
+
+const nothingBehind: Behind = { asked: [], takes: false };
 
 /** Divides by zero unless this is the next flight of an instance that nobody took over from. */
 const fence =
@@ -51,6 +70,11 @@ const fence =
 const settleOwn =
   'UPDATE svc.instance SET grp = CASE grp WHEN $2::bigint - 1 THEN $2::bigint + 1 ELSE grp END ' +
   'WHERE id = $1 AND NOT dead RETURNING grp';
+
+/** As long as it is held nobody declares this instance dead. */
+const fenceBehind =
+  'SELECT 1 / count(*) FROM (SELECT 1 FROM svc.instance ' +
+  'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine';
 
 const lookAtOwn = 'SELECT grp FROM svc.instance WHERE id = $1 AND NOT dead';
 
@@ -70,24 +94,35 @@ export class Writer {
   }
 
   /** Sends one flight, to be called when the one before has come back. */
-  async fly(statements: readonly Statement[]): Promise<Outcome> {
+  async fly(statements: readonly Statement[], behind: Behind = nothingBehind): Promise<Outcome> {
     const client = this.#client ?? (await this.#connect());
     if (client === null) return { kind: 'closed' };
     this.#client = client;
     const number = this.#landed + 1;
-    const sent = await this.#send(client, [
-      { text: fence, values: [this.#parts.instance, number] },
-      ...statements,
-    ]);
+    const { instance } = this.#parts;
+    const flight = [{ text: fence, values: [instance, number] }, ...statements];
+    const [sent, after] = await this.#sendBoth(client, flight, number, behind);
     if (sent.kind === 'answered') {
       this.#landed = number;
-      return { kind: 'landed', answers: sent.answers.slice(1) };
+      return { kind: 'landed', answers: sent.answers.slice(1), behind: after };
     }
     const fault = faultOf(sent.error);
     if (fault === 'away') return this.#settle(number, statements);
     if (fault === 'again') return { kind: 'undone', why: sent.error };
     if (fault === 'full') return { kind: 'full' };
     return failed(fault === 'fenced' ? await this.#whyFenced(client, sent.error) : sent.error);
+  }
+
+  /**
+   * Sends what lets go without a flight, to be called when the one before has come back.
+   * @returns what was said to it; null: that is not known
+   */
+  async letGo(asked: readonly Asked[]): Promise<readonly Rows[] | null> {
+    const client = this.#client ?? (await this.#connect());
+    if (client === null) return null;
+    this.#client = client;
+    const sent = await this.#send(client, asked, unsafely);
+    return sent.kind === 'answered' ? sent.answers : null;
   }
 
   /** An orderly end: the next start need not wait. What cannot be written is left. */
@@ -144,7 +179,7 @@ export class Writer {
     const answers = again.answers.map((rows, at) => {
       return statements[at]!.again === undefined ? [] : rows;
     });
-    return { kind: 'landed', answers };
+    return { kind: 'landed', answers, behind: null };
   }
 
   /** @param error what the fence says, or another statement that divided by zero */
@@ -156,11 +191,27 @@ export class Writer {
     return Number(row['grp']) === this.#landed ? error : setBack();
   }
 
+  /** A flight and what goes behind it, in one go. */
+  async #sendBoth(
+    client: Client,
+    flight: readonly Asked[],
+    number: number,
+    { asked, takes }: Behind,
+  ): Promise<readonly [Sent, readonly Rows[] | null]> {
+    const sent = this.#send(client, flight);
+    if (asked.length === 0) return [await sent, []];
+    const own = { text: fenceBehind, values: [this.#parts.instance, number] };
+    const after = this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : unsafely);
+    const [first, second] = await Promise.all([sent, after]);
+    if (second.kind === 'failed') return [first, null];
+    return [first, takes ? second.answers.slice(1) : second.answers];
+  }
+
   /** One transaction, sent in one go. */
-  async #send(client: Client, asked: readonly Asked[]): Promise<Sent> {
+  async #send(client: Client, asked: readonly Asked[], begun = begin): Promise<Sent> {
     const late = setTimeout(() => cut(client), this.#parts.answerMs);
     const all = await Promise.allSettled([
-      client.query(begin),
+      client.query(begun),
       ...asked.map(({ text, values }) => client.query<Record<string, unknown>>(text, [...values])),
       client.query('COMMIT'),
     ]);

@@ -33,7 +33,16 @@ export type Write =
 /** The message that came first with a key. */
 export type First = { readonly id: string; readonly fingerprint: string | null };
 
+/** A lane as a flight left it; `owner` null: it is free. `waits` as in the table. */
+export type LaneFacts = {
+  readonly owner: number | null;
+  readonly epoch: number;
+  readonly waits: number;
+};
+
 export type Landed = {
+  /** Lanes of messages that were accepted, by channel and stored conversation. */
+  readonly lanes: ReadonlyMap<string, LaneFacts>;
   /** Messages that were accepted: id → their number in the lane. */
   readonly numbers: ReadonlyMap<string, number>;
   /** Messages whose key had come before: id → the first one. */
@@ -44,6 +53,7 @@ export type Landed = {
 
 /** What a flight's answers fill. */
 export type Landing = {
+  readonly lanes: Map<string, LaneFacts>;
   readonly numbers: Map<string, number>;
   readonly known: Map<string, First>;
   readonly done: Set<string>;

@@ -1,0 +1,66 @@
+/**
+ * Where one process listens in the place of what its configuration says: instances that share a
+ * configuration differ in this alone. It is told at the start, and holds for every configuration
+ * that comes later.
+ */
+import { isListener, kindOf } from '../channel/kinds.ts';
+import type { Config, ListenAddress } from './config.ts';
+
+/** null: as the configuration says. */
+export type OwnAddresses = {
+  readonly webhook: ListenAddress | null;
+  readonly admin: ListenAddress | null;
+};
+
+export const noOwnAddresses: OwnAddresses = { webhook: null, admin: null };
+
+/** The flags of `svc serve`. */
+export const addressFlags = { webhook: '--webhook-bind', admin: '--admin-addr' } as const;
+
+export function withAddresses(config: Config, { webhook, admin }: OwnAddresses): Config {
+  const { channels, observability } = config;
+  const { address } = observability;
+  return {
+    ...config,
+    channels: channels.map((channel) =>
+      isListener(channel) && webhook !== null
+        ? { ...channel, bind: standIn(channel.bind, webhook, addressFlags.webhook) }
+        : channel,
+    ),
+    observability:
+      admin === null
+        ? observability
+        : { ...observability, address: standIn(address, admin, addressFlags.admin) },
+  };
+}
+
+function standIn({ text }: ListenAddress, own: ListenAddress, flag: string): ListenAddress {
+  return { ...own, given: true, byFlag: { name: flag, inPlaceOf: text } };
+}
+
+/** Whether a flag stands in for the field of this path: a change of it means nothing here. */
+export function isByFlag(path: string, { channels, observability }: Config): boolean {
+  if (path === 'observability.addr') return observability.address.byFlag !== undefined;
+  if (!/^channels\[\d+\]\.\w+\.bind$/.test(path)) return false;
+  return channels.some((one) => isListener(one) && one.bind.byFlag !== undefined);
+}
+
+/** Which addresses are written otherwise and mean nothing to this process: sentences. */
+export function unheededChanges(before: Config, after: Config): readonly string[] {
+  const old = new Map(addressesOf(before));
+  return addressesOf(after).flatMap(([field, { text, byFlag }]) => {
+    const was = old.get(field)?.byFlag?.inPlaceOf;
+    if (byFlag === undefined || was === undefined || was === byFlag.inPlaceOf) return [];
+    const { name, inPlaceOf } = byFlag;
+    return [
+      `${field} is ${inPlaceOf} now, which has no effect on this process: ${name} says ${text}.`,
+    ];
+  });
+}
+
+function addressesOf({ channels, observability }: Config): [string, ListenAddress][] {
+  const listeners = channels.filter(isListener).map(({ type, bind }): [string, ListenAddress] => {
+    return [`${kindOf(type).listener.block}.bind`, bind];
+  });
+  return [...listeners, ['observability.addr', observability.address]];
+}

@@ -1,0 +1,167 @@
+/** What lies unsettled in lanes: read, and put into the working set in its order. */
+import type { Message } from '../../../domain/message.ts';
+import { aloneMax, attemptsMax, chooseSuspects } from '../../order/quarantine.ts';
+import type { Quarantine, Suspect } from '../../order/quarantine.ts';
+import type { Lane, MessageProgress } from '../../order/rows.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
+import { foundMessage, foundReply, messageColumns, replyColumns } from '../ledger/stored-rows.ts';
+import type { Reads } from '../parts.ts';
+import { toText } from '../server/text.ts';
+import type { Rows } from '../write/statement.ts';
+import type { OwnedLane, OwnedLanes } from './owned-lanes.ts';
+
+/** So many lanes are read at once. */
+const lanesMax = 500;
+
+const here = 'channel = x.channel AND conversation = x.conversation';
+const asked = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
+  conversation text COLLATE "C", after bigint)`;
+const messages = `
+SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
+  SELECT ${messageColumns}, n,
+    EXISTS (SELECT FROM svc.outbox WHERE message_id = inbox.id) AS answered
+  FROM svc.inbox AS inbox WHERE ${here} AND n > x.after OFFSET 0
+) AS one
+ORDER BY x.place, one.n`;
+const replies = `
+SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
+  SELECT ${replyColumns}, seq FROM svc.outbox WHERE ${here} OFFSET 0
+) AS one
+ORDER BY x.place, one.seq`;
+
+export type LaneReadsParts = {
+  readonly rows: WorkingSet;
+  readonly lanes: OwnedLanes;
+  readonly reads: Reads;
+  /** Holds messages that may have ended a process. */
+  readonly quarantine: Pick<Quarantine, 'hold' | 'suspects'>;
+  /** Nothing can be read any more. */
+  readonly failed: (error: unknown) => void;
+};
+
+/** A lane as it was when it was asked for. */
+type Asked = {
+  readonly lane: OwnedLane;
+  readonly upTo: number;
+  readonly isWhole: boolean;
+};
+
+export class LaneReads {
+  readonly #parts: LaneReadsParts;
+  #running: Promise<void> | null = null;
+
+  constructor(parts: LaneReadsParts) {
+    this.#parts = parts;
+  }
+
+  /** Reads all that are to be read. Resolves when none is left; never rejects. */
+  run(): Promise<void> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { lanes, failed } = this.#parts;
+    try {
+      while (lanes.hasUnread) {
+        const unread = lanes.takeUnread();
+        for (let from = 0; from < unread.length; from += lanesMax) {
+          await this.#read(unread.slice(from, from + lanesMax));
+        }
+        lanes.allRead();
+      }
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  async #read(unread: readonly OwnedLane[]): Promise<void> {
+    const { reads, lanes } = this.#parts;
+    const all = unread.map((lane): Asked => {
+      return { lane, upTo: lane.upTo, isWhole: lane.unread === 'all' };
+    });
+    const places = all.map(placed);
+    const whole = places.filter((_place, at) => all[at]!.isWhole);
+    const [inbox, outbox] = await Promise.all([
+      reads.ask({ text: messages, values: [JSON.stringify(places)] }),
+      whole.length === 0 ? [] : reads.ask({ text: replies, values: [JSON.stringify(whole)] }),
+    ]);
+    const said = Map.groupBy(inbox, ({ place }) => Number(place));
+    const answered = Map.groupBy(outbox, ({ place }) => Number(place));
+    const tried: Suspect[] = [];
+    for (const [at, one] of all.entries()) {
+      if (!lanes.has(one.lane) || one.lane.isLeaving) continue;
+      const suspect = this.#enter(one, said.get(at) ?? [], answered.get(at) ?? []);
+      if (suspect !== null) tried.push(suspect);
+    }
+    this.#hold(tried);
+  }
+
+  #hold(tried: readonly Suspect[]): void {
+    const { rows, quarantine } = this.#parts;
+    const chosen = chooseSuspects(tried, quarantine.suspects);
+    for (const one of tried) if (!chosen.includes(one)) rows.goOn(one.row.lane);
+    quarantine.hold(chosen);
+  }
+
+  /** All messages are there before the first reply, and all replies before a message is offered. */
+  #enter({ lane, upTo, isWhole }: Asked, inbox: Rows, outbox: Rows): Suspect | null {
+    const { rows, lanes } = this.#parts;
+    const known = rows.laneOf(lane.channel, lane.conversation);
+    const wasBusy = known.inBusy;
+    const isFirst = known.inbox.length === 0;
+    rows.hold(known);
+    const progressOf = new Map<string, MessageProgress>();
+    const suspect = this.#enterMessages(lane, inbox, isWhole && isFirst, progressOf);
+    this.#enterReplies(known, outbox, progressOf);
+    const newest = Math.max(upTo, ...inbox.map(({ n }) => Number(n)));
+    rows.goOn(known, wasBusy || suspect !== null);
+    lanes.wasRead(lane, newest);
+    return suspect;
+  }
+
+  /** @param isFirst what is first here is the first of its lane */
+  #enterMessages(
+    lane: OwnedLane,
+    inbox: Rows,
+    isFirst: boolean,
+    progressOf: Map<string, MessageProgress>,
+  ): Suspect | null {
+    const { rows } = this.#parts;
+    let suspect: Suspect | null = null;
+    for (const [at, found] of inbox.entries()) {
+      if (Number(found['n']) <= lane.tail) continue;
+      const { stored, attempts, alone } = foundMessage(found, rows.nextSeq());
+      const row = rows.restoreMessage(stored, textOf(lane, stored.head.id));
+      row.attempt = attempts + 1;
+      row.condemned = alone >= aloneMax;
+      if (found['answered'] === true) progressOf.set(stored.head.id, row.progress);
+      const isSuspect = row.condemned || attempts >= attemptsMax;
+      if (isFirst && at === 0 && isSuspect) suspect = { row, alone };
+    }
+    return suspect;
+  }
+
+  #enterReplies(known: Lane, outbox: Rows, progressOf: Map<string, MessageProgress>): void {
+    const { rows } = this.#parts;
+    for (const found of outbox) {
+      const { stored, state } = foundReply(found, rows.nextSeq());
+      if (known.hasReply(stored.head.id)) continue;
+      const { inReplyTo } = stored.head;
+      const row = rows.restoreReply(stored, progressOf.get(inReplyTo) ?? null, state);
+      progressOf.set(inReplyTo, row.progress);
+    }
+  }
+}
+
+function placed({ lane, isWhole }: Asked, place: number): object {
+  const { channel, conversation, tail } = lane;
+  return { place, channel, conversation: toText(conversation), after: isWhole ? 0 : tail };
+}
+
+/** What came to this instance need not be read again. */
+function textOf(lane: OwnedLane, id: string): Message | null {
+  return lane.arrived.find(({ arrival }) => arrival.message.id === id)?.arrival.message ?? null;
+}

@@ -1,0 +1,248 @@
+/**
+ * Which conversations this instance works: it takes lanes with the messages that it accepts, and
+ * those in which rows wait; it lets go of what is quiet, and of what it may not work any more; and
+ * as the keeper it makes free what the dead have had.
+ */
+import { messengerTypes } from '../../../channel/kinds.ts';
+import { channelTypeOf, type ChannelKey } from '../../../domain/ids.ts';
+import type { Quarantine } from '../../order/quarantine.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
+import type { History } from '../ledger/history.ts';
+import type { PostgresFlights, Reads } from '../parts.ts';
+import type { Taker } from '../write/accepts.ts';
+import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
+import { LaneReads } from './lane-reads.ts';
+import { LostLanes } from './lost-lanes.ts';
+import { Moves, type Taking } from './moves.ts';
+import { OwnedLanes, type OwnedLane } from './owned-lanes.ts';
+
+/** The post of the one that tries suspects. */
+export const quarantinePost = 'quarantine';
+
+/** So many rows of channels that are not served are in hand at most. */
+const unservedMax = 5_000;
+
+/** What of the news of a beat concerns lanes. */
+export type LaneNews = {
+  readonly alive: readonly { readonly id: number }[];
+  readonly unburied: readonly { readonly id: number }[];
+  readonly posts: readonly { readonly name: string; readonly owner: number | null }[];
+};
+
+export type LanesParts = {
+  readonly instance: number;
+  readonly rows: WorkingSet;
+  readonly history: History;
+  /** For what messages wait for. */
+  readonly reads: Reads;
+  readonly slowReads: Reads;
+  /** So many messages this instance has in hand at most; the rest waits for whoever has room. */
+  readonly heldMax: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export class Lanes {
+  readonly owned: OwnedLanes;
+  readonly moves: Moves;
+  readonly #parts: LanesParts;
+  #flights: PostgresFlights | null = null;
+  #peers: BeatingPeers | null = null;
+  #reading: LaneReads | null = null;
+  #lost: LostLanes | null = null;
+  #quarantine: Quarantine | null = null;
+  /** The channels that are served here; null: nobody has said yet. */
+  #served: readonly ChannelKey[] | null = null;
+  #posts: LaneNews['posts'] = [];
+  /** Those that are dead, and whose lanes may not be free. */
+  #unburied: readonly number[] = [];
+  #heard: () => void = () => {};
+  /** An answer was lost: lanes may be taken that are not known here. */
+  #isUnsure = false;
+  #taking: Promise<void> | null = null;
+  #isAsked = false;
+  #closing = false;
+
+  constructor(parts: LanesParts) {
+    this.#parts = parts;
+    const { instance, rows, history } = parts;
+    this.owned = new OwnedLanes({ instance, rows, history });
+    const drop = ({ channel, conversation }: OwnedLane): boolean => {
+      return rows.remove(channel, conversation, (row) => row.box === 'out' && row.parked) > 0;
+    };
+    const soon = (): void => this.#flights?.rearSoon();
+    this.moves = new Moves({ instance, lanes: this.owned, drop, soon });
+  }
+
+  /** Begins to work lanes. @param failed nothing can be read any more */
+  begin(
+    flights: PostgresFlights,
+    peers: BeatingPeers,
+    quarantine: Quarantine,
+    failed: (error: unknown) => void,
+  ): void {
+    const { rows, reads, slowReads, now } = this.#parts;
+    this.#flights = flights;
+    this.#peers = peers;
+    this.#quarantine = quarantine;
+    const lanes = this.owned;
+    const reading = new LaneReads({ rows, lanes, reads, quarantine, failed });
+    this.#reading = reading;
+    lanes.onChange(() => {
+      if (lanes.hasUnread) void reading.run();
+      if (lanes.resting.size > 0) flights.rearSoon();
+    });
+    this.#lost = new LostLanes({
+      reads: slowReads,
+      free: (found) => this.moves.free(found, now()),
+      write: (text, values) => {
+        flights.add({ kind: 'single', text, values });
+        return flights.written(() => {});
+      },
+    });
+  }
+
+  /**
+   * Takes up the posts that every instance wants, and what waits if there is nobody else. Resolves
+   * once it is known who has them, and what it took can be worked.
+   * @param end ends the posts
+   */
+  async start(end: AbortSignal): Promise<void> {
+    const peers = this.#peers!;
+    const until = (stop: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        if (stop.aborted) resolve();
+        else stop.addEventListener('abort', () => resolve(), { once: true });
+      });
+    for (const post of [keeperPost, quarantinePost]) void peers.hold(post, until, end);
+    await this.#heardOfPosts();
+    if (this.#flights!.broken) throw new Error('another instance has the database for itself');
+    if (peers.share() > 1) return;
+    await this.#lost!.look(this.#unburied);
+    await this.takeWaiting();
+  }
+
+  /** What is accepted now is taken, if there is room. */
+  get taker(): Taker {
+    const { instance } = this.#parts;
+    return { instance, takes: this.#hasRoom, takesSuspects: this.#takesSuspects };
+  }
+
+  /** Lanes that are being read or taken. */
+  get pending(): number {
+    return this.owned.pending + this.moves.pending;
+  }
+
+  serve(channels: readonly ChannelKey[]): void {
+    this.#served = channels;
+    void this.takeWaiting();
+  }
+
+  hear({ unburied, posts, alive }: LaneNews): void {
+    this.#posts = posts;
+    this.#unburied = unburied.map(({ id }) => id);
+    const ids = new Set(alive.map(({ id }) => id));
+    const isHad = (post: string): boolean =>
+      posts.some(({ name, owner }) => name === post && owner !== null && ids.has(owner));
+    if (isHad(keeperPost) && isHad(quarantinePost)) this.#heard();
+    if (this.#closing) return;
+    this.#letGoOfOthers();
+    if (this.#peers?.holds(keeperPost) === true) {
+      const looked = this.#lost!.look(this.#unburied);
+      if (unburied.length > 0) void looked.then(() => this.takeWaiting());
+    }
+    void this.takeWaiting();
+  }
+
+  /** As many as there is room for; resolves when they are in the working set. Never rejects. */
+  takeWaiting(): Promise<void> {
+    this.#isAsked = true;
+    this.#taking ??= this.#takeAll().finally(() => {
+      this.#taking = null;
+    });
+    return this.#taking;
+  }
+
+  async #takeAll(): Promise<void> {
+    while (this.#isAsked && this.#flights?.broken === false) {
+      this.#isAsked = false;
+      if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
+      for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
+        const takesSuspects = this.#takesSuspects;
+        const taking = { ...this.#which(), takesSuspects, now: this.#parts.now() };
+        const more = await this.moves.takeWaiting(taking);
+        this.#isUnsure = more === null;
+        isMore = more === true;
+        await this.#reading?.run();
+      }
+    }
+  }
+
+  /** Frees all lanes that are not at work, in order: others go on with them. */
+  drain(): void {
+    this.#closing = true;
+    if (this.#peers === null || this.#peers.share() === 1) return;
+    for (const lane of this.owned) this.owned.leave(lane);
+    this.#quarantine?.forgotten();
+  }
+
+  /** Lets go of all, with what lies in them. */
+  close(): void {
+    this.#closing = true;
+    this.owned.close();
+  }
+
+  /** What this instance has not in hand, as of the last count. */
+  get elsewhere(): { readonly messages: number; readonly bytes: number } {
+    return { messages: 0, bytes: 0 };
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#closing && this.#parts.rows.totals.unsettled < this.#parts.heldMax;
+  }
+
+  get #takesSuspects(): boolean {
+    return this.#peers?.holds(quarantinePost) === true;
+  }
+
+  /** A messenger's lanes are worked where its post is; the keeper has those that nobody serves. */
+  #which(): Pick<Taking, 'channels' | 'allBut'> {
+    const peers = this.#peers!;
+    const served = this.#served;
+    if (served === null) return { channels: [], allBut: peers.share() === 1 ? [] : null };
+    const channels = served.filter((channel) => !isPost(channel) || peers.holds(channel));
+    const isKeeper = peers.holds(keeperPost) && this.#unserved(served) < unservedMax;
+    return { channels, allBut: isKeeper ? served : null };
+  }
+
+  #unserved(served: readonly ChannelKey[]): number {
+    const others = this.#parts.rows.backlog().filter(({ channel }) => !served.includes(channel));
+    return others.reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
+  }
+
+  /** Resolves when somebody alive has each post; also when there are no more news. */
+  #heardOfPosts(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#heard = resolve;
+      this.#peers!.beat.onEnd(resolve);
+    });
+  }
+
+  #letGoOfOthers(): void {
+    const { instance } = this.#parts;
+    const theirs = this.#posts.filter(({ owner }) => owner !== null && owner !== instance);
+    const channels = new Set(theirs.flatMap(({ name }) => (isPost(name) ? [name] : [])));
+    if (channels.size === 0) return;
+    let hasLeft = false;
+    for (const lane of this.owned) {
+      if (lane.isLeaving || !channels.has(lane.channel)) continue;
+      this.owned.leave(lane);
+      hasLeft = true;
+    }
+    if (hasLeft) this.#quarantine?.forgotten();
+  }
+}
+
+function isPost(channel: string): boolean {
+  return (messengerTypes as readonly string[]).includes(channelTypeOf(channel as ChannelKey));
+}

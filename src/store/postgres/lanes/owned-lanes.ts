@@ -1,0 +1,323 @@
+/**
+ * The lanes that this instance has: conversations that it alone works. What of them is unsettled
+ * stands in the working set.
+ *
+ *     free → (taken with a message, or because rows wait) → reading → ready → (quiet) → free
+ *
+ * A lane is read where rows may lie in it that this instance does not know: after it was taken, and
+ * where the number of a message shows that others came between, which another instance accepted.
+ * Until then what comes into it waits, so that messages are worked in the order of their numbers.
+ */
+import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import { keyOf, type Where } from '../../ledger/memories.ts';
+import type { Arrival, Enter, Theirs } from '../../ledger/storage.ts';
+import { isOf } from '../../order/removal.ts';
+import type { Lane } from '../../order/rows.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
+import type { History } from '../ledger/history.ts';
+import type { LaneFacts } from '../write/writes.ts';
+
+/** A message that has landed; `n`: its number in the lane. */
+export type Arrived = { readonly arrival: Arrival; readonly n: number; readonly enter: Enter };
+
+/** What a lane has become by what was put back into it. */
+export type LaneGrowth = { readonly tail: number; readonly owner: number | null };
+
+export class OwnedLane {
+  readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
+  readonly epoch: number;
+  /** The newest number up to which all that is unsettled stands in the working set. */
+  tail: number;
+  /** The newest number that is known of: what was read after that has all up to it. */
+  upTo: number;
+  /** What is to be read, or is being read, before anything that has come is entered. */
+  unread: 'nothing' | 'messages' | 'all' = 'nothing';
+  /** They came while the lane was read, or show a gap; in the order of their numbers. */
+  arrived: Arrived[] = [];
+  /** It is to be free as soon as nothing of it is in hand, whatever else waits in it. */
+  isLeaving = false;
+  /** Parked replies lie in it that have left the working set. */
+  hasParked = false;
+  /** How often it could not be let go, since another instance held its row just then. */
+  skips = 0;
+
+  constructor({ channel, conversation }: Where, epoch: number, tail: number) {
+    this.channel = channel;
+    this.conversation = conversation;
+    this.epoch = epoch;
+    this.tail = tail;
+    this.upTo = tail;
+  }
+}
+
+export type OwnedLanesParts = {
+  readonly instance: number;
+  readonly rows: WorkingSet;
+  readonly history: Pick<History, 'taken' | 'left'>;
+};
+
+export class OwnedLanes {
+  readonly #parts: OwnedLanesParts;
+  readonly #lanes = new Map<string, OwnedLane>();
+  /** Those that may be let go now. */
+  readonly #resting = new Set<OwnedLane>();
+  /** Those that are to be read. */
+  readonly #unread = new Set<OwnedLane>();
+  /** Some are leaving, or were once. */
+  #hasLeaving = false;
+  /** One is being emptied. */
+  #emptying = false;
+  #isClosing = false;
+  /** How many are being read. */
+  #reading = 0;
+  #changed: () => void = () => {};
+
+  constructor(parts: OwnedLanesParts) {
+    this.#parts = parts;
+    parts.rows.onRest((lane) => this.#changedIn(lane));
+  }
+
+  /** Is told when there is a lane more to be read, or to be let go. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  get resting(): ReadonlySet<OwnedLane> {
+    return this.#resting;
+  }
+
+  /** Those that are to be read; from now on they count as being read. */
+  takeUnread(): readonly OwnedLane[] {
+    const lanes = [...this.#unread];
+    this.#unread.clear();
+    this.#reading += lanes.length;
+    return lanes;
+  }
+
+  /** How many are to be read, or are being read. */
+  get pending(): number {
+    return this.#unread.size + this.#reading;
+  }
+
+  get hasUnread(): boolean {
+    return this.#unread.size > 0;
+  }
+
+  /** Whatever was taken to be read was read, or is not to be any more. */
+  allRead(): void {
+    this.#reading = 0;
+  }
+
+  get(where: Where): OwnedLane | undefined {
+    return this.#lanes.get(keyOf(where));
+  }
+
+  has(lane: OwnedLane): boolean {
+    return this.#lanes.get(keyOf(lane)) === lane;
+  }
+
+  *[Symbol.iterator](): Generator<OwnedLane> {
+    yield* this.#lanes.values();
+  }
+
+  /**
+   * A message of this instance has landed. It is entered once all before it in its lane are; where
+   * the lane is another's it is left to that one.
+   */
+  arrive(arrived: Arrived, facts: LaneFacts): void {
+    if (facts.owner !== this.#parts.instance) {
+      if (this.#isClosing) arrived.enter(arrived.arrival);
+      return;
+    }
+    const { message } = arrived.arrival;
+    const lane = this.#ownedBy(message, facts, arrived.n - 1);
+    if (!lane.isLeaving) this.#enter(lane, arrived);
+  }
+
+  /**
+   * Something was put back into it, which counts as a message.
+   * @returns `next`: nothing else has come before it; `later`: that is read first; `theirs`: the
+   *   lane is another's, or free
+   */
+  grew(where: Where, to: LaneGrowth): 'next' | 'later' | 'theirs' {
+    const lane = this.get(where);
+    if (to.owner !== this.#parts.instance || lane === undefined || lane.isLeaving) return 'theirs';
+    if (lane.unread !== 'nothing' || to.tail !== lane.tail + 1) {
+      if (to.tail > lane.upTo) this.read(lane, lane.unread === 'all' ? 'all' : 'messages', to.tail);
+      return 'later';
+    }
+    lane.tail = to.tail;
+    lane.upTo = to.tail;
+    this.#resting.delete(lane);
+    return 'next';
+  }
+
+  /** It was taken since rows wait in it. @param tail its newest number */
+  take(where: Where, epoch: number, tail: number): void {
+    if (this.get(where)?.epoch === epoch) return;
+    const lane = this.#begin(where, epoch, 0);
+    if (this.#isClosing) this.#resting.add(lane);
+    else this.read(lane, 'all', tail);
+  }
+
+  /** There may be rows that are not known here. @param upTo the newest number that is known of */
+  read(lane: OwnedLane, what: 'messages' | 'all', upTo: number): void {
+    lane.unread = what;
+    lane.upTo = Math.max(lane.upTo, upTo);
+    this.#resting.delete(lane);
+    this.#unread.add(lane);
+    this.#changed();
+  }
+
+  /**
+   * All up to a number has been entered. What came meanwhile follows.
+   * @param upTo what was known of when the read began, or was found by it
+   */
+  wasRead(lane: OwnedLane, upTo: number): void {
+    if (lane.unread === 'all') lane.hasParked = false;
+    lane.unread = 'nothing';
+    lane.tail = Math.max(lane.tail, upTo);
+    const arrived = lane.arrived.toSorted((a, b) => a.n - b.n);
+    lane.arrived = [];
+    for (const one of arrived) this.#enter(lane, one);
+    this.#restIfQuiet(lane);
+  }
+
+  /** It may be let go: nothing of it is in hand. */
+  rest(lane: OwnedLane): void {
+    if (!lane.isLeaving && (lane.unread !== 'nothing' || lane.arrived.length > 0)) return;
+    this.#resting.add(lane);
+    this.#changed();
+  }
+
+  restsNoMore(lane: OwnedLane): void {
+    this.#resting.delete(lane);
+  }
+
+  /** It could not be let go. @param tail its newest number: what is not known here is read */
+  stays(lane: OwnedLane, tail: number): void {
+    if (!this.has(lane)) return;
+    if (this.#isClosing) {
+      lane.isLeaving = true;
+      return;
+    }
+    this.#resting.delete(lane);
+    if (tail > lane.upTo || lane.hasParked) this.read(lane, 'all', tail);
+    else this.#restIfQuiet(lane);
+  }
+
+  /** It is being let go. @returns false: it is no longer to be */
+  mayGo(lane: OwnedLane): boolean {
+    if (this.#isClosing) return this.has(lane);
+    const { rows } = this.#parts;
+    const [known] = rows.lanesOn(lane.channel, lane.conversation);
+    const isQuiet = known === undefined || known.isQuiet;
+    const isRead = lane.isLeaving || (lane.unread === 'nothing' && lane.arrived.length === 0);
+    return this.has(lane) && isQuiet && isRead;
+  }
+
+  /** It is free, or another's. */
+  gone(lane: OwnedLane): void {
+    this.#resting.delete(lane);
+    this.#unread.delete(lane);
+    if (!this.has(lane)) return;
+    this.#lanes.delete(keyOf(lane));
+    this.#parts.history.left(lane);
+  }
+
+  /** What waits in it leaves the working set; it is let go once what is in hand has ended. */
+  leave(lane: OwnedLane): void {
+    if (lane.isLeaving) return;
+    lane.isLeaving = true;
+    this.#hasLeaving = true;
+    lane.arrived = [];
+    this.#unread.delete(lane);
+    this.#empty(lane);
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  /** All are let go as they are; what lies in them is counted on here. */
+  close(): void {
+    this.#isClosing = true;
+    this.#unread.clear();
+    for (const lane of this.#lanes.values()) this.#resting.add(lane);
+    this.#changed();
+  }
+
+  /** What lies in a lane that is let go, as its row says it. */
+  leftIn(lane: OwnedLane): 0 | 1 | 2 {
+    if (lane.isLeaving || lane.unread !== 'nothing' || lane.arrived.length > 0) return 2;
+    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
+    if (known !== undefined && known.inbox.length + known.outbox.length > 0) return 2;
+    return lane.hasParked || (known?.replies ?? 0) > 0 ? 1 : 0;
+  }
+
+  /** Messages of theirs that have landed and wait to be entered are not wanted any more. */
+  forget({ whose, beforeId }: Theirs): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.arrived.length === 0) continue;
+      lane.arrived = lane.arrived.filter(({ arrival: { message } }) => {
+        return message.id >= beforeId || !isOf(whose, message, message.sender.id);
+      });
+    }
+  }
+
+  #enter(lane: OwnedLane, arrived: Arrived): void {
+    if (arrived.n <= lane.tail) return;
+    if (lane.unread === 'nothing' && arrived.n === lane.tail + 1) {
+      lane.tail = arrived.n;
+      lane.upTo = Math.max(lane.upTo, arrived.n);
+      this.#resting.delete(lane);
+      arrived.enter(arrived.arrival);
+      // It was forgotten on its way.
+      this.#restIfQuiet(lane);
+      return;
+    }
+    lane.arrived.push(arrived);
+    if (lane.unread === 'nothing') this.read(lane, 'messages', arrived.n);
+    else lane.upTo = Math.max(lane.upTo, arrived.n);
+  }
+
+  #ownedBy(where: Where, { epoch, waits }: LaneFacts, tail: number): OwnedLane {
+    const known = this.get(where);
+    if (known !== undefined && known.epoch === epoch) return known;
+    const lane = this.#begin(where, epoch, waits > 0 ? 0 : tail);
+    if (waits > 0) this.read(lane, 'all', tail);
+    return lane;
+  }
+
+  #begin(where: Where, epoch: number, tail: number): OwnedLane {
+    const known = this.get(where);
+    if (known !== undefined) this.gone(known);
+    const lane = new OwnedLane(where, epoch, tail);
+    this.#lanes.set(keyOf(where), lane);
+    this.#parts.history.taken(where, epoch);
+    return lane;
+  }
+
+  #restIfQuiet(lane: OwnedLane): void {
+    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
+    if (known === undefined || known.isQuiet) this.rest(lane);
+  }
+
+  #empty(lane: OwnedLane): void {
+    if (this.#emptying) return;
+    this.#emptying = true;
+    this.#parts.rows.remove(lane.channel, lane.conversation, (row) => !row.taken);
+    this.#emptying = false;
+    this.#restIfQuiet(lane);
+  }
+
+  #changedIn(known: Lane): void {
+    if (this.#isClosing) return;
+    if (!known.isQuiet && !this.#hasLeaving) return;
+    const lane = this.get(known);
+    if (lane === undefined) return;
+    if (known.isQuiet) this.rest(lane);
+    else if (lane.isLeaving) this.#empty(lane);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * How a start begins to work beside other instances, or learns that one has the database alone: one
+ * of a release that knows no others, or a command.
+ */
+import type { Client } from 'pg';
+import type { Instance } from '../../peers.ts';
+import {
+  formerRows,
+  hasEnded,
+  isGone,
+  lockKey,
+  othersColumns,
+  untilFree,
+} from '../ledger/instance.ts';
+import type { Attempt, Beats, Locked, Other, TakingParts } from '../ledger/instance.ts';
+import { codeOf } from '../server/errors.ts';
+import { readBoardRows } from './board.ts';
+
+/** A place among the instances. */
+export type Joined = {
+  readonly id: number;
+  /** The living ones just then, this one too, without their posts. */
+  readonly alive: readonly Instance[];
+  /** What was told before is known to whoever reads the database from now on. */
+  readonly boardRead: number;
+};
+
+export type Joining = (Joined & { readonly kind: 'joined' }) | Locked;
+
+type Row = Other & { readonly beside: boolean; readonly version: string };
+
+/** While a command moves what is in the database, its tables are locked. */
+const lockedState = '55P03';
+/** Longer than a flight of an instance that is gone can hold its row. */
+const lockMs = 15_000;
+
+export type JoiningParts = TakingParts & { readonly now: () => number };
+
+/**
+ * Instances beside which it can work are left as they are, but for those whose process was on this
+ * machine and is plainly gone: they are dead from now on. One that has the database alone is in the
+ * way while it lives; it is watched as `takeInstance` does.
+ * @param client in no transaction
+ * @throws what the server says, or the reason of the signal
+ */
+export async function joinInstances(client: Client, parts: JoiningParts): Promise<Joining> {
+  try {
+    const joined = await untilFree(parts, (still) => tryToJoin(client, parts, still));
+    return 'kind' in joined ? joined : { kind: 'joined', ...joined.got };
+  } catch (error) {
+    if (codeOf(error) !== lockedState) throw error;
+    return { kind: 'locked', since: new Date(parts.now()), process: null };
+  }
+}
+
+async function tryToJoin(
+  client: Client,
+  { version, self }: TakingParts,
+  still: Beats,
+): Promise<Attempt<Joined>> {
+  // What another start did while this one waited for the lock must be seen.
+  await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs}`);
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
+    const { rows } = await client.query<Row>(
+      `SELECT ${othersColumns}, beside, version FROM svc.instance WHERE NOT dead ORDER BY id`,
+    );
+    const inTheWay = rows.find((other) => !other.beside && !hasEnded(other, still, self));
+    if (inTheWay !== undefined) return { inTheWay };
+    const gone = rows.filter(({ beside, process }) => !beside || isGone(process, self));
+    // Waits for a flight of theirs that is under way.
+    await client.query('UPDATE svc.instance SET dead = true WHERE id = ANY($1)', [
+      gone.map(({ id }) => id),
+    ]);
+    const { rows: own } = await client.query<{ id: number; read: number; began_at: Date }>(
+      'INSERT INTO svc.instance (version, process, beside, board_read) ' +
+        'SELECT $1, $2, true, coalesce(max(n), 0) FROM svc.board ' +
+        'RETURNING id, board_read AS read, began_at',
+      [version, JSON.stringify(self)],
+    );
+    const { id, read, began_at } = own[0]!;
+    await client.query(formerRows);
+    await client.query(readBoardRows);
+    const alive = [...rows.filter((row) => !gone.includes(row)), { id, version, began_at }];
+    return { got: { id, boardRead: read, alive: alive.map(instanceOf) } };
+  } finally {
+    await client.query('COMMIT');
+  }
+}
+
+function instanceOf({ id, version, began_at }: Pick<Row, 'id' | 'version' | 'began_at'>): Instance {
+  return { id, version, beganAt: began_at.getTime(), posts: [] };
+}

@@ -1,0 +1,57 @@
+/** Debian's HAProxy, a balancer before several servers. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { canRun } from '../../src/lib/executable.ts';
+import { guard, pause } from './postgres/server.ts';
+
+const program = '/usr/sbin/haproxy';
+const startMs = 30_000;
+
+/** Why there is none here; false: there is one. */
+export const noHaproxy: string | false = whyNone();
+
+function whyNone(): string | false {
+  if (process.env['SVC_NO_HAPROXY'] === '1') return 'SVC_NO_HAPROXY says that there is none';
+  return !canRun(program) && `there is no ${program}: apt install haproxy`;
+}
+
+/**
+ * Resolves when it listens.
+ * @param configuration by which it listens on `port` of 127.0.0.1
+ */
+export async function startHaproxy(configuration: string, port: number): Promise<AsyncDisposable> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-haproxy-'));
+  const [file, log] = [join(folder, 'haproxy.cfg'), join(folder, 'log')];
+  writeFileSync(file, configuration);
+  const shell = 'exec "$0" -db -f "$1" >"$2" 2>&1';
+  const child = spawn('sh', ['-c', shell, program, file, log], { cwd: folder, stdio: 'ignore' });
+  writeFileSync(join(folder, 'haproxy.pid'), `${child.pid}\n`);
+  guard(process.pid, folder);
+  for (const before = performance.now(); !(await listens(port)); await pause(20)) {
+    if (child.exitCode === null && performance.now() - before < startMs) continue;
+    throw new Error(`HAProxy does not start:\n${readFileSync(log, 'utf8')}`);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      const ended = child.exitCode ?? child.signalCode ?? once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,152 @@
+/** Several instances on one database, all in this process, each with a way of its own that fails. */
+import assert from 'node:assert/strict';
+import type { Client } from 'pg';
+import { steadyNow } from '../../../src/lib/clock.ts';
+import type { ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
+import type { PostgresFlights } from '../../../src/store/postgres/parts.ts';
+import { joinInstances } from '../../../src/store/postgres/peers/joining.ts';
+import { createPeers } from '../../../src/store/postgres/peers/peers.ts';
+import type { BeatingPeers, PeersTimes } from '../../../src/store/postgres/peers/peers.ts';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { migrate } from '../../../src/store/postgres/server/migrations.ts';
+import { compose } from '../../../src/store/postgres/write/compose.ts';
+import { Flights, flightTimes } from '../../../src/store/postgres/write/flights.ts';
+import { Writer } from '../../../src/store/postgres/write/writer.ts';
+import { newDatabase } from '../postgres.ts';
+import { farProcess } from './marks.ts';
+import { Way } from './way.ts';
+
+/** Short, but long beside what a slow machine does between two beats. */
+export const shortTimes: PeersTimes = { beatMs: 50, deadMs: 2_000, holdMs: 1_000 };
+
+export type TestInstance = {
+  readonly id: number;
+  readonly peers: BeatingPeers;
+  readonly flights: PostgresFlights;
+  readonly way: Way;
+  /** Why it can write no more; null: it can. */
+  readonly broken: () => Error | null;
+  /** As if its process were killed. */
+  readonly kill: () => void;
+  readonly close: () => Promise<void>;
+};
+
+export class TestInstances implements AsyncDisposable {
+  readonly url: string;
+  /** A connection that nothing happens to. */
+  readonly client: Client;
+  readonly #stack: AsyncDisposableStack;
+
+  private constructor(url: string, client: Client, stack: AsyncDisposableStack) {
+    this.url = url;
+    this.client = client;
+    this.#stack = stack;
+  }
+
+  static async open(): Promise<TestInstances> {
+    const url = await newDatabase();
+    await using stack = new AsyncDisposableStack();
+    const client = await connect(url);
+    stack.defer(() => client.end());
+    await migrate(client);
+    return new TestInstances(url, client, stack.move());
+  }
+
+  async begin(times: PeersTimes = shortTimes, self: ProcessFacts = farProcess) {
+    const way = this.#stack.use(await Way.to(this.url));
+    const reach = (): Promise<Client> => connect(way.url(this.url), { timeoutMs: 5_000 });
+    const client = await reach();
+    const joined = await joinInstances(client, { version: '1', self, now: Date.now });
+    assert.ok(joined.kind === 'joined');
+    const writer = new Writer(client, { instance: joined.id, connect: reach, answerMs: 30_000 });
+    const taker = { instance: joined.id, takes: true, takesSuspects: true };
+    const flights: PostgresFlights = new Flights(writer, {
+      compose: (writes) => compose(writes, taker),
+      steady: steadyNow,
+      times: { ...flightTimes, closeMs: 2_000 },
+    });
+    this.#stack.defer(() => flights.abandon());
+    let error: Error | null = null;
+    flights.onBroken((why) => (error = why));
+    const faulted = (why: unknown): void => assert.fail(why as Error);
+    const peers = createPeers({ joined, flights, times, faulted });
+    this.#stack.defer(() => peers.close());
+    const one: TestInstance = {
+      id: joined.id,
+      peers,
+      flights,
+      way,
+      broken: () => error,
+      kill: () => flights.abandon(),
+      async close() {
+        peers.close();
+        await flights.close();
+      },
+    };
+    return one;
+  }
+
+  /** So many, that know of each other. */
+  async beginAll(count: number, times: PeersTimes = shortTimes): Promise<readonly TestInstance[]> {
+    const all: TestInstance[] = [];
+    for (let at = 0; at < count; at++) all.push(await this.begin(times));
+    for (const { peers } of all) await knows(peers, count);
+    return all;
+  }
+
+  /** What is written down of an instance. */
+  async row(id: number): Promise<Readonly<Record<string, unknown>>> {
+    const { rows } = await this.client.query<Record<string, unknown>>(
+      'SELECT * FROM svc.instance WHERE id = $1',
+      [id],
+    );
+    return rows[0]!;
+  }
+
+  async post(name: string): Promise<{ readonly owner: number | null; readonly epoch: number }> {
+    const { rows } = await this.client.query<{ owner: number | null; epoch: number }>(
+      'SELECT owner, epoch FROM svc.post WHERE name = $1',
+      [name],
+    );
+    return rows[0] ?? { owner: null, epoch: 0 };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack[Symbol.asyncDispose]();
+  }
+}
+
+/** Resolves when the living ones are so many. */
+export function knows(peers: BeatingPeers, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (peers.instances().length !== count) return;
+      stop();
+      resolve();
+    };
+    const stop = peers.onChange(look);
+    look();
+  });
+}
+
+/** Resolves after so many more beats. */
+export function beats(peers: BeatingPeers, count: number): Promise<void> {
+  let left = count;
+  return new Promise((resolve) => peers.beat.onNews(() => --left === 0 && resolve()));
+}
+
+/** What holds a post: it runs until it is stopped, and then until `end` is called. */
+export function work() {
+  const begun = Promise.withResolvers<AbortSignal>();
+  const end = Promise.withResolvers<void>();
+  const run = (stop: AbortSignal): Promise<void> => {
+    begun.resolve(stop);
+    return end.promise;
+  };
+  return { run, begun: begun.promise, end: () => end.resolve() };
+}
+
+export const stopped = (signal: AbortSignal): Promise<unknown> =>
+  signal.aborted
+    ? Promise.resolve()
+    : new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
