@@ -167,6 +167,8 @@ export class Host {
     const { ledger } = this.#kit;
     this.#draining.abort();
     ledger.closeIntake();
+    // Another instance takes the messengers over while this one finishes what it has in hand.
+    if (this.#options.peers.share() > 1) void this.#plan?.leavePosts();
     if (!ledger.durability.drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
     await this.#rest(withinMs, abandon);
     for (const pair of this.#pumps.values()) stop(pair);

@@ -222,6 +222,12 @@ export class Plan {
     await Promise.all(this.#own().map((connection) => connection.stop()));
   }
 
+  /** Ends the connections that one instance alone may have; the other channels go on. */
+  async leavePosts(): Promise<void> {
+    const posts = this.#own().filter(({ channel }) => channel.sameAs !== undefined);
+    await Promise.all(posts.map((connection) => connection.stop()));
+  }
+
   /** A step that fails is told, and keeps no other from being done. */
   async #try(where: string, act: () => Promise<void>): Promise<void> {
     try {

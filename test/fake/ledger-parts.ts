@@ -7,6 +7,7 @@ import { Quarantine } from '../../src/store/order/quarantine.ts';
 import { WorkingSet } from '../../src/store/order/working-set.ts';
 import { DeadLetters } from '../../src/store/postgres/ledger/dead-letters.ts';
 import { Forgetting } from '../../src/store/postgres/ledger/forgetting.ts';
+import { Counting } from '../../src/store/postgres/ledger/counting.ts';
 import { History } from '../../src/store/postgres/ledger/history.ts';
 import { ownProcess } from '../../src/store/postgres/ledger/instance.ts';
 import { Invalidations } from '../../src/store/postgres/ledger/invalidations.ts';
@@ -79,6 +80,8 @@ export async function openParts(
     reads,
     slowReads: reads,
     heldMax: 1_000,
+    counting: new Counting(reads, steadyNow),
+    lettersCounted() {},
     now: () => now,
   });
   const way = new Losing(url);

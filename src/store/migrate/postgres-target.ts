@@ -106,6 +106,13 @@ export class PostgresTarget extends PostgresSide implements Target {
         `FROM (${lanes.join(' UNION ALL ')}) AS every GROUP BY channel, conversation ` +
         'ON CONFLICT (channel, conversation) DO UPDATE SET tail = excluded.tail',
     );
+    const waiting = ['inbox', 'outbox'].map((table) => {
+      return `SELECT channel, conversation FROM svc.${table}`;
+    });
+    await this.client.query(
+      `UPDATE svc.lane AS lane SET waits = 2 FROM (${waiting.join(' UNION ')}) AS one ` +
+        'WHERE lane.channel = one.channel AND lane.conversation = one.conversation',
+    );
     for (const table of identities) {
       const both = table === 'outbox' ? ['outbox', 'sent'] : [table];
       const newest = both.map((one) => `(SELECT max(seq) FROM svc.${one})`).join(', ');

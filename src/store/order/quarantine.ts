@@ -123,6 +123,16 @@ export class Quarantine {
     return this.#held.length + (this.#newest === null ? 0 : 1);
   }
 
+  /** Everything else is held up for suspects now. */
+  get isTrying(): boolean {
+    return (this.#phase === 'closing' || this.#phase === 'alone') && this.suspects > 0;
+  }
+
+  /** Whether that message is one of them. */
+  has(row: InRow): boolean {
+    return this.#newest?.row === row || this.#held.some((one) => one.row === row);
+  }
+
   /** The message that runs alone, with its mark on the disk; null: none does. */
   get alone(): InRow | null {
     return this.#marked ? (this.#newest?.row ?? null) : null;

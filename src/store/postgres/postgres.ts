@@ -10,6 +10,7 @@ import type { Peers } from '../peers.ts';
 import type { StoreProblem } from '../problem.ts';
 import type { Ledger } from '../store.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
+import { Counting } from './ledger/counting.ts';
 import { History } from './ledger/history.ts';
 import { endedByStorage, ownProcess, type Locked, type ProcessFacts } from './ledger/instance.ts';
 import { lastId } from './ledger/last-id.ts';
@@ -105,7 +106,18 @@ async function open(
   const reads = opened.use(new ServerReads(reach));
   const slowReads = opened.use(new ServerReads(reach));
   const history = await History.open(reads);
-  const lanes = new Lanes({ instance, rows, history, reads, slowReads, heldMax, now });
+  let letters: DeadLetters | null = null;
+  const lanes = new Lanes({
+    instance,
+    rows,
+    history,
+    reads,
+    slowReads,
+    heldMax,
+    now,
+    counting: new Counting(slowReads, steady),
+    lettersCounted: (count) => letters?.counted(count),
+  });
   const writer = new Writer(client, { instance, connect: reach, answerMs });
   const flights: PostgresFlights = new Flights(writer, {
     compose: (writes) => compose(writes, lanes.taker),
@@ -120,6 +132,7 @@ async function open(
   opened.defer(() => peers.close());
   const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
+  letters = deadLetters;
   const expired = (id: string): void => deadLetters.remove(id);
   const isMine = (): boolean => peers.holds(keeperPost);
   const swept = { reads: slowReads, retentionDays, now, expired, isMine };

@@ -7,6 +7,7 @@ import { messengerTypes } from '../../../channel/kinds.ts';
 import { channelTypeOf, type ChannelKey } from '../../../domain/ids.ts';
 import type { Quarantine } from '../../order/quarantine.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
+import type { Counting } from '../ledger/counting.ts';
 import type { History } from '../ledger/history.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Taker } from '../write/accepts.ts';
@@ -21,6 +22,8 @@ export const quarantinePost = 'quarantine';
 
 /** So many rows of channels that are not served are in hand at most. */
 const unservedMax = 5_000;
+
+const nothing = { messages: 0, bytes: 0 };
 
 /** What of the news of a beat concerns lanes. */
 export type LaneNews = {
@@ -38,6 +41,9 @@ export type LanesParts = {
   readonly slowReads: Reads;
   /** So many messages this instance has in hand at most; the rest waits for whoever has room. */
   readonly heldMax: number;
+  readonly counting: Counting;
+  /** Is told how many dead letters there are; null: as many as this instance knows of. */
+  readonly lettersCounted: (letters: number | null) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
@@ -59,6 +65,7 @@ export class Lanes {
   #heard: () => void = () => {};
   /** An answer was lost: lanes may be taken that are not known here. */
   #isUnsure = false;
+  #elsewhere = nothing;
   #taking: Promise<void> | null = null;
   #isAsked = false;
   #closing = false;
@@ -147,6 +154,8 @@ export class Lanes {
     if (isHad(keeperPost) && isHad(quarantinePost)) this.#heard();
     if (this.#closing) return;
     this.#letGoOfOthers();
+    if (this.#isTrying) this.#letGoOfUntried();
+    void this.#count();
     if (this.#peers?.holds(keeperPost) === true) {
       const looked = this.#lost!.look(this.#unburied);
       if (unburied.length > 0) void looked.then(() => this.takeWaiting());
@@ -194,11 +203,37 @@ export class Lanes {
 
   /** What this instance has not in hand, as of the last count. */
   get elsewhere(): { readonly messages: number; readonly bytes: number } {
-    return { messages: 0, bytes: 0 };
+    return this.#elsewhere;
+  }
+
+  /** Alone, and with room for all that waits, this instance has everything in hand. */
+  async #count(): Promise<void> {
+    const { rows, heldMax, counting, lettersCounted } = this.#parts;
+    const { unsettled, bytes } = rows.totals;
+    const isAlone = this.#peers!.share() === 1;
+    if (isAlone) lettersCounted(null);
+    if (isAlone && unsettled < heldMax / 2) {
+      this.#elsewhere = nothing;
+      return;
+    }
+    const all = await counting.count();
+    if (all === null) return;
+    this.#elsewhere = {
+      messages: Math.max(0, all.messages - unsettled),
+      bytes: Math.max(0, all.bytes - bytes),
+    };
+    if (!isAlone) lettersCounted(all.letters);
+  }
+
+  /** While a suspect is tried here, the other instances work what comes. */
+  get #isTrying(): boolean {
+    const others = this.#peers !== null && this.#peers.share() > 1;
+    return others && this.#quarantine?.isTrying === true;
   }
 
   get #hasRoom(): boolean {
-    return !this.#closing && this.#parts.rows.totals.unsettled < this.#parts.heldMax;
+    const { rows, heldMax } = this.#parts;
+    return !this.#closing && !this.#isTrying && rows.totals.unsettled < heldMax;
   }
 
   get #takesSuspects(): boolean {
@@ -240,6 +275,17 @@ export class Lanes {
       hasLeft = true;
     }
     if (hasLeft) this.#quarantine?.forgotten();
+  }
+
+  /** What is not in hand, and is not tried itself. */
+  #letGoOfUntried(): void {
+    const { rows } = this.#parts;
+    for (const lane of this.owned) {
+      const [known] = rows.lanesOn(lane.channel, lane.conversation);
+      const first = known?.inbox.peek();
+      const isSuspect = first !== undefined && this.#quarantine!.has(first);
+      if (!lane.isLeaving && !isSuspect) this.owned.leave(lane);
+    }
   }
 }
 

@@ -115,7 +115,11 @@ for (const id of [message, reply]) {
     assert.equal(it.letters.count, 1);
     const box = id === message ? 'in' : 'out';
     assert.equal(it.rows.take(box, hook)?.head.id, id === message ? message : parts[0]);
-    assert.deepEqual(await all(it.client, 'lane', 'tail'), [5], 'whoever has the lane sees that something came');
+    assert.deepEqual(
+      await all(it.client, 'lane', 'tail'),
+      [5],
+      'whoever has the lane sees that something came',
+    );
   });
 }
 

@@ -96,6 +96,7 @@ type Found =
 export class DeadLetters {
   readonly #parts: Parts;
   readonly #letters = new LetterCount();
+  #counted: number | null = null;
 
   private constructor(parts: Parts) {
     this.#parts = parts;
@@ -108,7 +109,12 @@ export class DeadLetters {
   }
 
   get count(): number {
-    return this.#letters.count;
+    return this.#counted ?? this.#letters.count;
+  }
+
+  /** @param letters of all instances together; null: this one knows them all */
+  counted(letters: number | null): void {
+    this.#counted = letters;
   }
 
   /** @param id of a message, a reply, or a part of one */

@@ -58,7 +58,8 @@ const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id
 /** A conversation in which something is left keeps its place. */
 const nothingLeft =
   `${inConversation} AND NOT EXISTS (SELECT 1 FROM svc.turn WHERE ${inConversation}) ` +
-  `AND NOT EXISTS (SELECT 1 FROM svc.inbox WHERE ${inConversation})`;
+  `AND NOT EXISTS (SELECT 1 FROM svc.inbox WHERE ${inConversation}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM svc.outbox WHERE ${inConversation})`;
 
 type Parts = {
   readonly reads: Reads;

@@ -57,9 +57,9 @@ const lanes = (keyed: boolean): string => {
   const free = 'excluded.tail > 0 AND lane.owner IS NULL';
   const taken = `${free} AND $3 AND lane.waits < $4`;
   return `
-INSERT INTO svc.lane AS lane (channel, conversation, tail, owner, epoch, waits)
+INSERT INTO svc.lane AS lane (channel, conversation, tail, owner, waits)
 SELECT channel, conversation, sum(n), CASE WHEN $3 THEN $2::bigint END,
-  CASE WHEN $3 THEN 1 ELSE 0 END, CASE WHEN $3 THEN 0 ELSE 2 END
+  CASE WHEN $3 THEN 0 ELSE 2 END
 FROM json_to_recordset($1) AS x(n bigint, id text COLLATE "C", channel text COLLATE "C",
   conversation text COLLATE "C", key text COLLATE "C")
 WHERE ${keyed ? `${isNew} AND ` : ''}

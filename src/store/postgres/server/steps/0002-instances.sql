@@ -18,6 +18,10 @@ ALTER TABLE svc.lane
   ADD COLUMN owner bigint,
   ADD COLUMN epoch bigint NOT NULL DEFAULT 0,
   ADD COLUMN waits smallint NOT NULL DEFAULT 0;
+-- A conversation that was forgotten and begins anew counts on from the time, so that nobody takes it
+-- for the one before.
+ALTER TABLE svc.lane
+  ALTER epoch SET DEFAULT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
 CREATE INDEX lane_waits ON svc.lane (channel, conversation) WHERE waits >= 2;
 UPDATE svc.lane AS lane SET waits = 2 WHERE EXISTS (
   SELECT FROM svc.inbox WHERE channel = lane.channel AND conversation = lane.conversation

@@ -1,0 +1,61 @@
+/**
+ * What all instances together have, counted now and then: how much is unsettled, and how many dead
+ * letters there are. A count that takes long is made seldom, so that counting is never much of what
+ * the server does.
+ */
+import type { SteadyTime } from '../../../lib/clock.ts';
+import type { Reads } from '../parts.ts';
+
+const everyMs = 1_000;
+/** Of the time at most one part in so many goes into counting. */
+const share = 50;
+
+const unsettled = `
+SELECT (SELECT count(*) FROM svc.inbox) + (SELECT count(DISTINCT message_id) FROM svc.outbox
+    WHERE NOT EXISTS (SELECT FROM svc.inbox WHERE id = message_id)) AS messages,
+  (SELECT coalesce(sum(length(body)), 0) FROM svc.inbox)
+    + (SELECT coalesce(sum(length(body)), 0) FROM svc.outbox) AS bytes`;
+const letters = `
+SELECT (SELECT count(*) FROM svc.message WHERE failure IS NOT NULL)
+  + (SELECT count(DISTINCT left(id, 22)) FROM svc.sent WHERE failure IS NOT NULL) AS letters`;
+
+export type Counted = {
+  /** Messages that are not settled, and roughly the bytes that they and their replies hold. */
+  readonly messages: number;
+  readonly bytes: number;
+  readonly letters: number;
+};
+
+export class Counting {
+  readonly #reads: Reads;
+  readonly #steady: () => SteadyTime;
+  #nextAt: number = -Infinity;
+  #isUnderWay = false;
+
+  constructor(reads: Reads, steady: () => SteadyTime) {
+    this.#reads = reads;
+    this.#steady = steady;
+  }
+
+  /** Counts if it is time to. @returns null: it is not; also where the server cannot be asked */
+  async count(): Promise<Counted | null> {
+    const begunAt = this.#steady();
+    if (this.#isUnderWay || begunAt < this.#nextAt) return null;
+    this.#isUnderWay = true;
+    try {
+      const [held] = await this.#reads.ask({ text: unsettled, values: [] });
+      const [dead] = await this.#reads.ask({ text: letters, values: [] });
+      const { messages, bytes } = held!;
+      return {
+        messages: Number(messages),
+        bytes: Number(bytes),
+        letters: Number(dead!['letters']),
+      };
+    } catch {
+      return null;
+    } finally {
+      this.#isUnderWay = false;
+      this.#nextAt = this.#steady() + Math.max(everyMs, share * (this.#steady() - begunAt));
+    }
+  }
+}
