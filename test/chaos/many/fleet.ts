@@ -97,7 +97,7 @@ export class Fleet implements AsyncDisposable {
 
   /** What each has logged last, for who reads why a proof failed. */
   logs(): string {
-    return this.instances.map((one) => `${one.name}:\n${one.log()}`).join('\n');
+    return this.instances.map((one) => one.log()).join('\n');
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -121,14 +121,12 @@ async function makeInstance(
   const [port, adminPort] = [await freePort(), await freePort()];
   const document = { ...documentOf({ port, adminPort }), storage: { url_env: 'LETTERS_URL' } };
   const file = await writeConfig(folder, document);
-  const spawn = (): Program => {
-    const aheadMs = Math.round((2 * random() - 1) * skewMsMax);
-    const clock = `${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`;
-    return startProgram(['serve', '--config', file], {
+  const spawn = (aheadMs: number): Program =>
+    startProgram(['serve', '--config', file], {
       ...env,
       LETTERS_URL: url,
-      NODE_OPTIONS: `--import=${clock}`,
+      NODE_OPTIONS: `--import=${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`,
     });
-  };
-  return new Instance(name, port, ways, spawn);
+  const drawAheadMs = (): number => Math.round((2 * random() - 1) * skewMsMax);
+  return new Instance({ name, port, ways, spawn, drawAheadMs });
 }

@@ -18,6 +18,8 @@ export type Struck = 'kill' | 'term' | 'pause' | 'away';
 /** A start, and how it ended. */
 export type Life = {
   readonly program: Program;
+  /** How far its time of day is ahead. */
+  readonly aheadMs: number;
   readonly struck: Set<Struck>;
   /** It has said that it listens. */
   hasListened: boolean;
@@ -34,6 +36,12 @@ const mayBeDeadMs = 5_000;
 const restartMs = 100;
 const logMax = 6_000;
 
+export type InstanceParts = Pick<Instance, 'name' | 'port' | 'ways'> & {
+  /** Starts svc, whose time of day is ahead of this machine's. */
+  readonly spawn: (aheadMs: number) => Program;
+  readonly drawAheadMs: () => number;
+};
+
 export class Instance implements AsyncDisposable {
   readonly name: string;
   readonly port: number;
@@ -47,18 +55,19 @@ export class Instance implements AsyncDisposable {
   isPaused = false;
   /** When it went on after a pause, by performance.now(). */
   wentOnAt = -Infinity;
-  readonly #spawn: () => Program;
+  readonly #spawn: (aheadMs: number) => Program;
+  readonly #drawAheadMs: () => number;
   #over = false;
   #outages = 0;
   #gate: Gate | null = null;
   #running: Promise<void> = Promise.resolve();
 
-  /** @param spawn starts svc */
-  constructor(name: string, port: number, ways: readonly Way[], spawn: () => Program) {
+  constructor({ name, port, ways, spawn, drawAheadMs }: InstanceParts) {
     this.name = name;
     this.port = port;
     this.ways = ways;
     this.#spawn = spawn;
+    this.#drawAheadMs = drawAheadMs;
   }
 
   /** Starts it, and from then on each time that it has ended. */
@@ -163,7 +172,12 @@ export class Instance implements AsyncDisposable {
 
   /** What it has logged last. */
   log(): string {
-    return this.life.program.log().slice(-logMax);
+    const all = this.lives.slice(-2).map(({ program, aheadMs, struck, how }) => {
+      const done = [...struck].join(', ') || 'nothing';
+      const about = `clock ${aheadMs} ms ahead, struck by ${done}, ended by ${how}`;
+      return `${this.name} (${about}):\n${program.log().slice(-logMax)}`;
+    });
+    return all.join('\n');
   }
 
   /** It is not started again. @returns how it ended after a SIGTERM */
@@ -185,8 +199,9 @@ export class Instance implements AsyncDisposable {
 
   async #run(): Promise<void> {
     while (!this.#over) {
-      const program = this.#spawn();
-      const life: Life = { program, struck: new Set(), hasListened: false, how: null };
+      const aheadMs = this.#drawAheadMs();
+      const program = this.#spawn(aheadMs);
+      const life: Life = { program, aheadMs, struck: new Set(), hasListened: false, how: null };
       if (this.#outages > 0) life.struck.add('away');
       this.lives.push(life);
       const listens = (): void => void (life.hasListened = true);

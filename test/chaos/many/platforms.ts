@@ -65,7 +65,7 @@ export async function startDiscord(people: number): Promise<Platform> {
   const placeOf = new Map(chats.map(({ id }, place) => [id, place]));
   return {
     type: 'discord',
-    post: channelKeyOf('messenger_b', discord.bot.id),
+    post: channelKeyOf('messenger_b', atob(discord.token.split('.')[0]!)),
     url: discord.url,
     port: Number(new URL(discord.url).port),
     token: discord.token,
