@@ -90,7 +90,7 @@ export function channelTypeOf(key: ChannelKey): string {
 /** The milliseconds since 1970 that an id carries. */
 export function timeOfId(id: string): number {
   let ms = 0;
-  for (let i = 0; i < 10; i++) ms = ms * 32 + alphabet.indexOf(id[i] ?? '0');
+  for (let i = 0; i < timeDigits; i++) ms = ms * 32 + alphabet.indexOf(id[i] ?? '0');
   return ms;
 }
 
@@ -98,7 +98,7 @@ export function timeOfId(id: string): number {
 export function timeText(ms: number): string {
   let rest = ms;
   let text = '';
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < timeDigits; i++) {
     text = alphabet[rest % 32]! + text;
     rest = Math.floor(rest / 32);
   }
