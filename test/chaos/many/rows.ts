@@ -1,6 +1,8 @@
 /** What is written down of several svc on one database, as a connection of its own sees it. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { faultOf } from '../../../src/store/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
 
 /** What is left of lanes once nobody works any more. */
@@ -8,6 +10,9 @@ export type LeftOfLanes = Left & {
   readonly 'lanes that somebody still has': number;
   readonly 'free lanes that something waits in': number;
 };
+
+/** Longer than a crash takes, or the promotion of a standby. */
+const awayMsMax = 60_000;
 
 export class Rows {
   readonly #url: () => string;
@@ -77,7 +82,18 @@ export class Rows {
     return (await this.#ask<{ n: number }>(text))[0]!.n;
   }
 
+  /** Waits for a server that is away. */
   async #ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    for (const began = performance.now(); ; await pause(50)) {
+      try {
+        return await this.#askOnce<Row>(text, values);
+      } catch (error) {
+        if (faultOf(error) !== 'away' || performance.now() - began > awayMsMax) throw error;
+      }
+    }
+  }
+
+  async #askOnce<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     const client: Client = await connect(this.#url());
     try {
       return (await client.query<Row>(text, [...values])).rows;
