@@ -5,11 +5,8 @@ import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { faultOf } from '../../../src/store/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
 
-/** What is left of lanes once nobody works any more. */
-export type LeftOfLanes = Left & {
-  readonly 'lanes that somebody still has': number;
-  readonly 'free lanes that something waits in': number;
-};
+/** What is left once nobody works any more. */
+export type LeftOfLanes = Left & { readonly 'lanes that somebody still has': number };
 
 /** Longer than a crash takes, or the promotion of a standby. */
 const awayMsMax = 60_000;
@@ -62,7 +59,6 @@ export class Rows {
       buried: (await count('message', dead)) + (await count('sent', dead)),
       unsettled: (await count('inbox', 'true')) + (await count('outbox', 'true')),
       'lanes that somebody still has': await count('lane', 'owner IS NOT NULL'),
-      'free lanes that something waits in': await count('lane', 'waits <> 0'),
     };
   }
 
