@@ -19,6 +19,9 @@ import { Way } from './way.ts';
 /** Short, but long beside what a slow machine does between two beats. */
 export const shortTimes: PeersTimes = { beatMs: 50, deadMs: 2_000, holdMs: 1_000 };
 
+/** Its flights go with beats alone. */
+const alone = { beatMs: 1e6, closeMs: 2_000 };
+
 export type TestInstance = {
   readonly id: number;
   readonly peers: BeatingPeers;
@@ -59,7 +62,7 @@ export class TestInstances implements AsyncDisposable {
     const joined = await joinInstances(client, { version: '1', self, now: Date.now });
     assert.ok(joined.kind === 'joined');
     const writer = new Writer(client, { instance: joined.id, connect: reach, answerMs: 30_000 });
-    const parts = { compose, steady: steadyNow, times: { ...flightTimes, closeMs: 2_000 } };
+    const parts = { compose, steady: steadyNow, times: { ...flightTimes, ...alone } };
     const flights: PostgresFlights = new Flights(writer, parts);
     this.#stack.defer(() => flights.abandon());
     let error: Error | null = null;

@@ -173,7 +173,7 @@ async function beat(marks: Marks, id: number, until: AbortSignal): Promise<void>
 postgresTest('old rows go, the newest stay', async () => {
   await using marks = await Marks.open();
   await marks.client.query(
-    "INSERT INTO svc.instance (version, process, dead) SELECT '1', '', true " +
+    "INSERT INTO svc.instance (version, process, dead, buried) SELECT '1', '', true, true " +
       'FROM generate_series(1, 150)',
   );
   const id = await marks.take();

@@ -29,12 +29,16 @@ export type Joining = (Joined & { readonly kind: 'joined' }) | Locked;
 
 type Row = Other & { readonly beside: boolean; readonly version: string };
 
+export type JoiningParts = TakingParts & {
+  readonly now: () => number;
+  /** For how long a lock is waited for; 15 s where it is left out. */
+  readonly lockMs?: number;
+};
+
 /** While a command moves what is in the database, its tables are locked. */
 const lockedState = '55P03';
 /** Longer than a flight of an instance that is gone can hold its row. */
-const lockMs = 15_000;
-
-export type JoiningParts = TakingParts & { readonly now: () => number };
+const lockMsUsual = 15_000;
 
 /**
  * Instances beside which it can work are left as they are, but for those whose process was on this
@@ -55,7 +59,7 @@ export async function joinInstances(client: Client, parts: JoiningParts): Promis
 
 async function tryToJoin(
   client: Client,
-  { version, self }: TakingParts,
+  { version, self, lockMs = lockMsUsual }: JoiningParts,
   still: Beats,
 ): Promise<Attempt<Joined>> {
   // What another start did while this one waited for the lock must be seen.

@@ -74,7 +74,7 @@ class Roll {
       return { id, version, beganAt, posts };
     });
     if (JSON.stringify(this.instances) === before) return;
-    for (const changed of [...this.#changed]) changed();
+    for (const changed of this.#changed) changed();
   }
 
   onChange(changed: () => void): () => void {

@@ -1,6 +1,6 @@
 /**
- * The posts that this instance wants or has. The database says whose a post is; here is whether that
- * is known for sure just now.
+ * The posts that this instance wants or has. The database says whose a post is; here is whether
+ * that is known for sure just now.
  *
  * A post is wanted → had → free again. It is taken where nobody has it, or one that is dead. What
  * runs is stopped when the beats say that somebody else has its post, and when none has landed for
