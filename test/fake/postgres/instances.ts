@@ -1,4 +1,4 @@
-/** Several instances on one database, all in this process, each with a way of its own that fails. */
+/** Instances on one database, all in this process, each with a way of its own that fails. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow } from '../../../src/lib/clock.ts';

@@ -92,8 +92,9 @@ export class Posts {
     if (names.length === 0) return [];
     const dead = names.flatMap((name) => this.#owners.get(name) ?? []);
     const text =
-      'INSERT INTO svc.post AS was (name, owner, epoch) SELECT name, $1, 1 FROM unnest($2::text[]) ' +
-      'AS x(name) ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = was.epoch + 1 ' +
+      'INSERT INTO svc.post AS was (name, owner, epoch) ' +
+      'SELECT name, $1, 1 FROM unnest($2::text[]) AS x(name) ' +
+      'ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = was.epoch + 1 ' +
       'WHERE was.owner IS NULL OR was.owner = ANY($3::bigint[])';
     return [{ kind: 'single', text, values: [this.#parts.id, names.map(toText), dead] }];
   }
