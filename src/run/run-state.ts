@@ -1,5 +1,8 @@
 /** Whether a run of the service is to end, how it ends, and how it is doing until then. */
 import type { Health } from '../admin/admin.ts';
+import type { ChannelProblem } from '../channel/channel.ts';
+import { isListener } from '../channel/kinds.ts';
+import type { Config } from '../config/config.ts';
 
 export type Ending =
   | { readonly kind: 'ended' }
@@ -69,4 +72,14 @@ export class RunState {
     if (this.#ending?.kind === 'ended') this.#ending = failed;
     this.#health = { status: 'failing', reason: 'the storage failed' };
   }
+}
+
+/** Only a listener has an address of the configuration that it may not get. */
+export function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+  const index = channels.findIndex(isListener);
+  const listener = channels.find(isListener);
+  const isUnbound = code === 'bind_failed' && listener !== undefined;
+  const field = `channels[${index}].${listener?.type}.bind`;
+  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
+  return { kind: 'refused', code, message, unbound };
 }

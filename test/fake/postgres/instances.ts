@@ -1,7 +1,7 @@
 /** Instances on one database, all in this process, each with a way of its own that fails. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { steadyNow } from '../../../src/lib/clock.ts';
+import { steadyNow, type ClockReading } from '../../../src/lib/clock.ts';
 import type { ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
 import type { PostgresFlights } from '../../../src/store/postgres/parts.ts';
 import { joinInstances } from '../../../src/store/postgres/peers/joining.ts';
@@ -21,6 +21,11 @@ export const shortTimes: PeersTimes = { beatMs: 50, deadMs: 2_000, holdMs: 1_000
 
 /** Its flights go with beats alone. */
 const alone = { beatMs: 1e6, closeMs: 2_000 };
+
+type Begun = {
+  readonly self?: ProcessFacts;
+  readonly follow?: ((reading: ClockReading) => void) | undefined;
+};
 
 export type TestInstance = {
   readonly id: number;
@@ -55,11 +60,11 @@ export class TestInstances implements AsyncDisposable {
     return new TestInstances(url, client, stack.move());
   }
 
-  async begin(times: PeersTimes = shortTimes, self: ProcessFacts = farProcess) {
+  async begin(times: PeersTimes = shortTimes, { self = farProcess, follow }: Begun = {}) {
     const way = this.#stack.use(await Way.to(this.url));
     const reach = (): Promise<Client> => connect(way.url(this.url), { timeoutMs: 5_000 });
     const client = await reach();
-    const joined = await joinInstances(client, { version: '1', self, now: Date.now });
+    const joined = await joinInstances(client, { version: '1', self, now: Date.now, follow });
     assert.ok(joined.kind === 'joined');
     const writer = new Writer(client, { instance: joined.id, connect: reach, answerMs: 30_000 });
     const parts = { compose, steady: steadyNow, times: { ...flightTimes, ...alone } };
@@ -68,7 +73,7 @@ export class TestInstances implements AsyncDisposable {
     let error: Error | null = null;
     flights.onBroken((why) => (error = why));
     const faulted = (why: unknown): void => assert.fail(why as Error);
-    const peers = createPeers({ joined, flights, times, faulted });
+    const peers = createPeers({ joined, flights, times, faulted, follow });
     this.#stack.defer(() => peers.close());
     const one: TestInstance = {
       id: joined.id,
