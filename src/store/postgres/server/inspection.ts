@@ -91,7 +91,8 @@ export async function schemaProblem(url: string): Promise<StoreProblem | null> {
   });
 }
 
-async function onServer<T>(
+/** Connects for one look. @returns a problem: it cannot be looked at */
+export async function onServer<T>(
   url: string,
   look: (client: Client, address: ServerAddress) => Promise<T>,
 ): Promise<T | StoreProblem> {
