@@ -1,9 +1,12 @@
-/** What a storage is told, and what is told of it, before it is opened. */
+/** What is told of a run, and to its parts, before they are opened. */
 import { channelKeyFor } from '../channel/kinds.ts';
 import type { Config, Secrets } from '../config/config.ts';
+import { revisionOf } from '../config/inspect.ts';
+import type { ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import type { Log } from '../lib/log.ts';
 import { nameServer, type AtServer } from '../storage.ts';
+import type { Setup } from './run.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 
 /** What counts as public of all that was kept before there were stamps. */
@@ -33,4 +36,18 @@ export async function tellServer(
   if (named.password !== null) log.scrub([named.password]);
   const message = `Everything is kept in the ${named.text}.`;
   events.noticed({ code: 'storage_server', message });
+}
+
+/** What the first plan is made of. */
+export function firstOf(
+  { text, config, storage, warnings }: Setup,
+  ofSkills: ConfigSnapshot['warnings'],
+): ConfigSnapshot {
+  return {
+    text,
+    revision: revisionOf(text),
+    config,
+    storage,
+    warnings: [...warnings, ...ofSkills],
+  };
 }

@@ -1,5 +1,6 @@
 /** Whether a run of the service is to end, how it ends, and how it is doing until then. */
 import type { Health } from '../admin/admin.ts';
+import type { StoreProblem } from '../store/problem.ts';
 
 export type Ending =
   | { readonly kind: 'ended' }
@@ -15,6 +16,12 @@ export type Ending =
    * the storage's; null: another part failed.
    */
   | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
+
+/** Of a start that cannot have its storage. */
+export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
+  if (isPassing) return { kind: 'failed', code, message };
+  return { kind: 'refused', code, message, unbound: null };
+}
 
 /** `field`: its place in the configuration. */
 export type Unbound = { readonly field: string; readonly address: string };

@@ -41,6 +41,8 @@ export type PostgresOptions = Clock & {
   readonly news?: LedgerNews;
   readonly limits?: Partial<PostgresLimits>;
   readonly times?: Partial<FlightTimes>;
+  /** Told the number of this instance. */
+  readonly taken?: (id: number) => void;
   /** Left out: this process. */
   readonly self?: ProcessFacts;
   /** Once it aborts nothing more is written, as if the process were killed. */
@@ -69,6 +71,7 @@ export async function openPostgresLedger(options: PostgresOptions): Promise<Ledg
     const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
     const taken = await takeInstance(client, { version, self, waits });
     if (taken.kind === 'locked') return lockedProblem(where, sayHolder(taken));
+    options.taken?.(taken.id);
     const ledger = await open(client, taken.id, taken.before, again, options);
     client = null;
     return ledger;

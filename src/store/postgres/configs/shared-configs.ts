@@ -1,4 +1,4 @@
-/** The shared configuration in PostgreSQL. Who changes it has a lock, so one after the other does. */
+/** The shared configuration in PostgreSQL. Who changes it holds a lock, one after the other. */
 import type { Client } from 'pg';
 import {
   ConfigsFailed,
@@ -89,8 +89,8 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
       if ((await newestNumber(ask)) !== base) return { kind: 'moved' };
       await this.#fence(ask);
       const [row] = await ask<{ n: number }>(
-        'INSERT INTO svc.proposal (base, instance, revision, by, text) VALUES ($1, $2, $3, $4, $5) ' +
-          'ON CONFLICT DO NOTHING RETURNING n',
+        'INSERT INTO svc.proposal (base, instance, revision, by, text) ' +
+          'VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING n',
         base,
         this.instance,
         revision,
@@ -117,7 +117,8 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
     return this.#transactions.do(async (ask) => {
       await this.#fence(ask);
       await ask(
-        'INSERT INTO svc.vote (proposal, instance, refusal) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        'INSERT INTO svc.vote (proposal, instance, refusal) VALUES ($1, $2, $3) ' +
+          'ON CONFLICT DO NOTHING',
         proposal,
         this.instance,
         refusal === null ? null : JSON.stringify(refusal),

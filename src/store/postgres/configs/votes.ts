@@ -1,10 +1,5 @@
 /** Counts the votes on a proposal, and says what came of it. */
-import type {
-  Decided,
-  InstanceRefusal,
-  ProposalEnd,
-  VoteRefusal,
-} from '../../shared-configs.ts';
+import type { Decided, InstanceRefusal, ProposalEnd, VoteRefusal } from '../../shared-configs.ts';
 import type { Ask } from '../read/ask.ts';
 import { fromText } from '../server/text.ts';
 import { endOf, named } from './looking.ts';
