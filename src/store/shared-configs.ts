@@ -4,9 +4,9 @@
  *
  * A proposal is open → used, refused, or closed. One at most is open. Each instance that is asked
  * votes: it can use that text with its own secrets, or why it cannot. Those are asked that live and
- * have told what they use; the others take what is in use when they come to it. Who proposed
- * decides: all said yes, and it is the one in use from the same moment on; or one said no, or
- * nothing within 10 s. What nobody decides is closed by the others.
+ * have begun with, or told, what they use; the others come later, and take what is in use then. Who
+ * proposed decides: all said yes, and it is the one in use from the same moment on; or one said no,
+ * or nothing within 10 s. What nobody decides is closed by the others.
  *
  * Nothing here holds a secret. Every method may be called at any time, and rejects with
  * ConfigsFailed.
@@ -14,7 +14,11 @@
 export interface SharedConfigs {
   /** This instance's number. */
   readonly instance: number;
-  /** Makes that text the first one, where there is none. @returns the one in use */
+  /**
+   * This instance starts with that text, which is the first one where there is none. Where it is
+   * in use, this instance is asked from now on.
+   * @returns the one in use
+   */
   begin(first: WrittenConfig): Promise<SharedConfig>;
   current(): Promise<SharedConfig>;
   /** @param proposal whose end is waited for; null: none */

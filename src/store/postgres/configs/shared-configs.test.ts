@@ -101,7 +101,8 @@ suite('the shared configuration', { skip: noPostgres }, () => {
   test('who is dead, has none in use yet, or ends, is not asked', async () => {
     await using instances = await Instances.open();
     const [a, b] = await two(instances);
-    await instances.join('starting');
+    const starting = await instances.join('starting');
+    await starting.configs.begin(written('another file'));
     const ending = await instances.join('ending');
     await ending.configs.uses(await n(a.configs));
     await ending.configs.uses(null);
@@ -117,7 +118,7 @@ suite('the shared configuration', { skip: noPostgres }, () => {
     const proposal = await proposed(a, 'r2');
     await b.configs.vote(proposal, null);
     const late = await instances.join('late');
-    await late.configs.uses(await n(a.configs));
+    await late.configs.begin(written('r1'));
     const decided = await a.configs.decide(proposal);
     assert.deepEqual(decided.kind === 'open' && decided.missing.map(({ id }) => id), [late.id]);
   });

@@ -54,11 +54,11 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
 
   begin(first: WrittenConfig): Promise<SharedConfig> {
     return this.#change(async (ask) => {
-      const found = await newest(ask);
-      if (found !== null) return found;
       await this.#fence(ask);
-      await insertConfig(ask, first);
-      return (await newest(ask))!;
+      if ((await newestNumber(ask)) === null) await insertConfig(ask, first);
+      const current = (await newest(ask))!;
+      if (current.revision === first.revision) await this.#set(ask, current.n);
+      return current;
     });
   }
 
@@ -78,10 +78,7 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
   }
 
   uses(n: number | null): Promise<void> {
-    return this.#transactions.do(async (ask) => {
-      const set = 'UPDATE svc.instance SET config = $2 WHERE id = $1 AND NOT dead RETURNING id';
-      if ((await ask(set, this.instance, n)).length === 0) throw dead();
-    });
+    return this.#transactions.do((ask) => this.#set(ask, n));
   }
 
   propose(base: number, { revision, by, text }: WrittenConfig): Promise<Proposed> {
@@ -177,6 +174,11 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
       await ask(lock);
       return act(ask);
     });
+  }
+
+  async #set(ask: Ask, n: number | null): Promise<void> {
+    const set = 'UPDATE svc.instance SET config = $2 WHERE id = $1 AND NOT dead RETURNING id';
+    if ((await ask(set, this.instance, n)).length === 0) throw dead();
   }
 
   /** Holds up whoever would declare this instance dead until what it does here is done. */
