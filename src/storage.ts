@@ -17,12 +17,12 @@ import type { ServerLook } from './store/postgres/server/inspection.ts';
 import { createAlone } from './store/alone.ts';
 import type { Peers } from './store/peers.ts';
 import type { StoreProblem } from './store/problem.ts';
-import type { SharedConfig, SharedConfigs } from './store/shared-configs.ts';
+import type { KeptRow, SharedConfig, SharedConfigs } from './store/shared-configs.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
 import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
-export type { Examined, Migration, ServerLook, StartWriter };
+export type { Examined, Migration, ServerLook, StartWriter, StoreProblem };
 
 /** A place that can be opened. */
 export type StorageAt =
@@ -175,6 +175,14 @@ export async function readSharedConfig(
   wanted: ConfigWanted = {},
 ): Promise<SharedConfig | StoreProblem | null> {
   return (await import('./store/postgres/configs/reading.ts')).readConfigAt(url, wanted);
+}
+
+/** All that are kept there, newest first, in the same way. */
+export async function readSharedHistory(
+  { url }: AtServer,
+  signal: AbortSignal,
+): Promise<readonly KeptRow[] | StoreProblem | null> {
+  return (await import('./store/postgres/configs/reading.ts')).readHistoryAt(url, signal);
 }
 
 /** Reads what channels noted there, in the same way. */

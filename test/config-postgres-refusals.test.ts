@@ -59,7 +59,8 @@ suite('one configuration, refused', { skip: noPostgres }, () => {
       [one?.instance, one?.host, one?.version, one?.reason],
       [b.id, 'web-2', '1.2.3', 'secret_missing'],
     );
-    const who = `Instance ${b.id} \\(web-2, svc 1\\.2\\.3\\) said no: channels\\[0\\]\\.token_env: LATER`;
+    const field = 'channels\\[0\\]\\.token_env';
+    const who = `Instance ${b.id} \\(web-2, svc 1\\.2\\.3\\) said no: ${field}: LATER`;
     assert.match(
       told.detail,
       new RegExp(`^${who} is not set .* The configuration before stays`, 's'),
@@ -144,7 +145,7 @@ suite('one configuration, refused', { skip: noPostgres }, () => {
     refusedBy(await a.put(reading));
   });
 
-  test('where the database is comes from each file; the rest of the process, from all', async () => {
+  test('where the database is comes from each file, and the rest from what all have', async () => {
     await using house = await House.open();
     const own = sharedDocument({ storage: { url_env: 'DATABASE_URL', retention_days: 7 } });
     const a = await house.start('web-1');

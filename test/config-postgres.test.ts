@@ -85,7 +85,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     assert.equal(late.kind === 'refused' && late.code, 'revision_conflict');
   });
 
-  test('a signal proposes the file of its machine; the file in use is only taken anew', async () => {
+  test('a signal proposes the file of its machine; the one in use is only taken anew', async () => {
     await using house = await House.open();
     const [a, b] = [await house.start('a'), await house.start('b')];
     const next = marked('by hand');

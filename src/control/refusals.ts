@@ -73,8 +73,8 @@ export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
 /** Of the place of the database. */
 export function ofEachFile(fields: readonly string[]): ConfigRefused {
   const detail =
-    `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it there, ` +
-    `on each, and restart svc there. ${stays}`;
+    `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it ` +
+    `there, on each, and restart svc. ${stays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 

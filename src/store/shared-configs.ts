@@ -38,8 +38,11 @@ export interface SharedConfigs {
   decide(proposal: number): Promise<Decided>;
   /** Closes it unless it is decided. */
   close(proposal: number, why: ClosedWhy): Promise<void>;
-  /** For a command that has the database alone: that text is in use from now on. */
-  replace(written: WrittenConfig): Promise<void>;
+  /**
+   * For a command that has the database alone: that text is in use from now on.
+   * @returns the revision before; null: there was none
+   */
+  replace(written: WrittenConfig): Promise<string | null>;
   /** The one in use and those before it, newest first, each revision once; a hundred at most. */
   history(): Promise<readonly KeptRow[]>;
   /** null: it is not kept. */

@@ -4,8 +4,7 @@
  */
 import { revisionOf } from '../../config/inspect.ts';
 import { inspectShared } from '../../control/starting.ts';
-import { readSharedConfig } from '../../storage.ts';
-import type { StoreProblem } from '../../store/problem.ts';
+import { readSharedConfig, type StoreProblem } from '../../storage.ts';
 import type { Io } from '../cli.ts';
 import { readConfig, type ConfigRead } from './boot.ts';
 import type { ConfigFile } from './config-file.ts';

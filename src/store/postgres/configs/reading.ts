@@ -1,10 +1,10 @@
 /** Looks at the shared configuration of a database, beside a svc that runs. Changes nothing. */
 import type { Client } from 'pg';
 import type { StoreProblem } from '../../problem.ts';
-import type { SharedConfig } from '../../shared-configs.ts';
+import type { KeptRow, SharedConfig } from '../../shared-configs.ts';
 import { wireValue, type Ask } from '../read/ask.ts';
 import { onServer } from '../server/inspection.ts';
-import { newest } from './texts.ts';
+import { listKept, newest } from './texts.ts';
 
 export type ConfigWanted = {
   /** One that was in use; left out: the one that is. */
@@ -18,14 +18,30 @@ export function readConfigAt(
   url: string,
   { revision, signal }: ConfigWanted = {},
 ): Promise<SharedConfig | StoreProblem | null> {
-  const look = async (client: Client): Promise<SharedConfig | null> => {
+  return lookAt(url, (ask) => newest(ask, revision), signal);
+}
+
+/** Newest first, each revision once; null in the same way. */
+export function readHistoryAt(
+  url: string,
+  signal: AbortSignal,
+): Promise<readonly KeptRow[] | StoreProblem | null> {
+  return lookAt(url, listKept, signal);
+}
+
+function lookAt<T>(
+  url: string,
+  look: (ask: Ask) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T | StoreProblem | null> {
+  const act = async (client: Client): Promise<T | null> => {
     const ask: Ask = async (text, ...values) => {
       return (await client.query(text, values.map(wireValue))).rows as never;
     };
     const [row] = await ask<{ made: boolean }>(
       "SELECT to_regclass('svc.config') IS NOT NULL AS made",
     );
-    return row!.made ? newest(ask, revision) : null;
+    return row!.made ? look(ask) : null;
   };
-  return onServer(url, look, signal);
+  return onServer(url, act, signal);
 }

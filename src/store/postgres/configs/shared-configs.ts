@@ -16,7 +16,7 @@ import {
 import type { Ask } from '../read/ask.ts';
 import { fromText } from '../server/text.ts';
 import { behindIn, endOf, openIn } from './looking.ts';
-import { insertConfig, newest, newestNumber } from './texts.ts';
+import { insertConfig, listKept, newest, newestNumber } from './texts.ts';
 import { Transactions, type TransactionLimits } from './transactions.ts';
 import { count, settle } from './votes.ts';
 
@@ -144,21 +144,17 @@ class PostgresConfigs implements SharedConfigs, AsyncDisposable {
     });
   }
 
-  replace(written: WrittenConfig): Promise<void> {
+  replace(written: WrittenConfig): Promise<string | null> {
     return this.#change(async (ask) => {
       await this.#fence(ask);
-      await insertConfig(ask, written);
+      const before = (await newest(ask))?.revision ?? null;
+      if (before !== written.revision) await insertConfig(ask, written);
+      return before;
     });
   }
 
   history(): Promise<readonly KeptRow[]> {
-    return this.#transactions.do((ask) =>
-      ask<KeptRow>(
-        'SELECT n, revision, floor(extract(epoch FROM at) * 1000)::float8 AS at, ' +
-          'octet_length(text) AS bytes FROM svc.config AS one WHERE NOT EXISTS (' +
-          'SELECT FROM svc.config WHERE revision = one.revision AND n > one.n) ORDER BY n DESC',
-      ),
-    );
+    return this.#transactions.do(listKept);
   }
 
   kept(revision: string): Promise<SharedConfig | null> {

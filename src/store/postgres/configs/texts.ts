@@ -1,5 +1,5 @@
 /** The configurations that are and were in use, as rows. */
-import type { SharedConfig, WrittenConfig } from '../../shared-configs.ts';
+import type { KeptRow, SharedConfig, WrittenConfig } from '../../shared-configs.ts';
 import type { Ask } from '../read/ask.ts';
 import { fromText } from '../server/text.ts';
 
@@ -19,6 +19,15 @@ export async function newest(ask: Ask, revision?: string): Promise<SharedConfig 
 export async function newestNumber(ask: Ask): Promise<number | null> {
   const [row] = await ask<{ n: number }>('SELECT n FROM svc.config ORDER BY n DESC LIMIT 1');
   return row?.n ?? null;
+}
+
+/** Newest first, each revision once. */
+export function listKept(ask: Ask): Promise<readonly KeptRow[]> {
+  return ask<KeptRow>(
+    'SELECT n, revision, floor(extract(epoch FROM at) * 1000)::float8 AS at, ' +
+      'octet_length(text) AS bytes FROM svc.config AS one WHERE NOT EXISTS (' +
+      'SELECT FROM svc.config WHERE revision = one.revision AND n > one.n) ORDER BY n DESC',
+  );
 }
 
 /** It is the one in use from then on. @returns its number */
