@@ -36,7 +36,7 @@ function withToken({ first }: Service, name: string): object {
 }
 
 suite('the configuration on a database server', { skip: noPostgres }, () => {
-  test('what is applied is in use, in the database alone, and the next start takes it', async () => {
+  test('what is applied is in the database alone, and the next start takes it', async () => {
     await using started = await start();
     const { service } = started;
     const written = await service.onDisk();

@@ -2,7 +2,7 @@
  * Takes configurations into use while svc runs: from the admin API, from the history, from the
  * file when a signal asks for it, from another instance. One at a time, each by the same steps:
  * check → compare with what needs a restart → secrets → skills → Plan → Host; where it is kept, and
- * when it is written there, is its keeper's. Whatever fails leaves the plan in use as it is, and
+ * when it is written there, is its home's. Whatever fails leaves the plan in use as it is, and
  * says why.
  */
 import type { WarningStatus } from '../admin/admin.ts';
@@ -19,10 +19,10 @@ import type {
 } from '../admin/config-control.ts';
 import { changesOf, sentencesOf } from '../config/changes/changes.ts';
 import { locate } from '../config/locate.ts';
-import { DatabaseKeeper, type SharedParts } from './database-keeper.ts';
-import { FileKeeper } from './file-keeper.ts';
+import { DatabaseHome, type SharedParts } from './database-home.ts';
+import { FileHome } from './file-home.ts';
 import type { Host } from '../run/host.ts';
-import type { ConfigKeeper, ConfigSource, Desk, OpenedConfig } from './keeper.ts';
+import type { ConfigHome, ConfigSource, Installer, OpenedConfig } from './home.ts';
 import type { Log } from '../lib/log.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { OpenedPlan } from '../run/opened-plan.ts';
@@ -55,7 +55,7 @@ export type ControlParts = {
 export class Control implements ConfigControl {
   readonly #parts: ControlParts;
   readonly #turns = new OneAtATime();
-  readonly #keeper: ConfigKeeper;
+  readonly #home: ConfigHome;
   #used: ConfigSnapshot;
   #usedAt: number;
   #reloadWaits = false;
@@ -68,9 +68,9 @@ export class Control implements ConfigControl {
     this.#used = first;
     this.#usedAt = parts.kit.now();
     const { source, shared } = parts;
-    const desk = this.#desk();
-    this.#keeper =
-      shared === null ? new FileKeeper(desk, source) : new DatabaseKeeper(desk, shared);
+    const installer = this.#installer();
+    this.#home =
+      shared === null ? new FileHome(installer, source) : new DatabaseHome(installer, shared);
     source?.onReload(() => void this.#heed());
   }
 
@@ -79,7 +79,7 @@ export class Control implements ConfigControl {
   }
 
   get warnings(): readonly WarningStatus[] {
-    const others = [...this.#keeper.warnings, ...this.#used.warnings];
+    const others = [...this.#home.warnings, ...this.#used.warnings];
     if (this.#notApplied === null) return others;
     const message = `The configuration file is not in use: ${this.#notApplied.detail}`;
     const remedy = 'Mend the file and send svc a SIGHUP, or apply one by the admin API.';
@@ -88,17 +88,17 @@ export class Control implements ConfigControl {
 
   inUse(): ConfigInUse {
     const { text, revision } = this.#used;
-    const { place, file } = this.#keeper;
+    const { place, file } = this.#home;
     return { text, revision, place, file, usedAt: this.#usedAt };
   }
 
   onDisk(): Promise<ConfigOnDisk> {
-    return this.#keeper.onDisk();
+    return this.#home.onDisk();
   }
 
   apply(asked: ConfigAsked): Promise<Applied> {
     return this.#turns.do(async () => {
-      const applied = this.#isStopping ?? (await this.#keeper.apply(asked));
+      const applied = this.#isStopping ?? (await this.#home.apply(asked));
       this.#tell('operator', applied);
       return applied;
     });
@@ -111,7 +111,7 @@ export class Control implements ConfigControl {
     try {
       await this.#turns.do(async () => {
         this.#reloadWaits = false;
-        const applied = this.#isStopping ?? (await this.#keeper.reload());
+        const applied = this.#isStopping ?? (await this.#home.reload());
         this.#notApplied = applied.kind === 'refused' ? applied : null;
         this.#tell('signal', applied);
       });
@@ -121,16 +121,16 @@ export class Control implements ConfigControl {
   }
 
   history(): Promise<readonly ConfigRow[] | HistoryFault> {
-    return this.#keeper.history();
+    return this.#home.history();
   }
 
   kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
-    return this.#keeper.kept(revision);
+    return this.#home.kept(revision);
   }
 
   /** Resolves when nothing is under way. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#keeper[Symbol.asyncDispose]();
+    await this.#home[Symbol.asyncDispose]();
     await this.#turns.do(async () => {});
   }
 
@@ -138,7 +138,7 @@ export class Control implements ConfigControl {
     return this.#parts.stop.aborted ? rolledBack(stopping) : null;
   }
 
-  #desk(): Desk {
+  #installer(): Installer {
     const { stop, kit } = this.#parts;
     return {
       used: () => this.#used,

@@ -15,13 +15,13 @@ import type {
   SharedConfigs,
   VoteRefusal,
 } from '../store/shared-configs.ts';
-import type { Desk, OpenedConfig } from './keeper.ts';
+import type { Installer, OpenedConfig } from './home.ts';
 import { withStorageOf, type OwnFile } from './own-file.ts';
 import type { NextConfig } from './prepare-config.ts';
 import { sayInstance, voteOf } from './refusals.ts';
 
 export type FollowerParts = {
-  readonly desk: Desk;
+  readonly installer: Installer;
   readonly own: OwnFile;
   readonly configs: SharedConfigs;
   readonly steady: () => SteadyTime;
@@ -49,7 +49,7 @@ type Vote = {
 
 type Stuck = { readonly since: SteadyTime; readonly why: string };
 
-/** All methods are called one after the other, in the desk's turn. */
+/** All methods are called one after the other, in the installer's turn. */
 export class Follower {
   readonly #parts: FollowerParts;
   #n: number;
@@ -142,12 +142,12 @@ export class Follower {
   }
 
   async #catchUp(): Promise<void> {
-    const { configs, desk } = this.#parts;
+    const { configs, installer } = this.#parts;
     // Nothing else can be opened while that is.
     await this.#endVote(null);
     const current = await configs.current();
     const next = await this.#prepare(current.text);
-    const applied = next.kind === 'refused' ? next : await desk.use(next);
+    const applied = next.kind === 'refused' ? next : await installer.use(next);
     if (applied.kind === 'refused') return this.#isBehind(applied);
     this.#n = current.n;
     this.#stuck = null;
@@ -155,13 +155,13 @@ export class Follower {
   }
 
   #isBehind(refused: ConfigRefused): void {
-    const { steady, desk, onBehind } = this.#parts;
-    if (desk.stop.aborted) return;
+    const { steady, installer, onBehind } = this.#parts;
+    if (installer.stop.aborted) return;
     const why = voteOf(refused).detail;
     const since = this.#stuck?.since ?? steady();
     if (this.#stuck === null) {
       const message = `The configuration in use cannot be taken here: ${why}`;
-      desk.events.warned({ code: 'config_behind', message });
+      installer.events.warned({ code: 'config_behind', message });
     }
     this.#stuck = { since, why };
     if (steady() - since >= behindMs) onBehind(why);
@@ -187,29 +187,30 @@ export class Follower {
   }
 
   async #judge({ n, by }: OpenProposal): Promise<Vote | null> {
-    const { configs, desk } = this.#parts;
+    const { configs, installer } = this.#parts;
     await this.#endVote(null);
     const proposal = await configs.proposal(n);
     if (proposal === null) return null;
     const next = await this.#prepare(proposal.text);
-    const opened = next.kind === 'refused' ? next : await desk.open(next);
+    const opened = next.kind === 'refused' ? next : await installer.open(next);
     if (opened.kind === 'opened') return { proposal: n, refusal: null, opened, isSent: false };
     const refusal = voteOf(opened);
     const who = sayInstance(by);
     const message = `Revision ${proposal.revision}, which ${who} proposes, cannot be used here: `;
-    desk.events.warned({ code: 'config_said_no', message: `${message}${refusal.detail}` });
+    installer.events.warned({ code: 'config_said_no', message: `${message}${refusal.detail}` });
     return { proposal: n, refusal, opened: null, isSent: false };
   }
 
   async #prepare(text: string): Promise<NextConfig | ConfigRefused> {
-    const { desk, own } = this.#parts;
-    const inspection = withStorageOf(desk.used(), await own.inspect(text));
-    return desk.prepare(inspection, { mayAskWith: () => true, heldBack: own.heldBack(null) });
+    const { installer, own } = this.#parts;
+    const inspection = withStorageOf(installer.used(), await own.inspect(text));
+    return installer.prepare(inspection, { mayAskWith: () => true, heldBack: own.heldBack(null) });
   }
 
   #sayFollowed(): void {
-    const { desk } = this.#parts;
-    const message = `Revision ${desk.used().revision} is in use now, as another svc was asked to.`;
-    desk.events.noticed({ code: 'config_followed', message });
+    const { installer } = this.#parts;
+    const { revision } = installer.used();
+    const message = `Revision ${revision} is in use now, as another svc was asked to.`;
+    installer.events.noticed({ code: 'config_followed', message });
   }
 }

@@ -1,6 +1,6 @@
 /** How a run begins with a configuration that it shares with other instances. */
 import { revisionOf } from '../config/inspect.ts';
-import type { SharedParts } from '../control/database-keeper.ts';
+import type { SharedParts } from '../control/database-home.ts';
 import type { SharedConfigs } from '../store/shared-configs.ts';
 import { ConfigsFailed } from '../store/shared-configs.ts';
 import type { Ending } from './run-state.ts';

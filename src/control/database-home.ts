@@ -21,7 +21,7 @@ import type { SteadyTime } from '../lib/clock.ts';
 import type { Peers } from '../store/peers.ts';
 import { ConfigsFailed, type SharedConfigs } from '../store/shared-configs.ts';
 import { Follower } from './follower.ts';
-import type { ConfigKeeper, Desk, OpenedConfig } from './keeper.ts';
+import type { ConfigHome, Installer, OpenedConfig } from './home.ts';
 import { Lookout } from './lookout.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
 import type { AskedBy, NextConfig } from './prepare-config.ts';
@@ -54,31 +54,31 @@ type Asked = {
   readonly revision: string | null;
 };
 
-export class DatabaseKeeper implements ConfigKeeper {
+export class DatabaseHome implements ConfigHome {
   readonly place = 'database';
   readonly file = null;
-  readonly #desk: Desk;
+  readonly #installer: Installer;
   readonly #parts: SharedParts;
   readonly #own: OwnFile;
   readonly #follower: Follower;
   readonly #lookout: Lookout;
   #left: Promise<void> | null = null;
 
-  constructor(desk: Desk, parts: SharedParts) {
+  constructor(installer: Installer, parts: SharedParts) {
     const { configs, peers, n, steady, onBehind } = parts;
-    this.#desk = desk;
+    this.#installer = installer;
     this.#parts = parts;
     this.#own = new OwnFile(parts);
     const tell = (): void => this.#lookout.tell();
     const own = this.#own;
-    this.#follower = new Follower({ desk, own, configs, steady, n, tell, onBehind });
+    this.#follower = new Follower({ installer, own, configs, steady, n, tell, onBehind });
     this.#lookout = new Lookout({
       peers,
-      inTurn: (act) => desk.inTurn(act),
+      inTurn: (act) => installer.inTurn(act),
       look: () => this.#look(),
       isWaiting: () => this.#follower.isHolding || this.#follower.isStuck,
     });
-    desk.stop.addEventListener('abort', () => void this.#leave(), { once: true });
+    installer.stop.addEventListener('abort', () => void this.#leave(), { once: true });
   }
 
   get warnings(): readonly WarningStatus[] {
@@ -86,11 +86,11 @@ export class DatabaseKeeper implements ConfigKeeper {
   }
 
   async onDisk(): Promise<ConfigOnDisk> {
-    return { revision: this.#desk.used().revision, text: null, why: inDatabase };
+    return { revision: this.#installer.used().revision, text: null, why: inDatabase };
   }
 
   async history(): Promise<readonly ConfigRow[] | HistoryFault> {
-    const { revision: used } = this.#desk.used();
+    const { revision: used } = this.#installer.used();
     const kept = await this.#parts.configs.history().catch(faultOf);
     if ('kind' in kept) return kept;
     return kept.map(({ revision, at, bytes }) => {
@@ -134,15 +134,18 @@ export class DatabaseKeeper implements ConfigKeeper {
   async #try({ by, inspect, mayAskWith, revision }: Asked): Promise<Applied | 'busy'> {
     const unsettled = await this.#settled();
     if (unsettled !== null) return unsettled;
-    const used = this.#desk.used();
+    const used = this.#installer.used();
     if (revision !== null && revision !== used.revision) return revisionConflict(used.revision);
     const asked = await inspect();
     const heldBack = this.#own.heldBack(asked);
-    const next = await this.#desk.prepare(withStorageOf(used, asked), { mayAskWith, heldBack });
+    const next = await this.#installer.prepare(withStorageOf(used, asked), {
+      mayAskWith,
+      heldBack,
+    });
     if (next.kind === 'refused') return this.#named(next);
     // What this machine has beside it (skills, folders) may be another by now.
-    if (next.snapshot.revision === used.revision) return this.#desk.use(next);
-    const opened = await this.#desk.open(next);
+    if (next.snapshot.revision === used.revision) return this.#installer.use(next);
+    const opened = await this.#installer.open(next);
     if (opened.kind === 'refused') return this.#named(opened);
     return this.#propose(by, next, opened);
   }
@@ -155,7 +158,7 @@ export class DatabaseKeeper implements ConfigKeeper {
     let end: ProposedEnd;
     const pause = (): Promise<void> => this.#lookout.pause();
     const tell = (): void => this.#lookout.tell();
-    const proposing = { ...this.#parts, stop: this.#desk.stop, tell, pause };
+    const proposing = { ...this.#parts, stop: this.#installer.stop, tell, pause };
     try {
       end = await propose(this.#follower.n, { text, revision, by }, proposing);
     } catch (error) {
@@ -173,7 +176,7 @@ export class DatabaseKeeper implements ConfigKeeper {
         this.#lookout.tell();
         return refusedByInstances(end.refusals);
       case 'closed':
-        if (this.#desk.stop.aborted) return rolledBack(stopping);
+        if (this.#installer.stop.aborted) return rolledBack(stopping);
         return end.why === 'moved' ? 'busy' : notSaved('It took too long to hear from all.');
       case 'unknown':
         return notSaved(
@@ -202,7 +205,7 @@ export class DatabaseKeeper implements ConfigKeeper {
     for (;;) {
       const seen = await configs.look(null).catch(ignoreAway);
       if (seen === undefined || seen.behind.length === 0) return [];
-      if (steady() - began >= allMs || this.#desk.stop.aborted) {
+      if (steady() - began >= allMs || this.#installer.stop.aborted) {
         return seen.behind.map((instance) => {
           const message = `${sayInstance(instance)} has not taken it yet`;
           const remedy = 'It takes it within seconds, or ends; see its log.';
@@ -218,7 +221,7 @@ export class DatabaseKeeper implements ConfigKeeper {
     const { steady } = this.#parts;
     const began = steady();
     for (;;) {
-      if (this.#desk.stop.aborted) return rolledBack(stopping);
+      if (this.#installer.stop.aborted) return rolledBack(stopping);
       const seen = await this.#follower.look();
       const isSettled = seen.open === null && seen.current === this.#follower.n;
       if (isSettled && !this.#follower.isHolding) return null;
@@ -242,14 +245,14 @@ export class DatabaseKeeper implements ConfigKeeper {
     } catch (error) {
       // That the server is away, or this process counts as dead, the storage tells.
       if (error instanceof ConfigsFailed) return;
-      this.#desk.events.faulted({ where: 'looking at the shared configuration', error });
+      this.#installer.events.faulted({ where: 'looking at the shared configuration', error });
     }
   }
 
   /** From then on this instance is not asked any more, and looks no more. */
   #leave(): Promise<void> {
     this.#lookout.close();
-    this.#left ??= this.#desk.inTurn(async () => {
+    this.#left ??= this.#installer.inTurn(async () => {
       await this.#follower.leave().catch(ignoreAway);
     });
     return this.#left;

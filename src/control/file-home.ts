@@ -14,21 +14,21 @@ import type {
 import { inspectConfig, inspectText, revisionOf } from '../config/inspect.ts';
 import { readDisk, type Disk } from './disk.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
-import type { ConfigKeeper, ConfigSource, Desk } from './keeper.ts';
+import type { ConfigHome, ConfigSource, Installer } from './home.ts';
 import { heldBackByFile, type NextConfig } from './prepare-config.ts';
 import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
 import { replaceFile } from './saved-file.ts';
 
-export class FileKeeper implements ConfigKeeper {
+export class FileHome implements ConfigHome {
   readonly warnings = [];
-  readonly #desk: Desk;
+  readonly #installer: Installer;
   /** null: from no file, and so it stays. */
   readonly #source: ConfigSource | null;
   /** null: the time of the file is the one to use. */
   #savedAt: number | null = null;
 
-  constructor(desk: Desk, source: ConfigSource | null) {
-    this.#desk = desk;
+  constructor(installer: Installer, source: ConfigSource | null) {
+    this.#installer = installer;
     this.#source = source;
   }
 
@@ -42,7 +42,7 @@ export class FileKeeper implements ConfigKeeper {
 
   async onDisk(): Promise<ConfigOnDisk> {
     if (this.#source === null) {
-      return { revision: this.#desk.used().revision, text: null, why: inNoFile };
+      return { revision: this.#installer.used().revision, text: null, why: inNoFile };
     }
     const disk = await readDisk(this.#source.file);
     const { revision } = disk;
@@ -51,7 +51,7 @@ export class FileKeeper implements ConfigKeeper {
   }
 
   async history(): Promise<readonly ConfigRow[] | HistoryFault> {
-    const { text, revision } = this.#desk.used();
+    const { text, revision } = this.#installer.used();
     const savedAt = await this.#savedWhen();
     const now = { revision, savedAt, bytes: Buffer.byteLength(text), used: true };
     if (this.#source === null) return [now];
@@ -62,7 +62,7 @@ export class FileKeeper implements ConfigKeeper {
   }
 
   async kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
-    const used = this.#desk.used();
+    const used = this.#installer.used();
     if (revision === used.revision) {
       return { revision, text: used.text, savedAt: await this.#savedWhen() };
     }
@@ -73,7 +73,7 @@ export class FileKeeper implements ConfigKeeper {
   }
 
   async apply({ text, revision, edited, mayAskWith }: ConfigAsked): Promise<Applied> {
-    const used = this.#desk.used();
+    const used = this.#installer.used();
     if (revision !== used.revision) return revisionConflict(used.revision);
     if (this.#source === null) return notSaved(inNoFile);
     const { file, env } = this.#source;
@@ -85,7 +85,7 @@ export class FileKeeper implements ConfigKeeper {
     const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
     if (isEdited && !mayReplace) return fileChanged(file, disk);
     const heldBack = heldBackByFile(byHand);
-    const next = await this.#desk.prepare(inspection, { mayAskWith, heldBack });
+    const next = await this.#installer.prepare(inspection, { mayAskWith, heldBack });
     if (next.kind === 'refused') return next;
     if (byHand) return this.#useAsItLies(file, next);
     return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
@@ -96,10 +96,10 @@ export class FileKeeper implements ConfigKeeper {
     const { file, env } = this.#source;
     const inspection = await inspectConfig(file, env, 'file');
     const by = { mayAskWith: () => true, heldBack: heldBackByFile(true) };
-    const next = await this.#desk.prepare(inspection, by);
+    const next = await this.#installer.prepare(inspection, by);
     if (next.kind === 'refused') {
       // The text in use stands nowhere else on the disk.
-      const { revision, text } = this.#desk.used();
+      const { revision, text } = this.#installer.used();
       const isOther = revisionOf(inspection.text) !== revision;
       if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
       return next;
@@ -111,10 +111,10 @@ export class FileKeeper implements ConfigKeeper {
 
   /** The file holds the next text; where that is another one, the text in use is kept. */
   async #useAsItLies(file: string, next: NextConfig): Promise<Applied> {
-    const { revision, text } = this.#desk.used();
+    const { revision, text } = this.#installer.used();
     const isOther = next.snapshot.revision !== revision;
     if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
-    const applied = await this.#desk.use(next);
+    const applied = await this.#installer.use(next);
     if (applied.kind === 'refused') return applied;
     this.#savedAt = null;
     await this.#try(pruneKept(file, next.snapshot.revision));
@@ -123,7 +123,7 @@ export class FileKeeper implements ConfigKeeper {
 
   /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */
   async #save(file: string, { snapshot }: NextConfig, disk: Disk): Promise<ConfigRefused | null> {
-    const { text, revision } = this.#desk.used();
+    const { text, revision } = this.#installer.used();
     try {
       const isEdited = disk.kind === 'text' && disk.revision !== revision;
       if (isEdited) await keep(file, disk.text, disk.savedAt);
@@ -144,11 +144,11 @@ export class FileKeeper implements ConfigKeeper {
 
   /** The file holds the next text; where that is not taken into use, the one before goes back. */
   async #useSaved(file: string, next: NextConfig, disk: Disk): Promise<Applied> {
-    const { revision } = this.#desk.used();
-    const { text } = disk.kind === 'text' ? disk : this.#desk.used();
-    const applied = await this.#desk.use(next);
+    const { revision } = this.#installer.used();
+    const { text } = disk.kind === 'text' ? disk : this.#installer.used();
+    const applied = await this.#installer.use(next);
     if (applied.kind === 'applied') {
-      this.#savedAt = this.#desk.usedAt();
+      this.#savedAt = this.#installer.usedAt();
       await this.#try(pruneKept(file, next.snapshot.revision));
       return applied;
     }
@@ -167,15 +167,15 @@ export class FileKeeper implements ConfigKeeper {
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
     const disk = this.#source === null ? null : await readDisk(this.#source.file);
-    const isThere = disk?.kind === 'text' && disk.revision === this.#desk.used().revision;
-    return isThere ? disk.savedAt : this.#desk.usedAt();
+    const isThere = disk?.kind === 'text' && disk.revision === this.#installer.used().revision;
+    return isThere ? disk.savedAt : this.#installer.usedAt();
   }
 
   /** A failure that does no harm to what was asked for is told in the log. */
   async #try(act: Promise<void>): Promise<void> {
     await act.catch((error: unknown) => {
       const message = `What was before is not kept: ${historyFault(error, this.file ?? '')}`;
-      this.#desk.events.warned({ code: 'history_not_kept', message });
+      this.#installer.events.warned({ code: 'history_not_kept', message });
     });
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Where the configuration in use is kept, and by which steps another takes its place there: a file
- * with its history (file-keeper.ts), or the database of several instances (database-keeper.ts).
- * What a configuration is to this process (its check, its plan) is the desk's, so that there is one
+ * with its history (file-home.ts), or the database of several instances (database-home.ts). What a
+ * configuration is to this process (its check, its plan) is the installer's, so that there is one
  * place where one goes into use.
  */
 import type { WarningStatus } from '../admin/admin.ts';
@@ -20,7 +20,7 @@ import type { Events } from '../domain/event.ts';
 import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare-config.ts';
 
 /** `apply` and `reload` are called one after the other, and never beside an `inTurn`. */
-export interface ConfigKeeper extends AsyncDisposable {
+export interface ConfigHome extends AsyncDisposable {
   readonly place: ConfigInUse['place'];
   /** Absolute; null: what is in use stands in no file. */
   readonly file: string | null;
@@ -35,8 +35,8 @@ export interface ConfigKeeper extends AsyncDisposable {
   kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
 }
 
-/** What a keeper may ask of who brings configurations into use. */
-export interface Desk {
+/** What brings a configuration into use in this process. */
+export interface Installer {
   used(): ConfigSnapshot;
   /** Milliseconds since 1970. */
   usedAt(): number;
