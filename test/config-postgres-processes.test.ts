@@ -10,9 +10,8 @@ import { closedPort } from './fake/closed-port.ts';
 import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { freePort, scratch, secret, startProgram, webhookConfig } from './program.ts';
 
-/** The ledger has to let several in, and `svc serve` to have flags for addresses. */
-const waits = 'it waits until several instances may work on one database';
-const options = { skip: noPostgres || waits };
+
+const options = { skip: noPostgres };
 
 const nowhere = `http://127.0.0.1:${closedPort}`;
 

@@ -42,14 +42,15 @@ async function use({ at, inspection, said }: SharedPlace, name: string, io: Io):
   const { validation, text } = inspection;
   if (validation.kind === 'invalid') return exitCode.config;
   const store = await openOwnLedger(validation.config, at, () => {});
-  if ('kind' in store) {
-    const isInUse = store.code === 'storage_locked';
-    const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
-    return tellProblem(isInUse ? { ...store, message: `${store.message} ${how}` } : store, io);
-  }
+  if ('kind' in store) return tellProblem(store, io);
   await using configs = store.configs!;
   await using _reader = store.reader;
   await using ledger = store.ledger;
+  if (store.peers.share() > 1) {
+    const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
+    const message = `The ${said} is in use by another svc. ${how}`;
+    return tellProblem({ kind: 'problem', code: 'storage_locked', message, isPassing: true }, io);
+  }
   const replaced = await replaceShared(configs, ledger, text);
   if (replaced.kind === 'failed') return tellProblem(replaced, io);
   const { kind, revision } = replaced;
