@@ -10,7 +10,6 @@ import { closedPort } from './fake/closed-port.ts';
 import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { freePort, scratch, secret, startProgram, webhookConfig } from './program.ts';
 
-
 const options = { skip: noPostgres };
 
 const nowhere = `http://127.0.0.1:${closedPort}`;

@@ -48,8 +48,7 @@ async function use({ at, inspection, said }: SharedPlace, name: string, io: Io):
   await using ledger = store.ledger;
   if (store.peers.share() > 1) {
     const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
-    const message = `The ${said} is in use by another svc. ${how}`;
-    return tellProblem({ kind: 'problem', code: 'storage_locked', message, isPassing: true }, io);
+    return tellProblem({ message: `The ${said} is in use by another svc. ${how}` }, io);
   }
   const replaced = await replaceShared(configs, ledger, text);
   if (replaced.kind === 'failed') return tellProblem(replaced, io);
