@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
+import { beginShared } from '../src/run/shared-start.ts';
 import { untilTrue } from './chaos/outside.ts';
 import {
   House,
@@ -159,6 +160,19 @@ suite('one configuration', { skip: noPostgres }, () => {
     await house.instances.bury(ghost);
     const told = await a.put(marked('next'));
     assert.equal(told.kind, 'applied', JSON.stringify(told));
+  });
+
+  test('a start whose text is in use no more ends, and says to start again', async () => {
+    await using house = await House.open();
+    const a = await house.start('a');
+    const { configs } = await house.instances.join('late');
+    const late = await beginShared(configs, { text: JSON.stringify(marked('late')) });
+    assert.ok(late?.kind === 'failed' && late.code === 'config_moved', JSON.stringify(late));
+    assert.match(late.message, /start svc again/);
+    const same = await beginShared(configs, { text: JSON.stringify(sharedDocument()) });
+    assert.ok(same?.kind === 'shared');
+    assert.equal(same.n, (await a.member.configs.current()).n);
+    assert.equal(await beginShared(null, { text: '{}' }), null);
   });
 
   test('who ends is not asked any more, and one that waits for others goes on', async () => {

@@ -77,14 +77,17 @@ type Service = ServeSetup & {
 
 /** Again where another configuration came into use in the database while it started. */
 async function serveFrom(service: Service): Promise<number> {
-  for (;;) {
-    const code = await serveOnce(service);
+  for (let left = startsMax; ; left--) {
+    const code = await serveOnce(service, left > 1);
     if (code !== null) return code;
   }
 }
 
+/** So often a configuration may come into use while one start reads the one before. */
+const startsMax = 5;
+
 /** @returns null: it is to be started again, with what is in use by now */
-async function serveOnce(service: Service): Promise<number | null> {
+async function serveOnce(service: Service, mayAgain: boolean): Promise<number | null> {
   const { file, io, core, addresses } = service;
   const { read, name, away } = await readStart(file, io, addresses);
   if (read.kind === 'refused') {
@@ -131,7 +134,7 @@ async function serveOnce(service: Service): Promise<number | null> {
     application: core?.around ?? null,
     onListening: ({ window }) => window !== null && core?.atWork(window),
   });
-  if (ending.kind === 'failed' && ending.code === configMoved) return null;
+  if (mayAgain && ending.kind === 'failed' && ending.code === configMoved) return null;
   return endWith(ending, service, log);
 }
 

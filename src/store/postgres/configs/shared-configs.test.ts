@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { noPostgres } from '../../../../test/fake/postgres.ts';
 import { Instances, type Member } from '../../../../test/fake/postgres/config-members.ts';
+import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import { Way } from '../../../../test/fake/postgres/way.ts';
 import { ConfigsFailed, type ClosedWhy, type SharedConfigs } from '../../shared-configs.ts';
 import { readConfigAt } from './reading.ts';
@@ -228,6 +229,27 @@ suite('the shared configuration', { skip: noPostgres }, () => {
     await way.open();
     assert.equal((await configs.current()).revision, 'r1');
   });
+
+  test(
+    'it works behind a pooler, by which each transaction may have another connection',
+    {
+      skip: noPgBouncer,
+    },
+    async () => {
+      await using instances = await Instances.open();
+      await using pooler = await startPgBouncer(instances.url);
+      const url = pooler.url(instances.url);
+      const [a, b] = [
+        await instances.join('web-1', { url }),
+        await instances.join('web-2', { url }),
+      ];
+      await Promise.all([a, b].map(({ configs }) => configs.begin(written('r1'))));
+      const proposal = await proposed(a, 'r2');
+      await Promise.all([b.configs.vote(proposal, null), a.configs.look(proposal)]);
+      assert.equal((await a.configs.decide(proposal)).kind, 'used');
+      assert.equal((await b.configs.current()).revision, 'r2');
+    },
+  );
 
   test('it is read where no svc runs; where there is none, or no table, that is told', async () => {
     await using instances = await Instances.open();
