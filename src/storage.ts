@@ -15,6 +15,7 @@ import type { Migration } from './store/migrate/migrate.ts';
 import type { ServerLook } from './store/postgres/server/inspection.ts';
 import { createAlone } from './store/alone.ts';
 import type { Peers } from './store/peers.ts';
+import type { SharedView } from './store/shared-view.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
@@ -55,12 +56,14 @@ export type LedgerChoice = Clock & {
 
 /**
  * The reader is closed after the ledger; to close one does not close the other. `peers` are the
- * other instances on that ledger, until it is closed.
+ * other instances on that ledger, until it is closed; `view` is what they tell each other for
+ * people, and null where there can be none.
  */
 export type OpenStore = {
   readonly ledger: Ledger;
   readonly reader: LedgerReader;
   readonly peers: Peers;
+  readonly view: SharedView | null;
 };
 
 /** A thread that writes once it is started. */
@@ -93,7 +96,7 @@ async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<Ope
   const stories = new StoryRing();
   const reader = createMemoryReader(stories);
   const ledger = createMemoryLedger({ now, steady, ids, stories, news });
-  return { ledger, reader, peers: createAlone() };
+  return { ledger, reader, peers: createAlone(), view: null };
 }
 
 async function openFile(
@@ -108,7 +111,7 @@ async function openFile(
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return { ledger, reader: createThreadReader(path), peers: createAlone() };
+  return { ledger, reader: createThreadReader(path), peers: createAlone(), view: null };
 }
 
 async function openServer(
@@ -122,8 +125,19 @@ async function openServer(
   ]);
   const options = { url, retentionDays, version, now, steady, ids, news, onFault };
   const ledger = await openPostgresLedger(options);
-  return 'kind' in ledger ? ledger : { ledger, reader, peers: createAlone() };
+  if ('kind' in ledger) return ledger;
+  return { ledger, reader, peers: createAlone(), view: await viewOfServer(url) };
 }
+
+/** It connects when something is told. */
+async function viewOfServer(url: string): Promise<SharedView> {
+  const [{ createSharedView }, { connect }] = await Promise.all([
+    import('./store/postgres/view/shared-view.ts'),
+    import('./store/postgres/server/connect.ts'),
+  ]);
+  return createSharedView((signal) => connect(url, { signal, timeoutMs: viewConnectMs }));
+}
+const viewConnectMs = 5_000;
 
 /** It connects when it is asked. */
 async function readerOfServer(url: string): Promise<LedgerReader> {
@@ -135,12 +149,14 @@ async function connectTo(url: string) {
   return (await import('./store/postgres/server/connect.ts')).connect(url);
 }
 
-/** Closes both, the ledger first; a failure to close one does not keep the other open. */
+/** Closes all of it, the ledger first; a failure to close one does not keep the others open. */
 export async function closeLedger({
   ledger,
   reader,
-}: Pick<OpenStore, 'ledger' | 'reader'>): Promise<void> {
+  view,
+}: Pick<OpenStore, 'ledger' | 'reader' | 'view'>): Promise<void> {
   await using opened = new AsyncDisposableStack();
+  opened.use(view);
   opened.use(reader);
   opened.use(ledger);
 }
