@@ -12,7 +12,15 @@ import { Histogram } from '../../lib/histogram.ts';
 import type { CallMeters, CallResult, ChannelMeters, ProviderMeters } from '../../meters.ts';
 import type { AdminPorts, PlanView } from '../admin.ts';
 import { list, maybe, maybeNumber, maybeText, number, object } from '../schemas/schema.ts';
-import { Misshapen, oneOf, read, text, type Described, type IdText } from '../schemas/schema.ts';
+import {
+  Misshapen,
+  oneOf,
+  only,
+  read,
+  text,
+  type Described,
+  type IdText,
+} from '../schemas/schema.ts';
 import type { Place } from './instances.ts';
 
 const took = object({ counts: list(number), sumMs: number });
@@ -132,6 +140,11 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
     ...warningsOf(plan),
     turnedAway: ports.turnedAway().slice(0, turnedAwayMax),
   };
+}
+
+/** For the others: the fields that the schema names, and no more that a row may carry along. */
+export function tellReport(report: Report): string {
+  return JSON.stringify(only(reportSchema, report));
 }
 
 /** @returns null: it is of a release whose reports this one cannot read */

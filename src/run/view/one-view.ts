@@ -1,7 +1,7 @@
 /** Makes one view of all instances on a ledger: what an admin server answers for all of them by. */
 import { hostname } from 'node:os';
 import type { InstancesPort, Place } from '../../admin/instances/instances.ts';
-import type { Report } from '../../admin/instances/report.ts';
+import { tellReport, type Report } from '../../admin/instances/report.ts';
 import type { EventHub } from '../../events.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Peers } from '../../store/peers.ts';
@@ -28,7 +28,7 @@ export function openOneView(
   const { peers, view, events, report, now, steady, admin } = parts;
   const opened = new DisposableStack();
   const place = (): Place => ({ host: hostname(), admin: admin() });
-  const reportNow = (): string => JSON.stringify(report(place()));
+  const reportNow = (): string => tellReport(report(place()));
   const unheard = (error: unknown): void => {
     const why = error instanceof Error ? error.message : String(error);
     const message =

@@ -86,11 +86,11 @@ export class ViewConnection implements AsyncDisposable {
     opening.then(dropped, () => {});
   }
 
+  /** Gives up what is being opened. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the storage is closed'));
     if (this.#rest !== null) clearTimeout(this.#rest);
-    const client = await this.#client?.catch(() => null);
-    if (client != null) cut(client);
+    if (this.#client !== null) this.#drop(this.#client);
   }
 }
 
