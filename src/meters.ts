@@ -61,7 +61,7 @@ export type ModelMeters = { readonly provider: string; readonly calls: CallMeter
 export type ProviderMeters = {
   readonly calls: CallMeters;
   readonly health: ProviderHealth;
-  /** When that health was last shown, milliseconds since 1970; of no meaning while it is unknown. */
+  /** When that was last shown, milliseconds since 1970; of no meaning while it is unknown. */
   readonly shownAt: number;
 };
 

@@ -103,7 +103,12 @@ postgresTest('either tells the sum of both, where each is, and what it alone doe
     assert.equal(models[0]!.answers, 3);
     assert.ok(ms.turns.p50Ms! > 0);
     assert.deepEqual(
-      instances!.map(({ id, state, version, posts }) => [id, state, version, posts]),
+      instances!.map(({ id, state, version, posts }) => [
+        id,
+        state,
+        version,
+        posts.map(({ post }) => post),
+      ]),
       [
         [one.id, 'up', `1.2.${one.id}`, ['keeper']],
         [other.id, 'up', `1.2.${other.id}`, ['messenger_a:7']],

@@ -135,11 +135,14 @@ export type Status = {
 };
 
 /**
- * `starting`: it told nothing yet. `late`: it told nothing for five seconds: it hangs, or is cut off
- * from the server; its numbers are of `toldAt`. `stopping`: it ends.
+ * `starting`: it told nothing yet. `late`: it told nothing for five seconds, since it hangs or is
+ * cut off from the server; its numbers are of `toldAt`. `stopping`: it ends.
  */
 export const instanceStates = ['starting', 'up', 'failing', 'stopping', 'late'] as const;
 export type InstanceState = (typeof instanceStates)[number];
+
+/** `name` is what people call it: a platform's name, or the chore's. */
+export type PostStatus = { readonly post: string; readonly name: string };
 
 /** One that works on the ledger. What it did not tell yet is null. */
 export type InstanceStatus = {
@@ -155,8 +158,8 @@ export type InstanceStatus = {
   readonly host: string | null;
   /** Where it listens; `of`: a channel's type, or `admin`. */
   readonly addresses: readonly { readonly of: string; readonly address: string }[];
-  /** What it alone may do: the keys of messengers whose connections it has, and chores. */
-  readonly posts: readonly string[];
+  /** What it alone may do; `post`: the key of a messenger whose connection it has, or a chore. */
+  readonly posts: readonly PostStatus[];
   readonly perMinute: number | null;
   readonly inHand: number | null;
   readonly waiting: number | null;

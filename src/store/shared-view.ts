@@ -4,7 +4,7 @@
  * that is lost is told again a second later, and a frame is only for who looks just then.
  *
  * It has a connection of its own, which comes about when it is first used, so that no message waits
- * for it. Every call rejects within seconds where the server cannot be reached; none is tried again.
+ * for it. Where the server cannot be reached a call rejects within seconds; none is tried again.
  */
 export interface SharedView extends AsyncDisposable {
   /**
@@ -22,7 +22,7 @@ export interface SharedView extends AsyncDisposable {
    * @param after the instances to hear, each with the number of the last lot that is known
    */
   hear(after: ReadonlyMap<number, number>): Promise<readonly Lot[]>;
-  /** Deletes what was told by instances that are dead, and lots that are older than half a minute. */
+  /** Deletes what instances told that are dead, and lots that are older than half a minute. */
   sweep(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Several worlds of the admin server as instances on one ledger, as each of them sees the others. */
+/** Several worlds of the admin server, as instances on one ledger that see each other. */
 import type { KeptRows, LivingInstance } from '../../src/admin/instances/instances.ts';
 import { reportOf, tellReport, type Report } from '../../src/admin/instances/report.ts';
 import { makeWorld, type World } from './admin-world.ts';

@@ -4,9 +4,12 @@ import { test } from 'node:test';
 import { live, makeWorld, revision } from '../../../test/fake/admin-world.ts';
 import { ids, said } from '../../../test/fake/admin-ledger.ts';
 import { makeInstances, placeOf } from '../../../test/fake/other-instances.ts';
+import { findKind } from '../../channel/kinds.ts';
 import { statusOf } from '../status.ts';
 import { readReport, reportOf, tellReport } from './report.ts';
 import { instancesOf, wholeOf } from './whole.ts';
+
+const nameOfA = findKind('messenger_a')!.name;
 
 test('one that works alone is all there is, and nobody is counted', async () => {
   const { ports } = makeWorld();
@@ -51,7 +54,10 @@ test('each instance tells where it is, what it alone may do, and how much it has
       ...load,
       addresses: addresses(8),
       toldAt: now - 400,
-      posts: ['keeper', 'messenger_a:7'],
+      posts: [
+        { post: 'keeper', name: 'Keeper' },
+        { post: 'messenger_a:7', name: nameOfA },
+      ],
       perMinute: 1,
     },
   ]);
@@ -80,7 +86,7 @@ test('one is late after five seconds, unless it has only just begun', async () =
   );
 });
 
-test('what an instance of a later release adds is left out, and what it lacks is no fault', async () => {
+test('what one of a later release adds is left out, and what it lacks is no fault', async () => {
   const [asked, later, other] = makeInstances([1, 2, 3]);
   later!.change = (report) => ({ ...report, ofLater: 1, perMinute: 40 });
   other!.change = ({ counts: _counts, ...report }) => report;

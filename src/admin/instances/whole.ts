@@ -1,13 +1,15 @@
 /**
- * All instances on the ledger as one service. Numbers are sums over the living ones, each as it told
- * them last. A state is told by who knows it best:
+ * All instances on the ledger as one service. Numbers are sums over the living ones, each as it
+ * told them last. A state is told by who knows it best:
  *
  * - of a messenger by the instance that has its connection;
  * - of a provider by the instance whose call showed something last;
  * - of what every instance has (the service itself, a channel that listens) by the gravest that is
  *   told by one that is neither late nor stopping. Where there is none, by the one that is asked.
  */
-import type { AdminPorts, InstanceState, InstanceStatus } from '../admin.ts';
+import { findKind } from '../../channel/kinds.ts';
+import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
+import type { AdminPorts, InstanceState, InstanceStatus, PostStatus } from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';
 import { lateMs, type KeptRows, type LivingInstance, type Place } from './instances.ts';
 import { listenerAddress } from './listener-address.ts';
@@ -117,12 +119,18 @@ export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[]
         ...listeners,
         ...(admin === null ? [] : [{ of: 'admin', address: `http://${admin}` }]),
       ],
-      posts,
+      posts: posts.map(postStatus),
       perMinute: report?.perMinute ?? null,
       inHand: report?.inHand ?? null,
       waiting: report?.waiting ?? null,
     };
   });
+}
+
+/** A platform as people call it; a chore by its own word. */
+function postStatus(post: string): PostStatus {
+  const word = findKind(channelTypeOf(post as ChannelKey))?.name ?? post;
+  return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
 }
 
 function reasonOf(state: InstanceState, report: Report | null): string | null {

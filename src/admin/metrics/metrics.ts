@@ -1,6 +1,6 @@
 /**
- * The metrics page, of this instance alone. All that svc counts is read from the meters when the page is asked for; the
- * event loop and garbage collection are watched from the first scrape on.
+ * The metrics page, of this instance alone. All that svc counts is read from the meters when the
+ * page is asked for; the event loop and garbage collection are watched from the first scrape on.
  *
  * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
  */

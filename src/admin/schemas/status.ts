@@ -48,7 +48,7 @@ const instances = list(
     toldAt: maybeInteger,
     host: maybeText,
     addresses: list(object({ of: text, address: text })),
-    posts: list(text),
+    posts: list(object({ post: text, name: text })),
     perMinute: maybeInteger,
     inHand: maybeInteger,
     waiting: maybeInteger,

@@ -165,9 +165,9 @@ class FrameHearer {
     if (this.#grace !== null) clearTimeout(this.#grace);
     this.#grace = null;
     if (this.#lease !== null) return;
-    this.#lease = setInterval(() => this.#tellLease(), this.#times.leaseMs / 3).unref();
+    this.#lease = setInterval(() => void this.#tellLease(), this.#times.leaseMs / 3).unref();
     this.#pace = setInterval(() => this.#tick(), this.#times.lotMs).unref();
-    this.#tellLease();
+    void this.#tellLease();
   }
 
   #leave(): void {
@@ -184,20 +184,19 @@ class FrameHearer {
     this.#isUntold = false;
   }
 
-  #tellLease(): void {
+  async #tellLease(): Promise<void> {
     const others = this.#others;
     if (others.length === 0) return;
     const { peers } = this.#parts;
-    void peers.tell(listening, String(peers.id)).then(() => {
-      if (this.#lease === null) return;
-      if (others.some((id) => !this.#knowing.has(id))) this.#isUntold = true;
-      this.#knowing = new Set(others);
-    });
+    await peers.tell(listening, String(peers.id));
+    if (this.#lease === null) return;
+    if (others.some((id) => !this.#knowing.has(id))) this.#isUntold = true;
+    this.#knowing = new Set(others);
   }
 
   #othersChanged(): void {
     if (this.#lease !== null && this.#others.some((id) => !this.#knowing.has(id))) {
-      this.#tellLease();
+      void this.#tellLease();
     }
   }
 
