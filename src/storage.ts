@@ -7,7 +7,7 @@ import type { Secrets, StorageConfig } from './config/config.ts';
 import type { StoragePlace } from './config/storage-place.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
-import type { Clock } from './lib/clock.ts';
+import type { Clock, ClockReading } from './lib/clock.ts';
 import type { CursorReader } from './store/read/cursor-reader.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
@@ -49,6 +49,8 @@ export type LedgerChoice = Clock & {
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
+  /** Is told what the clock shows that all instances on that storage go by; left out: nobody is. */
+  readonly follow?: (reading: ClockReading) => void;
   /** Who writes to the disk; left out: a thread that is begun then. */
   readonly startWriter?: StartWriter | undefined;
 };
@@ -112,7 +114,7 @@ async function openFile(
 }
 
 async function openServer(
-  { ids, version, now, steady, news, failed: onFault }: LedgerChoice,
+  { ids, version, now, steady, news, failed: onFault, follow }: LedgerChoice,
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
@@ -120,7 +122,7 @@ async function openServer(
     import('./store/postgres/postgres.ts'),
     readerOfServer(url),
   ]);
-  const options = { url, retentionDays, version, now, steady, ids, news, onFault };
+  const options = { url, retentionDays, version, now, steady, ids, news, onFault, follow };
   const store = await openPostgresStore(options);
   return 'kind' in store ? store : { ...store, reader };
 }

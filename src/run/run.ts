@@ -20,11 +20,13 @@ import { createIdSource, type IdSource } from '../domain/ids.ts';
 import type { EventHub } from '../events.ts';
 import { sayLost } from './draining.ts';
 import { Host, type Left } from './host.ts';
+import { FollowingClock, type ClockReading } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
 import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
+import { SharedBounds } from './shared-bounds.ts';
 import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
@@ -110,6 +112,7 @@ class Run {
   readonly #alerts: StorageAlerts;
   readonly #state: RunState;
   readonly #lifetime: Lifetime;
+  readonly #clock = new FollowingClock();
   #host: Host | null = null;
   #control: Control | null = null;
   #left: Left | null = null;
@@ -117,7 +120,7 @@ class Run {
 
   constructor(setup: Setup) {
     this.#setup = setup;
-    this.#events = createRunEvents(setup.log, setup.onTurn);
+    this.#events = createRunEvents(setup.log, this.#clock, setup.onTurn);
     this.#alerts = watchStorage(this.#events, setup.storage);
     this.#state = new RunState(setup.stop);
     this.#lifetime = new Lifetime(this.#state.over, (what, error) =>
@@ -156,7 +159,9 @@ class Run {
       const { code, path, message, remedy } = problemOfSkills(skills);
       return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}`, unbound: null };
     }
-    const kit = createServiceKit(this.#events, version, pathOfFile(storage), usesOwnHttp(env));
+    const ownHttp = usesOwnHttp(env);
+    const held = pathOfFile(storage);
+    const kit = createServiceKit(this.#events, version, held, ownHttp, this.#clock);
     this.#lifetime.defer('the HTTP client', () => kit.http.close());
     const warnings = skills.warnings.map(warningOfSkill);
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
@@ -178,10 +183,11 @@ class Run {
       this.#state.storageFailed();
     };
     const { now, steady } = kit;
-    const { news } = this.#alerts;
+    const { news, clockIs } = this.#alerts;
+    const follow = (reading: ClockReading): void => clockIs(this.#clock.follow(reading));
     const publicNow = publicBy(config, secrets);
     const where = { storage: config.storage, at, startWriter };
-    const choice = { ...where, version, publicNow, ids, now, steady, news, failed };
+    const choice = { ...where, version, publicNow, ids, now, steady, news, follow, failed };
     return this.#lifetime.adopt(
       'the storage',
       async () => {
@@ -211,9 +217,10 @@ class Run {
     const unopened = await this.#lifetime.within(() => host.use(plan));
     if (unopened !== null) return refusedBy(unopened, config);
     const watch = new ModelWatch(kit, this.#state.over);
+    const bounds = new SharedBounds(kit.bounds, peers);
+    this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
     const onUsed = (used: Plan): void => {
-      const models = used.models.map((one) => one.config);
-      kit.bounds.hold(models, peers.share());
+      bounds.use(used.models.map((one) => one.config));
       watch.use(used.models);
     };
     onUsed(plan);
