@@ -58,6 +58,8 @@ export class LaneReads {
   run(): Promise<void> {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
+      // It may have come after the last look.
+      if (this.#parts.lanes.hasUnread) void this.run();
     });
     return this.#running;
   }

@@ -152,7 +152,8 @@ export class Lanes {
     const isHad = (post: string): boolean =>
       posts.some(({ name, owner }) => name === post && owner !== null && ids.has(owner));
     if (isHad(keeperPost) && isHad(quarantinePost)) this.#heard();
-    if (this.#closing) return;
+    // What was accepted at the last moment is left to others as well.
+    if (this.#closing) return this.drain();
     this.#letGoOfOthers();
     if (this.#isTrying) this.#letGoOfUntried();
     void this.#count();
@@ -168,6 +169,8 @@ export class Lanes {
     this.#isAsked = true;
     this.#taking ??= this.#takeAll().finally(() => {
       this.#taking = null;
+      // It may have been asked for after the last look.
+      if (this.#isAsked && this.#flights?.broken === false) void this.takeWaiting();
     });
     return this.#taking;
   }
@@ -190,7 +193,7 @@ export class Lanes {
   /** Frees all lanes that are not at work, in order: others go on with them. */
   drain(): void {
     this.#closing = true;
-    if (this.#peers === null || this.#peers.share() === 1) return;
+    if (this.owned.isClosing || this.#peers === null || this.#peers.share() === 1) return;
     for (const lane of this.owned) this.owned.leave(lane);
     this.#quarantine?.forgotten();
   }

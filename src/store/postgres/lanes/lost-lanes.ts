@@ -43,22 +43,30 @@ export class LostLanes {
   #table = 0;
   #last = '';
   #looking: Promise<void> | null = null;
+  /** The dead that the newest look is for. */
+  #lookedFor: readonly number[] = [];
 
   constructor(parts: LostLanesParts) {
     this.#parts = parts;
   }
 
   /**
-   * One look at a time: a call while one goes on is that one's. Never rejects.
-   * @param dead instances that are dead, and whose lanes may not be free
+   * Resolves when all lanes of the dead are free, or cannot be made so now. Never rejects.
+   * @param dead instances that are dead, and whose lanes may not be free; with none a page is looked
+   *   at, unless a look goes on
    */
   look(dead: readonly number[]): Promise<void> {
-    this.#looking ??= this.#look(dead)
+    const before = this.#looking;
+    if (before !== null && dead.every((id) => this.#lookedFor.includes(id))) return before;
+    this.#lookedFor = dead;
+    const looked = (before ?? Promise.resolve())
+      .then(() => this.#look(dead))
       .catch(() => {})
       .finally(() => {
-        this.#looking = null;
+        if (this.#looking === looked) this.#looking = null;
       });
-    return this.#looking;
+    this.#looking = looked;
+    return looked;
   }
 
   async #look(dead: readonly number[]): Promise<void> {

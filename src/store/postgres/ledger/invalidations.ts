@@ -1,5 +1,11 @@
-/** What instances tell each other of what they remember: that it is to be forgotten, or has changed. */
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+/**
+ * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
+ *
+ * What is told comes from the database, and so from another release. Where it cannot be read it may
+ * be about anybody: then nothing that is remembered here is believed any more, and all is read anew.
+ */
+import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
+import type { Whose } from '../../../domain/story.ts';
 import type { Theirs } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Peers } from '../../peers.ts';
@@ -31,13 +37,21 @@ export class Invalidations {
   /** @param forgetHere takes what of theirs is in this instance's memory away */
   hear(forgetHere: (theirs: Theirs) => Promise<void>): void {
     const { peers, rows, history } = this.#parts;
+    const believeNothing = (): void => {
+      rows.outdateAll();
+      history.dropAll();
+    };
     peers.on(forgetKind, async (body) => {
-      const { by, ...theirs } = JSON.parse(body) as Asked;
+      const asked = askedIn(objectIn(body));
+      if (asked === null) return believeNothing();
+      const { by, ...theirs } = asked;
       // A storage that has failed ends this process, and all that it remembers.
       if (by !== peers.id) await forgetHere(theirs).catch(() => {});
     });
     peers.on(changedKind, (body) => {
-      const { channel, conversations } = JSON.parse(body) as Changed;
+      const changed = changedIn(objectIn(body));
+      if (changed === null) return believeNothing();
+      const { channel, conversations } = changed;
       for (const conversation of conversations) {
         rows.outdate(channel, conversation);
         history.drop({ channel, conversation });
@@ -58,4 +72,41 @@ export class Invalidations {
     const told: Changed = { channel, conversations };
     await peers.tell(changedKind, JSON.stringify(told));
   }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @returns no fields where it is no object */
+function objectIn(body: string): Fields {
+  try {
+    const told: unknown = JSON.parse(body);
+    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** @returns null: it cannot be read */
+function askedIn({ whose, beforeId, by }: Fields): Asked | null {
+  const theirs = whoseIn(whose);
+  if (theirs === null || typeof beforeId !== 'string' || typeof by !== 'number') return null;
+  return { whose: theirs, beforeId: beforeId as MessageId, by };
+}
+
+function whoseIn(told: unknown): Whose | null {
+  if (typeof told !== 'object' || told === null) return null;
+  const { kind, channel, conversation, sender } = told as Fields;
+  if (typeof channel !== 'string') return null;
+  const on = { channel: channel as ChannelKey };
+  if (kind === 'conversation' && typeof conversation === 'string') {
+    return { kind, ...on, conversation: conversation as ConversationId };
+  }
+  return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
+}
+
+/** @returns null: it cannot be read */
+function changedIn({ channel, conversations }: Fields): Changed | null {
+  if (typeof channel !== 'string' || !Array.isArray(conversations)) return null;
+  if (!conversations.every((one) => typeof one === 'string')) return null;
+  return { channel: channel as ChannelKey, conversations: conversations as ConversationId[] };
 }
