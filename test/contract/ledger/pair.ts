@@ -47,7 +47,6 @@ export function pairOf({ both, client, random, now }: PairParts): Ledger {
     let looks = 0;
     await until('nothing is on its way', async () => {
       if (looks++ > 300) return true;
-      if (both.some((one) => one.gauges().commitsPending > 0)) return false;
       const { rows } = await client.query<{ id: string }>(expected, [now()]);
       const inHand = new Set(both.flatMap((one) => one.unsettled(idsMax)));
       return rows.every(({ id }) => inHand.has(id));
