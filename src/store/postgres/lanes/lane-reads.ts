@@ -49,6 +49,7 @@ type Asked = {
 export class LaneReads {
   readonly #parts: LaneReadsParts;
   #running: Promise<void> | null = null;
+  #underWay: Promise<void> = Promise.resolve();
 
   constructor(parts: LaneReadsParts) {
     this.#parts = parts;
@@ -64,13 +65,19 @@ export class LaneReads {
     return this.#running;
   }
 
+  /** Resolves when what is being read just now has been entered, or cannot be. */
+  async underWay(): Promise<void> {
+    await this.#underWay.catch(() => {});
+  }
+
   async #run(): Promise<void> {
     const { lanes, failed } = this.#parts;
     try {
       while (lanes.hasUnread) {
         const unread = lanes.takeUnread();
         for (let from = 0; from < unread.length; from += lanesMax) {
-          await this.#read(unread.slice(from, from + lanesMax));
+          this.#underWay = this.#read(unread.slice(from, from + lanesMax));
+          await this.#underWay;
         }
         lanes.allRead();
       }

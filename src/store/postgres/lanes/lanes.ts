@@ -5,6 +5,7 @@
  */
 import { messengerTypes } from '../../../channel/kinds.ts';
 import { channelTypeOf, type ChannelKey } from '../../../domain/ids.ts';
+import type { Theirs } from '../../ledger/storage.ts';
 import type { Quarantine } from '../../order/quarantine.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Counting } from '../ledger/counting.ts';
@@ -188,6 +189,12 @@ export class Lanes {
         await this.#reading?.run();
       }
     }
+  }
+
+  /** As `unwanted` of a storage. */
+  async forget(theirs: Theirs): Promise<void> {
+    this.owned.forget(theirs);
+    await this.#reading?.underWay();
   }
 
   /** Frees all lanes that are not at work, in order: others go on with them. */
