@@ -243,17 +243,17 @@ export function createServiceKit(
   version: string,
   heldDatabase: string | null = null,
   ownHttp = true,
+  { now, steady }: Clock = systemClock,
 ): ServiceKit {
-  const deadlines = createDeadlines(systemClock.steady);
-  const filesMax = openFilesMax();
-  const most = filesMax === null ? listenLimits.connectionsMax : connectionsWithin(filesMax);
+  const deadlines = createDeadlines(steady);
+  const most = connectionsWithin(openFilesMax() ?? Infinity);
   const connectionsMax = Math.min(listenLimits.connectionsMax, most);
   const dropped = (): void => events.ranShort({ of: 'connections' });
-  const { steady } = systemClock;
   const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, ownHttp });
   const http = createHttpClient(deadlines, { plain: ownHttp });
   return {
-    ...systemClock,
+    now,
+    steady,
     http: watchedForFiles(http, () => events.ranShort({ of: 'files' })),
     deadlines,
     listeners,

@@ -7,20 +7,22 @@ import type { Secrets, StorageConfig } from './config/config.ts';
 import type { StoragePlace } from './config/storage-place.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
-import type { Clock } from './lib/clock.ts';
+import type { Clock, ClockReading } from './lib/clock.ts';
 import type { CursorReader } from './store/read/cursor-reader.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { Migration } from './store/migrate/migrate.ts';
+import type { ConfigWanted } from './store/postgres/configs/reading.ts';
 import type { ServerLook } from './store/postgres/server/inspection.ts';
 import { createAlone } from './store/alone.ts';
 import type { Peers } from './store/peers.ts';
 import type { StoreProblem } from './store/problem.ts';
+import type { KeptRow, SharedConfig, SharedConfigs } from './store/shared-configs.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
 import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
-export type { Examined, Migration, ServerLook, StartWriter };
+export type { Examined, Migration, ServerLook, StartWriter, StoreProblem };
 
 /** A place that can be opened. */
 export type StorageAt =
@@ -49,6 +51,8 @@ export type LedgerChoice = Clock & {
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
+  /** Is told what the clock shows that all instances on that storage go by; left out: nobody is. */
+  readonly follow?: (reading: ClockReading) => void;
   /** Who writes to the disk; left out: a thread that is begun then. */
   readonly startWriter?: StartWriter | undefined;
 };
@@ -61,6 +65,8 @@ export type OpenStore = {
   readonly ledger: Ledger;
   readonly reader: LedgerReader;
   readonly peers: Peers;
+  /** The configuration that all instances share; null: each process has its own file. */
+  readonly configs: (SharedConfigs & AsyncDisposable) | null;
 };
 
 /** A thread that writes once it is started. */
@@ -93,7 +99,7 @@ async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<Ope
   const stories = new StoryRing();
   const reader = createMemoryReader(stories);
   const ledger = createMemoryLedger({ now, steady, ids, stories, news });
-  return { ledger, reader, peers: createAlone() };
+  return { ledger, reader, peers: createAlone(), configs: null };
 }
 
 async function openFile(
@@ -108,21 +114,25 @@ async function openFile(
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return { ledger, reader: createThreadReader(path), peers: createAlone() };
+  return { ledger, reader: createThreadReader(path), peers: createAlone(), configs: null };
 }
 
 async function openServer(
-  { ids, version, now, steady, news, failed: onFault }: LedgerChoice,
+  { ids, version, now, steady, news, failed: onFault, follow }: LedgerChoice,
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
-  const [{ openPostgresStore }, reader] = await Promise.all([
+  const [{ openPostgresStore }, { createPostgresConfigs }, reader] = await Promise.all([
     import('./store/postgres/postgres.ts'),
+    import('./store/postgres/configs/shared-configs.ts'),
     readerOfServer(url),
   ]);
-  const options = { url, retentionDays, version, now, steady, ids, news, onFault };
+  const options = { url, retentionDays, version, now, steady, ids, news, onFault, follow };
   const store = await openPostgresStore(options);
-  return 'kind' in store ? store : { ...store, reader };
+  if ('kind' in store) return store;
+  const instance = store.peers.id;
+  const configs = createPostgresConfigs(() => connectTo(url, configConnectMs), { instance });
+  return { ...store, reader, configs };
 }
 
 /** It connects when it is asked. */
@@ -131,16 +141,22 @@ async function readerOfServer(url: string): Promise<LedgerReader> {
   return createPostgresReader(() => connectTo(url));
 }
 
-async function connectTo(url: string) {
-  return (await import('./store/postgres/server/connect.ts')).connect(url);
+const configConnectMs = 5_000;
+
+/** @param timeoutMs left out: as usual */
+async function connectTo(url: string, timeoutMs?: number) {
+  const { connect } = await import('./store/postgres/server/connect.ts');
+  return connect(url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
-/** Closes both, the ledger first; a failure to close one does not keep the other open. */
+/** Closes all, the ledger first; a failure to close one does not keep another open. */
 export async function closeLedger({
   ledger,
   reader,
-}: Pick<OpenStore, 'ledger' | 'reader'>): Promise<void> {
+  configs,
+}: Pick<OpenStore, 'ledger' | 'reader' | 'configs'>): Promise<void> {
   await using opened = new AsyncDisposableStack();
+  opened.use(configs);
   opened.use(reader);
   opened.use(ledger);
 }
@@ -152,6 +168,22 @@ export async function openReader(at: StorageAt): Promise<LedgerReader | StorePro
     return openSqliteReader(at.path);
   }
   return (await whyUnreadable(at)) ?? readerOfServer(at.url);
+}
+
+/** The configuration that instances share there, while they run or not; null: there is none. */
+export async function readSharedConfig(
+  { url }: AtServer,
+  wanted: ConfigWanted = {},
+): Promise<SharedConfig | StoreProblem | null> {
+  return (await import('./store/postgres/configs/reading.ts')).readConfigAt(url, wanted);
+}
+
+/** All that are kept there, newest first, in the same way. */
+export async function readSharedHistory(
+  { url }: AtServer,
+  signal: AbortSignal,
+): Promise<readonly KeptRow[] | StoreProblem | null> {
+  return (await import('./store/postgres/configs/reading.ts')).readHistoryAt(url, signal);
 }
 
 /** Reads what channels noted there, in the same way. */

@@ -1,7 +1,8 @@
 /**
  * Two clocks. One tells the time of day, for what is stored or shown; a person or a time server may
  * set it back or forward at any moment. The other only goes forward, evenly: it measures what lasts
- * (deadlines, pauses, rates).
+ * (deadlines, pauses, rates). Processes that share what they store tell one time of day, which is
+ * that of a clock elsewhere: each reads it now and then, and goes on from there.
  */
 
 declare const steady: unique symbol;
@@ -23,6 +24,44 @@ export const steadyNow = (): SteadyTime => Math.floor(performance.now()) as Stea
 
 /** This machine's. */
 export const systemClock: Clock = { now: Date.now, steady: steadyNow };
+
+/** What a clock elsewhere showed at some moment between the next two. */
+export type ClockReading = {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly askedAt: SteadyTime;
+  readonly answeredAt: SteadyTime;
+};
+
+/** This machine's time of day until another clock is read; from then on that one's. */
+export class FollowingClock implements Clock {
+  readonly #own: Clock;
+  /** Of the steady clock; null: none was read. */
+  #aheadMs: number | null = null;
+
+  constructor(own: Clock = systemClock) {
+    this.#own = own;
+  }
+
+  readonly steady = (): SteadyTime => this.#own.steady();
+
+  readonly now = (): number =>
+    this.#aheadMs === null ? this.#own.now() : Math.floor(this.#own.steady() + this.#aheadMs);
+
+  /**
+   * It is moved by no more than this reading calls for: what took long to come says little.
+   * @returns how far the other one is ahead of this machine's, at least; negative: behind
+   */
+  follow({ now, askedAt, answeredAt }: ClockReading): number {
+    const most = now - askedAt;
+    // The steady clock tells whole milliseconds.
+    const least = now - answeredAt - 1;
+    const was = this.#aheadMs ?? (least + most) / 2;
+    this.#aheadMs = Math.max(least, Math.min(most, was));
+    const ownAhead = this.#own.now() - this.#own.steady();
+    return Math.max(0, least - ownAhead) + Math.min(0, most - ownAhead);
+  }
+}
 
 /** @param ms how long after; a negative number is before */
 export function later(time: SteadyTime, ms: number): SteadyTime {

@@ -9,7 +9,6 @@
 import type { ChannelHealth } from '../channel/channel.ts';
 import type { ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
-import { revisionOf } from '../config/inspect.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
@@ -20,17 +19,20 @@ import { createIdSource, type IdSource } from '../domain/ids.ts';
 import type { EventHub } from '../events.ts';
 import { sayLost } from './draining.ts';
 import { Host, type Left } from './host.ts';
+import { FollowingClock, type ClockReading } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
 import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
+import { SharedBounds } from './shared-bounds.ts';
 import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
-import { publicBy, refusedBy, tellServer } from './opening.ts';
-import { RunState, type Ending } from './run-state.ts';
+import { firstOf, publicBy, tellServer } from './opening.ts';
+import { endingBy, refusedBy, RunState, type Ending } from './run-state.ts';
+import { beginShared, sharedParts, type SharedStart } from './shared-start.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import {
   closeLedger,
@@ -110,6 +112,7 @@ class Run {
   readonly #alerts: StorageAlerts;
   readonly #state: RunState;
   readonly #lifetime: Lifetime;
+  readonly #clock = new FollowingClock();
   #host: Host | null = null;
   #control: Control | null = null;
   #left: Left | null = null;
@@ -117,7 +120,7 @@ class Run {
 
   constructor(setup: Setup) {
     this.#setup = setup;
-    this.#events = createRunEvents(setup.log, setup.onTurn);
+    this.#events = createRunEvents(setup.log, this.#clock, setup.onTurn);
     this.#alerts = watchStorage(this.#events, setup.storage);
     this.#state = new RunState(setup.stop);
     this.#lifetime = new Lifetime(this.#state.over, (what, error) =>
@@ -156,18 +159,18 @@ class Run {
       const { code, path, message, remedy } = problemOfSkills(skills);
       return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}`, unbound: null };
     }
-    const kit = createServiceKit(this.#events, version, pathOfFile(storage), usesOwnHttp(env));
+    const ownHttp = usesOwnHttp(env);
+    const held = pathOfFile(storage);
+    const kit = createServiceKit(this.#events, version, held, ownHttp, this.#clock);
     this.#lifetime.defer('the HTTP client', () => kit.http.close());
     const warnings = skills.warnings.map(warningOfSkill);
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
     const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
     const store = await this.#openStore(kit, ids);
-    if ('kind' in store) {
-      const { code, message, isPassing } = store;
-      if (isPassing) return { kind: 'failed', code, message };
-      return { kind: 'refused', code, message, unbound: null };
-    }
-    return this.#serve(kit, ids, store, { texts: skills.texts, warnings });
+    if ('kind' in store) return endingBy(store);
+    const shared = await this.#lifetime.within(() => beginShared(store.configs, this.#setup));
+    if (shared !== null && shared.kind !== 'shared') return shared;
+    return this.#serve(kit, ids, { ...store, shared }, { texts: skills.texts, warnings });
   }
 
   #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
@@ -178,10 +181,11 @@ class Run {
       this.#state.storageFailed();
     };
     const { now, steady } = kit;
-    const { news } = this.#alerts;
+    const { news, clockIs } = this.#alerts;
+    const follow = (reading: ClockReading): void => clockIs(this.#clock.follow(reading));
     const publicNow = publicBy(config, secrets);
     const where = { storage: config.storage, at, startWriter };
-    const choice = { ...where, version, publicNow, ids, now, steady, news, failed };
+    const choice = { ...where, version, publicNow, ids, now, steady, news, follow, failed };
     return this.#lifetime.adopt(
       'the storage',
       async () => {
@@ -195,7 +199,7 @@ class Run {
   async #serve(
     kit: ServiceKit,
     ids: IdSource,
-    store: OpenStore,
+    store: OpenStore & { readonly shared: SharedStart | null },
     skills: {
       readonly texts: ReadonlyMap<string, string>;
       readonly warnings: ConfigSnapshot['warnings'];
@@ -211,9 +215,10 @@ class Run {
     const unopened = await this.#lifetime.within(() => host.use(plan));
     if (unopened !== null) return refusedBy(unopened, config);
     const watch = new ModelWatch(kit, this.#state.over);
+    const bounds = new SharedBounds(kit.bounds, peers);
+    this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
     const onUsed = (used: Plan): void => {
-      const models = used.models.map((one) => one.config);
-      kit.bounds.hold(models, peers.share());
+      bounds.use(used.models.map((one) => one.config));
       watch.use(used.models);
     };
     onUsed(plan);
@@ -222,7 +227,9 @@ class Run {
     const stop = this.#state.over;
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
-    const parts = { source, host, kit, reader, lookup, log, stop, onUsed, tokenWanted };
+    const end = (ending: Ending): void => this.#state.end(ending);
+    const shared = sharedParts(store.shared, this.#setup, { peers, steady }, end);
+    const parts = { source, shared, host, kit, reader, lookup, log, stop, onUsed, tokenWanted };
     const control = new Control(parts, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
@@ -281,10 +288,4 @@ class Run {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
   }
-}
-
-function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
-  const { text, config, storage } = setup;
-  const warnings = [...setup.warnings, ...skillWarnings];
-  return { text, revision: revisionOf(text), config, storage, warnings };
 }

@@ -71,3 +71,25 @@ test('a channel that is gone is named with the day on which its rows are given u
   news.buried!({ box: 'in', channel, id: 'an id', failure: failure('unroutable') });
   assert.equal(events.meters.channels.get('messenger_a')?.deadLetters.in, 1);
 });
+
+test('a clock that differs from the server is a warning, until it agrees again', async () => {
+  const it = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
+  it.clockIs(2_000);
+  it.clockIs(-2_000);
+  assert.equal(await it.lines(), '');
+  assert.deepEqual(it.warnings(), []);
+  it.clockIs(-300_400);
+  const line = await it.lines();
+  assert.match(line, /"warn".*clock_skewed.*clock is 300 s ahead of the database server's/);
+  assert.match(line, /Set the clock that is wrong, .*\(NTP\)/);
+  assert.equal(it.warnings()[0]?.code, 'clock_skewed');
+  assert.deepEqual(it.health(), { status: 'ok' });
+  it.clockIs(-1_500);
+  assert.equal(await it.lines(), '', 'it is on its way, and told once');
+  assert.equal(it.warnings().length, 1);
+  it.clockIs(1_000);
+  assert.match(await it.lines(), /"info".*clock_agrees/);
+  assert.deepEqual(it.warnings(), []);
+  it.clockIs(4_000);
+  assert.match(await it.lines(), /clock is 4 s behind the database server's/);
+});

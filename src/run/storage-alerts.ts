@@ -3,9 +3,12 @@ import type { StoragePlace } from '../config/storage-place.ts';
 import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
 import type { LedgerNews, StorageRoom } from '../store/news.ts';
+import { ClockSkew } from './clock-skew.ts';
 
 export type StorageAlerts = {
   readonly news: LedgerNews;
+  /** @param aheadMs how far the server's clock is ahead of this machine's; negative: behind */
+  readonly clockIs: (aheadMs: number) => void;
   /** Failing while nothing can be accepted. */
   health(): Health;
   warnings(): readonly WarningStatus[];
@@ -18,6 +21,7 @@ export type StorageAlerts = {
 export function watchStorage(events: Events, place: StoragePlace | null): StorageAlerts {
   const form = place?.kind ?? 'file';
   let room: StorageRoom = { kind: 'ok' };
+  const skew = new ClockSkew(events);
   const news: LedgerNews = {
     storageRoom(now) {
       const before = room;
@@ -56,9 +60,9 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
   return {
     news,
     health: () => healthOf(room, form),
+    clockIs: (aheadMs) => skew.is(aheadMs),
     warnings() {
-      const warning = warningOf(room, form);
-      return warning === null ? [] : [warning];
+      return [warningOf(room, form), skew.warning].filter((one) => one !== null);
     },
   };
 }

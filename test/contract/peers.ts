@@ -55,6 +55,12 @@ const cases: Readonly<Record<string, Case>> = {
     const failing = peers.hold('a', () => Promise.reject(new Error('broken')), signal);
     await assert.rejects(failing, /broken/);
   },
+  'a post is had while it runs': async (peers) => {
+    const { signal } = new AbortController();
+    let had = false;
+    await peers.hold('a', async () => void (had = peers.holds('a')), signal);
+    assert.equal(had, true);
+  },
   'posts are held side by side, and one after the other': async (peers) => {
     const until = new AbortController();
     const [one, other, next] = [work(), work(), work()];
@@ -93,6 +99,30 @@ const cases: Readonly<Record<string, Case>> = {
     await peers.tell('b', 'three');
     assert.equal(heard.length, 3);
   },
+  'what is told at once is heard in the order in which it was told': async (peers) => {
+    const heard: string[] = [];
+    const stop = peers.on('a', (body) => void heard.push(body));
+    const bodies = ['one', 'two', '', 'four \u0000 \ud800', '\ue000'];
+    await Promise.all(bodies.map((body) => peers.tell('a', body)));
+    assert.deepEqual(heard, bodies);
+    stop();
+  },
+  'what is told while a post is held is heard there': async (peers) => {
+    const until = new AbortController();
+    const heard = Promise.withResolvers<string>();
+    const stop = peers.on('a', heard.resolve);
+    const held = peers.hold(
+      'a',
+      async () => {
+        await peers.tell('a', 'hello');
+        until.abort();
+      },
+      until.signal,
+    );
+    assert.equal(await heard.promise, 'hello');
+    await held;
+    stop();
+  },
   'who hears a kind twice hears it twice, until each is stopped': async (peers) => {
     let count = 0;
     const hear = (): void => void count++;
@@ -105,6 +135,18 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a bound is shared by a whole number of instances': async (peers) => {
     assert.ok(Number.isInteger(peers.share()) && peers.share() >= 1);
+  },
+  'the living ones are in the order of their starts, and this one has its number': async (
+    peers,
+  ) => {
+    const ids = peers.instances().map(({ id }) => id);
+    assert.deepEqual(
+      ids,
+      ids.toSorted((a, b) => a - b),
+    );
+    assert.ok(peers.id === 0 ? ids.length === 0 : ids.includes(peers.id));
+    peers.onChange(() => assert.fail('it is stopped'))();
+    await peers.tell('a', '');
   },
 };
 

@@ -10,6 +10,8 @@ export type Waiter<Told> = {
   readonly written: (told: Told | null) => void;
   /** Called when there is no room and no later try; null: the writes wait for room. */
   readonly refused: (() => void) | null;
+  /** Called where what its writes expect is not so; who has this goes alone. */
+  readonly conflicted?: () => void;
 };
 
 export type Gathered<Write, Told> = {

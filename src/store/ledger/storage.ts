@@ -47,8 +47,8 @@ export interface LedgerStorage {
   /**
    * Writes down messages and moves cursors, all or nothing. At the commit each message that has
    * not come before, and is to be worked by this process, is entered, in order. Refused with
-   * `conflict`, before anything is asked, where a cursor stands elsewhere than expected
-   * (`order/cursors.ts`).
+   * `conflict` where a cursor stands elsewhere than expected: before anything is asked where
+   * `order/cursors.ts` knows it, else by the storage.
    */
   accept(
     arrivals: readonly Arrival[],

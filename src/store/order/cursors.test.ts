@@ -11,13 +11,13 @@ const to = (value: string, expected?: string | null): CursorMove => {
 };
 
 /** Cursors over a storage that answers when it is told to. */
-function slow() {
+function slow(isShared = false) {
   const reads: PromiseWithResolvers<string | null>[] = [];
   const cursors = new Cursors(() => {
     const read = Promise.withResolvers<string | null>();
     reads.push(read);
     return read.promise;
-  });
+  }, isShared);
   return { cursors, reads, value: async () => cursors.of(channel, 'offset') };
 }
 
@@ -46,4 +46,31 @@ test('a read for a move that expects something may fail', async () => {
   const again = value();
   reads[1]!.reject(new Error('the storage is closed'));
   await assert.rejects(again, /the storage is closed/);
+});
+
+test('where others move a cursor, too, it is read each time and compared elsewhere', async () => {
+  const { cursors, reads, value } = slow(true);
+  const first = to('1', 'nowhere');
+  assert.equal(cursors.move([first]), true, 'the storage knows');
+  assert.equal(await value(), '1', 'it is on its way');
+  assert.equal(cursors.move([to('2', 'nowhere')]), false);
+  const second = to('2', '1');
+  assert.equal(cursors.move([second]), true);
+  cursors.landed([first]);
+  assert.equal(await value(), '2');
+  cursors.refused([second]);
+  for (const stored of ['1', 'another']) {
+    const read = value();
+    reads.at(-1)!.resolve(stored);
+    assert.equal(await read, stored);
+  }
+  assert.equal(reads.length, 2);
+  const overtaken = value();
+  const third = to('3', 'another');
+  cursors.move([third]);
+  cursors.landed([third]);
+  reads[2]!.resolve('another');
+  await new Promise(setImmediate);
+  reads[3]!.resolve('3');
+  assert.equal(await overtaken, '3');
 });

@@ -1,6 +1,7 @@
 /**
  * Where cursors stand, counted with the moves that are on their way into the storage: what a move
- * expects is compared with what will be there when it is written.
+ * expects is compared with what will be there when it is written. Where others move cursors of the
+ * same storage, that alone can compare, and nothing that it held is remembered.
  *
  * A move is asked for → landed | refused. Moves of one cursor land in the order in which they were
  * asked for. A storage that refuses one for want of room refuses those on their way behind it, too.
@@ -15,7 +16,7 @@ type Value = string | null;
 export type ReadCursor = (channel: ChannelKey, name: string) => Value | Promise<Value>;
 
 type Place = {
-  /** What the storage holds; undefined: it was not read yet. */
+  /** What the storage holds; undefined: it has to be read. */
   stored: Value | undefined;
   /** On their way, in order. */
   readonly asked: CursorMove[];
@@ -28,12 +29,17 @@ export const conflict: Acceptance = { kind: 'refused', reason: 'conflict', retry
 
 export class Cursors {
   readonly #read: ReadCursor;
+  readonly #isShared: boolean;
   /** One for each cursor that was moved or read; a channel has a handful of them. */
   readonly #places = new Map<string, Place>();
 
-  /** @param read called for a cursor that was not read or moved before */
-  constructor(read: ReadCursor) {
+  /**
+   * @param read called for a cursor that was not read or moved before
+   * @param isShared whether others move them as well; then `read` is called each time
+   */
+  constructor(read: ReadCursor, isShared = false) {
     this.#read = read;
+    this.#isShared = isShared;
   }
 
   /** Where it will stand once all that was asked for is written; null: it was never set. */
@@ -42,17 +48,18 @@ export class Cursors {
     const known = valueOf(place);
     if (known !== undefined) return known;
     const read = this.#read(channel, name);
-    if (!(read instanceof Promise)) return keep(place, read);
+    if (!(read instanceof Promise)) return this.#keep(place, read);
     const { answered } = place;
     return read.then((value) => {
-      return place.answered === answered ? keep(place, value) : this.of(channel, name);
+      return place.answered === answered ? this.#keep(place, value) : this.of(channel, name);
     });
   }
 
   /**
    * Asks for moves, all or nothing. Each that was asked for is to be told as `landed` or `refused`.
    * @returns whether every cursor stands where its move expects it; false: none has moved. It is
-   *   false as well where that has to be read first, which `of` does
+   *   false as well where that has to be read first, which `of` does; where others move them as
+   *   well, it is true then, and the storage compares
    */
   move(moves: readonly CursorMove[]): boolean {
     for (const move of moves) if (!this.#isAsExpected(move)) return false;
@@ -65,7 +72,7 @@ export class Cursors {
     for (const move of moves) {
       const place = this.#placeOf(move.channel, move.name);
       answer(place, move);
-      place.stored = move.value;
+      if (!this.#isShared) place.stored = move.value;
     }
   }
 
@@ -80,10 +87,21 @@ export class Cursors {
 
   #isAsExpected({ channel, name, expected }: CursorMove): boolean {
     if (expected === undefined) return true;
+    if (this.#isShared) {
+      const underWay = this.#placeOf(channel, name).asked.at(-1);
+      return underWay === undefined || underWay.value === expected;
+    }
     const value = this.of(channel, name);
     // Whoever asks next asks again where this read fails.
     if (value instanceof Promise) value.catch(() => {});
     return value === expected;
+  }
+
+  /** @param value as it was read; what came meanwhile is newer */
+  #keep(place: Place, value: Value): Value {
+    if (this.#isShared) return place.asked.at(-1)?.value ?? value;
+    if (place.stored === undefined) place.stored = value;
+    return valueOf(place) ?? null;
   }
 
   /** Channel keys hold no space, so no two cursors share a key. */
@@ -99,12 +117,6 @@ export class Cursors {
 
 function valueOf({ asked, stored }: Place): Value | undefined {
   return asked.at(-1)?.value ?? stored;
-}
-
-/** @param value as it was read; what came meanwhile is newer */
-function keep(place: Place, value: Value): Value {
-  if (place.stored === undefined) place.stored = value;
-  return valueOf(place) ?? null;
 }
 
 function answer(place: Place, move: CursorMove): void {

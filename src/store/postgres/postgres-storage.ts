@@ -33,6 +33,7 @@ import { Invalidations } from './ledger/invalidations.ts';
 import { readTexts } from './ledger/texts.ts';
 import type { PostgresParts } from './parts.ts';
 import { toText } from './server/text.ts';
+import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
 import { acceptWrite, turnWrite, useRow } from './write/row-codec.ts';
 import type { First, Landed, Write } from './write/writes.ts';
 
@@ -112,7 +113,10 @@ export class PostgresStorage implements LedgerStorage {
     const { cursors } = this.history;
     if (!cursors.move(moves)) return Promise.resolve(conflict);
     for (const arrival of arrivals) this.#flights.add(acceptWrite(arrival));
-    for (const { channel, name, value } of moves) {
+    const expecting = moves.filter(isExpecting);
+    if (expecting.length > 0) this.#flights.add(expectingMoves(expecting));
+    for (const { channel, name, value, expected } of moves) {
+      if (expected !== undefined) continue;
       this.#flights.add({ kind: 'cursor', channel, name, value: toText(value) });
     }
     return new Promise((resolve) => {
@@ -120,13 +124,19 @@ export class PostgresStorage implements LedgerStorage {
         cursors.refused(moves);
         resolve(refused(reason, storageRetryMs));
       };
+      const conflicted = (): void => {
+        cursors.refused(moves);
+        resolve(conflict);
+      };
       const landed = (what: Landed | null): void => {
         if (what === null) return refuse('storage_failed');
         cursors.landed(moves);
         const receipts = arrivals.map((arrival) => this.#arrived(arrival, what, enter));
         resolve({ kind: 'accepted', receipts });
       };
-      this.#flights.flush(landed, () => refuse('full'));
+      const full = (): void => refuse('full');
+      if (expecting.length === 0) this.#flights.flush(landed, full);
+      else this.#flights.flushAlone({ written: landed, refused: full, conflicted });
     });
   }
 

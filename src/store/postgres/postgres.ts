@@ -1,7 +1,7 @@
 /** From a URL to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, ClockReading } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { LedgerNews } from '../news.ts';
@@ -44,6 +44,8 @@ export type PostgresOptions = Clock & {
   readonly limits?: Partial<PostgresLimits>;
   readonly times?: Partial<FlightTimes>;
   readonly peersTimes?: Partial<PeersTimes>;
+  /** Is told the server's time with each beat. */
+  readonly follow?: ((reading: ClockReading) => void) | undefined;
   /** Left out: this process. */
   readonly self?: ProcessFacts;
   /** Once it aborts nothing more is written, as if the process were killed. */
@@ -128,7 +130,8 @@ async function open(
   });
   opened.defer(() => flights.abandon());
   options.killed?.addEventListener('abort', () => flights.abandon());
-  const peers = createPeers({ joined, flights, steady, times: options.peersTimes ?? {} });
+  const { follow, peersTimes: times = {} } = options;
+  const peers = createPeers({ joined, flights, steady, times, follow });
   opened.defer(() => peers.close());
   const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });

@@ -1,7 +1,7 @@
-/** Several instances on one database, all in this process, each with a way of its own that fails. */
+/** Instances on one database, all in this process, each with a way of its own that fails. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { steadyNow } from '../../../src/lib/clock.ts';
+import { steadyNow, type ClockReading } from '../../../src/lib/clock.ts';
 import type { ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
 import type { PostgresFlights } from '../../../src/store/postgres/parts.ts';
 import { joinInstances } from '../../../src/store/postgres/peers/joining.ts';
@@ -18,6 +18,14 @@ import { Way } from './way.ts';
 
 /** Short, but long beside what a slow machine does between two beats. */
 export const shortTimes: PeersTimes = { beatMs: 50, deadMs: 2_000, holdMs: 1_000 };
+
+/** Its flights go with beats alone. */
+const alone = { beatMs: 1e6, closeMs: 2_000 };
+
+type Begun = {
+  readonly self?: ProcessFacts;
+  readonly follow?: ((reading: ClockReading) => void) | undefined;
+};
 
 export type TestInstance = {
   readonly id: number;
@@ -52,24 +60,24 @@ export class TestInstances implements AsyncDisposable {
     return new TestInstances(url, client, stack.move());
   }
 
-  async begin(times: PeersTimes = shortTimes, self: ProcessFacts = farProcess) {
+  async begin(times: PeersTimes = shortTimes, { self = farProcess, follow }: Begun = {}) {
     const way = this.#stack.use(await Way.to(this.url));
     const reach = (): Promise<Client> => connect(way.url(this.url), { timeoutMs: 5_000 });
     const client = await reach();
-    const joined = await joinInstances(client, { version: '1', self, now: Date.now });
+    const joined = await joinInstances(client, { version: '1', self, now: Date.now, follow });
     assert.ok(joined.kind === 'joined');
     const writer = new Writer(client, { instance: joined.id, connect: reach, answerMs: 30_000 });
     const taker = { instance: joined.id, takes: true, takesSuspects: true };
     const flights: PostgresFlights = new Flights(writer, {
       compose: (writes) => compose(writes, taker),
       steady: steadyNow,
-      times: { ...flightTimes, closeMs: 2_000 },
+      times: { ...flightTimes, ...alone },
     });
     this.#stack.defer(() => flights.abandon());
     let error: Error | null = null;
     flights.onBroken((why) => (error = why));
     const faulted = (why: unknown): void => assert.fail(why as Error);
-    const peers = createPeers({ joined, flights, times, faulted });
+    const peers = createPeers({ joined, flights, times, faulted, follow });
     this.#stack.defer(() => peers.close());
     const one: TestInstance = {
       id: joined.id,

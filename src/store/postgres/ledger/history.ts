@@ -73,7 +73,7 @@ export class History {
   /** Conversations that are being read, and whether they changed meanwhile. */
   readonly #reading = new Map<string, { changed: boolean }>();
   readonly #unroutable: Map<string, number>;
-  readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
+  readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name), true);
 
   private constructor(reads: Reads, unroutable: Map<string, number>) {
     this.#reads = reads;

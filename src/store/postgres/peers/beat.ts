@@ -3,8 +3,8 @@
  * to say to the others, and one that reads what is new. It is the flight that shows that the
  * instance lives. It costs the same whatever the number of conversations.
  *
- * waiting → under way → landed, and waiting again; one beat is under way at a time. While the server
- * is away a beat waits like any other write.
+ * waiting → under way → landed, and waiting again; one beat is under way at a time. While the
+ * server is away a beat waits like any other write.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
 import type { PostgresFlights } from '../parts.ts';

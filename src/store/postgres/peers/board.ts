@@ -1,7 +1,7 @@
 /**
  * What instances tell each other. A row of the board has a number, which follows the commits, and
- * each instance says with its beat up to which number it has acted. It hears itself in the same way,
- * so that all hear all in one order, one after the other.
+ * each instance says with its beat up to which number it has acted. It hears itself in the same
+ * way, so that all hear all in one order, one after the other.
  */
 import { Ears } from '../../alone.ts';
 import { toText } from '../server/text.ts';

@@ -3,6 +3,7 @@
  * of a release that knows no others, or a command.
  */
 import type { Client } from 'pg';
+import { steadyNow, type ClockReading } from '../../../lib/clock.ts';
 import type { Instance } from '../../peers.ts';
 import {
   formerRows,
@@ -27,14 +28,27 @@ export type Joined = {
 
 export type Joining = (Joined & { readonly kind: 'joined' }) | Locked;
 
+type Own = {
+  readonly id: number;
+  readonly read: number;
+  readonly began_at: Date;
+  readonly now: number;
+};
+
 type Row = Other & { readonly beside: boolean; readonly version: string };
+
+export type JoiningParts = TakingParts & {
+  readonly now: () => number;
+  /** Is told what the server's clock shows, as soon as it has begun. */
+  readonly follow?: ((reading: ClockReading) => void) | undefined;
+  /** For how long a lock is waited for; 15 s where it is left out. */
+  readonly lockMs?: number;
+};
 
 /** While a command moves what is in the database, its tables are locked. */
 const lockedState = '55P03';
 /** Longer than a flight of an instance that is gone can hold its row. */
-const lockMs = 15_000;
-
-export type JoiningParts = TakingParts & { readonly now: () => number };
+const lockMsUsual = 15_000;
 
 /**
  * Instances beside which it can work are left as they are, but for those whose process was on this
@@ -55,7 +69,7 @@ export async function joinInstances(client: Client, parts: JoiningParts): Promis
 
 async function tryToJoin(
   client: Client,
-  { version, self }: TakingParts,
+  { version, self, lockMs = lockMsUsual, steady = steadyNow, follow }: JoiningParts,
   still: Beats,
 ): Promise<Attempt<Joined>> {
   // What another start did while this one waited for the lock must be seen.
@@ -72,13 +86,16 @@ async function tryToJoin(
     await client.query('UPDATE svc.instance SET dead = true WHERE id = ANY($1)', [
       gone.map(({ id }) => id),
     ]);
-    const { rows: own } = await client.query<{ id: number; read: number; began_at: Date }>(
+    const askedAt = steady();
+    const { rows: own } = await client.query<Own>(
       'INSERT INTO svc.instance (version, process, beside, board_read) ' +
         'SELECT $1, $2, true, coalesce(max(n), 0) FROM svc.board ' +
-        'RETURNING id, board_read AS read, began_at',
+        'RETURNING id, board_read AS read, began_at, ' +
+        'extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
       [version, JSON.stringify(self)],
     );
-    const { id, read, began_at } = own[0]!;
+    const { id, read, began_at, now } = own[0]!;
+    follow?.({ now, askedAt, answeredAt: steady() });
     await client.query(formerRows);
     await client.query(readBoardRows);
     const alive = [...rows.filter((row) => !gone.includes(row)), { id, version, began_at }];

@@ -55,8 +55,10 @@ SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
     ) AS limited) AS unburied,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'owner', owner, 'epoch', epoch)
     ORDER BY name), '[]') FROM svc.post) AS posts,
-  (SELECT coalesce(json_agg(json_build_object('n', n, 'kind', kind, 'body', body) ORDER BY n), '[]')
-    FROM (SELECT * FROM svc.board WHERE n > $1 ORDER BY n LIMIT ${boardRowsMax}) AS limited) AS board`;
+  (SELECT coalesce(json_agg(json_build_object('n', n, 'kind', kind, 'body', body)
+    ORDER BY n), '[]') FROM (
+      SELECT * FROM svc.board WHERE n > $1 ORDER BY n LIMIT ${boardRowsMax}
+    ) AS limited) AS board`;
 
 /** @param after what of the board is known */
 export function newsWrite(after: number, found: (news: Found) => void): Single {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { testPeersContract } from '../../../../test/contract/peers.ts';
 import { noPostgres, postgresTest } from '../../../../test/fake/postgres.ts';
-import { knows, TestInstances } from '../../../../test/fake/postgres/instances.ts';
+import { beats, knows, TestInstances } from '../../../../test/fake/postgres/instances.ts';
+import { FollowingClock, steadyNow, type ClockReading } from '../../../lib/clock.ts';
 
 const open = async () => {
   const all = await TestInstances.open();
@@ -41,3 +42,35 @@ postgresTest('each knows who lives, and is told of who comes and goes', async ()
   await knows(one.peers, 1);
   assert.equal(one.peers.share(), 1);
 });
+
+postgresTest(
+  "machines whose clocks differ tell one time, the server's, from the start",
+  async () => {
+    await using all = await TestInstances.open();
+    const aheadMs = [-300_000, 300_000, 0];
+    const clocks = aheadMs.map((ahead) => {
+      return new FollowingClock({ now: () => Date.now() + ahead, steady: steadyNow });
+    });
+    let widest = 0;
+    const found: number[] = [];
+    const follow = (which: number, reading: ClockReading): void => {
+      widest = Math.max(widest, reading.answeredAt - reading.askedAt);
+      found[which] = clocks[which]!.follow(reading);
+    };
+    const begin = (which: number) => all.begin(undefined, { follow: (is) => follow(which, is) });
+    const one = await begin(0);
+    await begin(1);
+    await begin(2);
+    const agree = (): void => {
+      const [first, ...others] = clocks.map(({ now }) => now());
+      for (const other of others) {
+        assert.ok(Math.abs(other - first!) <= 2 * widest + 10, `${other - first!} ms, ${widest}`);
+      }
+    };
+    agree();
+    await beats(one.peers, 5);
+    agree();
+    // Wherever the server's stands, they are so far apart.
+    assert.ok(found[0]! - found[1]! > 500_000, String(found));
+  },
+);

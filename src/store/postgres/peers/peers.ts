@@ -1,5 +1,5 @@
 /** The instances that work on one database, seen by one of them, over its beats. */
-import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
+import { steadyNow, type ClockReading, type SteadyTime } from '../../../lib/clock.ts';
 import type { Instance, Peers } from '../../peers.ts';
 import { formerRows } from '../ledger/instance.ts';
 import type { PostgresFlights } from '../parts.ts';
@@ -22,6 +22,8 @@ export type PeersParts = {
   readonly times?: Partial<PeersTimes>;
   /** Left out: this machine's. */
   readonly steady?: () => SteadyTime;
+  /** Is told with each beat what the server's clock shows. */
+  readonly follow?: ((reading: ClockReading) => void) | undefined;
   /** Is told of listeners that throw, which they must not. */
   readonly faulted?: (error: unknown) => void;
 };
@@ -39,6 +41,9 @@ export function createPeers({ joined, flights, ...others }: PeersParts): Beating
   const steady = others.steady ?? steadyNow;
   const parts = { flights, id, boardRead, times, steady };
   const beat = new Beat(parts);
+  beat.onNews(({ serverNow: now, askedAt, landedAt: answeredAt }) => {
+    others.follow?.({ now, askedAt, answeredAt });
+  });
   const roll = new Roll(joined.alive);
   beat.onNews((news) => roll.hear(news));
   const posts = new Posts(beat, parts);
@@ -74,7 +79,7 @@ class Roll {
       return { id, version, beganAt, posts };
     });
     if (JSON.stringify(this.instances) === before) return;
-    for (const changed of [...this.#changed]) changed();
+    for (const changed of this.#changed) changed();
   }
 
   onChange(changed: () => void): () => void {

@@ -1,6 +1,6 @@
 /**
- * The posts that this instance wants or has. The database says whose a post is; here is whether that
- * is known for sure just now.
+ * The posts that this instance wants or has. The database says whose a post is; here is whether
+ * that is known for sure just now.
  *
  * A post is wanted → had → free again. It is taken where nobody has it, or one that is dead. What
  * runs is stopped when the beats say that somebody else has its post, and when none has landed for
@@ -92,8 +92,9 @@ export class Posts {
     if (names.length === 0) return [];
     const dead = names.flatMap((name) => this.#owners.get(name) ?? []);
     const text =
-      'INSERT INTO svc.post AS was (name, owner, epoch) SELECT name, $1, 1 FROM unnest($2::text[]) ' +
-      'AS x(name) ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = was.epoch + 1 ' +
+      'INSERT INTO svc.post AS was (name, owner, epoch) ' +
+      'SELECT name, $1, 1 FROM unnest($2::text[]) AS x(name) ' +
+      'ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = was.epoch + 1 ' +
       'WHERE was.owner IS NULL OR was.owner = ANY($3::bigint[])';
     return [{ kind: 'single', text, values: [this.#parts.id, names.map(toText), dead] }];
   }

@@ -7,9 +7,10 @@
 /**
  * `away`: the connection is lost, or that server takes no writes; wait, connect, send again.
  * `again`: rolled back, and may do when it is sent again. `full`: the server has no room.
- * `fenced`: another instance took over. `fault`: all else.
+ * `fenced`: another instance took over. `conflict`: something stands elsewhere than was expected.
+ * `fault`: all else.
  */
-export type Fault = 'away' | 'again' | 'full' | 'fenced' | 'fault';
+export type Fault = 'away' | 'again' | 'full' | 'fenced' | 'conflict' | 'fault';
 
 /** A statement before it in the same transaction has failed, and that one says why. */
 export const abortedState = '25P02';
@@ -17,6 +18,8 @@ export const abortedState = '25P02';
 const byState: Readonly<Record<string, Fault>> = {
   // The fence divides by the number of rows that it could change.
   '22012': 'fenced',
+  // A move of a cursor takes the logarithm of nothing where one stands elsewhere.
+  '2201E': 'conflict',
   // Connected to what was the primary, or to one that an administrator made read-only.
   '25006': 'away',
   // The server ended the connection, and with it the transaction.

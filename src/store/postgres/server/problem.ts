@@ -66,6 +66,7 @@ function passingProblem(at: string, error: unknown, message: string): StoreProbl
     case 'fenced':
       return lockedProblem(at.slice('The '.length), null);
     case 'again':
+    case 'conflict':
     case 'fault':
       return problem('storage_unusable', `${at} cannot be used: ${message}.`);
     default:

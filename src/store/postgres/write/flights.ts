@@ -12,11 +12,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
+import type { Waiter } from '../../ledger/gathering.ts';
+import type { FlightTimes } from './flight-times.ts';
 import { whenLate } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
 import type { Composed, Rows } from './statement.ts';
 import { Waiting } from './waiting.ts';
 import { errorOf, type Behind, type Outcome, type Writer } from './writer.ts';
+
+export { flightTimes, type FlightTimes } from './flight-times.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
 
@@ -44,27 +48,6 @@ const noRear: Rear = {
   isWaiting: false,
   take: () => ({ asked: [], takes: false }),
   landed: () => {},
-};
-
-export type FlightTimes = {
-  /** Without a landing for so long the server is away. */
-  readonly awayMs: number;
-  /** Without a flight for so long an empty one goes. */
-  readonly beatMs: number;
-  /** Without a landing for so long another instance may have taken over. */
-  readonly holdMs: number;
-  /** A flight that the server undoes for so long fails. */
-  readonly undoneMs: number;
-  /** For what is left to write when this closes. */
-  readonly closeMs: number;
-};
-
-export const flightTimes: FlightTimes = {
-  awayMs: 5_000,
-  beatMs: 1_000,
-  holdMs: 7_000,
-  undoneMs: 60_000,
-  closeMs: 10_000,
 };
 
 /** For how long a write that nobody waits for may wait for company. */
@@ -139,13 +122,18 @@ export class Flights<Write, Landed> {
    * `landed` is called when all that was added has landed, or with null when it never will.
    * @param refused called instead while nothing can be written; left out: the writes wait
    */
-  flush(landed: (landed: Landed | null) => void, refused: (() => void) | null = null): void {
-    if (this.#wait(landed, refused)) this.#soon();
+  flush(written: (landed: Landed | null) => void, refused: (() => void) | null = null): void {
+    if (this.#wait({ written, refused })) this.#soon();
+  }
+
+  /** Like `flush`, for what goes in a flight of its own since it may conflict with others. */
+  flushAlone(waiter: Required<Omit<Waiter<Landed>, 'until'>>): void {
+    if (this.#wait(waiter)) this.#soon();
   }
 
   /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
-  flushSoon(landed: (landed: Landed | null) => void): void {
-    if (this.#wait(landed, null)) this.#after(lazyMs);
+  flushSoon(written: (landed: Landed | null) => void): void {
+    if (this.#wait({ written, refused: null })) this.#after(lazyMs);
   }
 
   /** Something is to go behind a flight, which may wait a few milliseconds. */
@@ -202,13 +190,13 @@ export class Flights<Write, Landed> {
   }
 
   /** @returns whether there is something new to send */
-  #wait(landed: (landed: Landed | null) => void, refused: (() => void) | null): boolean {
+  #wait(waiter: Omit<Waiter<Landed>, 'until'>): boolean {
     if (this.#broken) {
-      queueMicrotask(() => landed(null));
+      queueMicrotask(() => waiter.written(null));
       return false;
     }
-    this.#waiting.wait(landed, refused);
-    if (refused === null || this.#state === 'ok') return !this.#running;
+    this.#waiting.wait(waiter);
+    if (waiter.refused === null || this.#state === 'ok') return !this.#running;
     this.#waiting.refuse();
     return false;
   }
@@ -287,6 +275,8 @@ export class Flights<Write, Landed> {
         away();
         await pause(fullRetryMs);
         away = this.#watch();
+      } else if (outcome.kind === 'conflict') {
+        this.#waiting.takeOutConflicted();
       } else if (outcome.kind === 'undone' && !this.#isLong(undoneFrom)) {
         undoneFrom = outcome.why === null ? null : (undoneFrom ?? this.#parts.steady());
         if (this.#state !== 'ok') this.#waiting.takeOutRefused();

@@ -12,7 +12,7 @@ test('what is long goes in several flights, in order', () => {
   const sizes = [5, 3, 1, 20, 1, 1].map((size) => size * million);
   for (const size of sizes) {
     waiting.add(size);
-    waiting.wait(() => {}, null);
+    waiting.wait({ written() {}, refused: null });
   }
   const flights: (readonly number[])[] = [];
   while (waiting.hasMore) {
@@ -26,6 +26,26 @@ test('what is long goes in several flights, in order', () => {
     sizes.slice(3, 4),
     [million, million],
   ]);
+});
+
+test('who may conflict with others goes alone, and is told', () => {
+  const waiting = new Waiting<number, null>(() => 0);
+  const told: number[] = [];
+  for (const [at, alone] of [false, false, true, true, false].entries()) {
+    waiting.add(at);
+    const conflicted = (): void => void told.push(at);
+    waiting.wait({ written() {}, refused: null, ...(alone ? { conflicted } : {}) });
+  }
+  const flights: (readonly number[])[] = [];
+  for (; waiting.hasMore; waiting.landed()) {
+    waiting.send();
+    flights.push(waiting.sent!);
+    if (waiting.sent![0] !== 3) continue;
+    waiting.takeOutConflicted();
+    assert.deepEqual(waiting.sent, []);
+  }
+  assert.deepEqual(flights, [[0, 1], [2], [3], [4]]);
+  assert.deepEqual(told, [3]);
 });
 
 test('so many of the longest messages at once become texts that can be', () => {
@@ -43,7 +63,7 @@ test('so many of the longest messages at once become texts that can be', () => {
       fingerprint: null,
     };
     waiting.add(write);
-    waiting.wait(() => {}, null);
+    waiting.wait({ written() {}, refused: null });
   }
   waiting.send();
   const { statements } = compose(waiting.sent!, { instance: 1, takes: true, takesSuspects: true });

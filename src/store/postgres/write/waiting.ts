@@ -42,8 +42,8 @@ export class Waiting<Write, Landed> {
   }
 
   /** Waits for all that was added. */
-  wait(written: Waiter<Landed>['written'], refused: Waiter<Landed>['refused']): void {
-    this.#waiting.push({ until: this.#writes.length, written, refused });
+  wait(waiter: Omit<Waiter<Landed>, 'until'>): void {
+    this.#waiting.push({ ...waiter, until: this.#writes.length });
   }
 
   /** What was gathered is under way from now on, as far as it fits into one flight. */
@@ -58,7 +58,8 @@ export class Waiting<Write, Landed> {
   #fit(): number {
     let size = 0;
     let from = 0;
-    for (const [at, { until }] of this.#waiting.entries()) {
+    for (const [at, { until, conflicted }] of this.#waiting.entries()) {
+      if (conflicted !== undefined) return Math.max(1, at);
       for (; from < until; from++) size += this.#sizeOf(this.#writes[from]!);
       if (at > 0 && (until > writesMax || size > sizeMax)) return at;
     }
@@ -95,6 +96,13 @@ export class Waiting<Write, Landed> {
     const { refused, ...kept } = withoutRefused(this.#sent);
     this.#sent = kept;
     for (const tell of refused) tell();
+  }
+
+  /** What was under way has not landed, and never will: it was of one caller, who is told. */
+  takeOutConflicted(): void {
+    const waiting = this.#sent?.waiting ?? [];
+    this.#sent = { writes: [], waiting: [] };
+    for (const { conflicted } of waiting) conflicted?.();
   }
 
   /** Nothing will land any more: all who wait get null. */

@@ -22,7 +22,8 @@ export type Outcome =
       readonly behind: readonly Rows[] | null;
     }
   | { readonly kind: 'undone'; readonly why: Error | null }
-  | { readonly kind: 'full' | 'closed' }
+  /** `conflict`: it is undone, and what its first statement expects is not so. */
+  | { readonly kind: 'full' | 'closed' | 'conflict' }
   | { readonly kind: 'failed'; readonly error: Error };
 
 export type WriterParts = {
@@ -109,7 +110,7 @@ export class Writer {
     const fault = faultOf(sent.error);
     if (fault === 'away') return this.#settle(number, statements);
     if (fault === 'again') return { kind: 'undone', why: sent.error };
-    if (fault === 'full') return { kind: 'full' };
+    if (fault === 'full' || fault === 'conflict') return { kind: fault };
     return failed(fault === 'fenced' ? await this.#whyFenced(client, sent.error) : sent.error);
   }
 
@@ -253,7 +254,7 @@ export class Writer {
 }
 
 /** Why a flight that has not landed is given up. */
-export function errorOf(outcome: Exclude<Outcome, { kind: 'landed' | 'full' }>): Error {
+export function errorOf(outcome: Outcome): Error {
   if (outcome.kind === 'failed') return outcome.error;
   return (outcome.kind === 'undone' ? outcome.why : null) ?? new Error('it is closed');
 }

@@ -3,11 +3,13 @@
 
 -- beside: it works beside others; false: of the release before, or a command, which has the database
 -- alone. buried: it is dead, and its lanes are free again. board_read: the last row of the board that
--- it has acted on.
+-- it has acted on. config: the number in svc.config that it has in use; null: it is not asked about
+-- another one, since it has none in use yet, or ends.
 ALTER TABLE svc.instance
   ADD COLUMN beside boolean NOT NULL DEFAULT false,
   ADD COLUMN buried boolean NOT NULL DEFAULT false,
-  ADD COLUMN board_read bigint NOT NULL DEFAULT 0;
+  ADD COLUMN board_read bigint NOT NULL DEFAULT 0,
+  ADD COLUMN config bigint;
 
 -- owner: the instance that works it; null: it is free. No index has the owner, or every take and
 -- release would write all indexes anew. epoch: counts the takes, so that an owner knows whether what
@@ -73,10 +75,10 @@ CREATE TABLE svc.config (
 );
 
 -- A configuration that is to come into use once every living instance has agreed. base: the number in
--- svc.config that it follows; null: none. outcome: null while it is open, 'used', or why not, as JSON.
+-- svc.config that it follows. outcome: null while it is open, else what became of it, as JSON.
 CREATE TABLE svc.proposal (
   n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  base bigint,
+  base bigint NOT NULL,
   instance bigint NOT NULL,
   revision text NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { untilTrue } from '../../../../test/chaos/outside.ts';
+import { seeded } from '../../../../test/chaos/proof.ts';
+import { postgresTest } from '../../../../test/fake/postgres.ts';
+import {
+  knows,
+  shortTimes,
+  stopped,
+  TestInstances,
+  work,
+} from '../../../../test/fake/postgres/instances.ts';
+
+const { signal: always } = new AbortController();
+
+postgresTest('a post that one has is given to another when it is let go', async () => {
+  await using all = await TestInstances.open();
+  const [one, other] = await all.beginAll(2);
+  const until = new AbortController();
+  const [first, second] = [work(), work()];
+  const held = one!.peers.hold('a', first.run, until.signal);
+  await first.begun;
+  assert.equal(one!.peers.holds('a'), true);
+  const waits = other!.peers.hold('a', second.run, always);
+  await untilTrue('the other knows whose it is', () => {
+    return other!.peers.instances()[0]?.posts[0] === 'a';
+  });
+  assert.equal(other!.peers.holds('a'), false);
+  until.abort();
+  await stopped(await first.begun);
+  assert.equal((await all.post('a')).owner, one!.id, 'it has not ended yet');
+  first.end();
+  await held;
+  const stop = await second.begun;
+  assert.equal(one!.peers.holds('a'), false);
+  assert.deepEqual(await all.post('a'), { owner: other!.id, epoch: 2 });
+  assert.equal(stop.aborted, false);
+  second.end();
+  await waits;
+});
+
+postgresTest('who waits for a post in vain may stop waiting', async () => {
+  await using all = await TestInstances.open();
+  const [one, other] = await all.beginAll(2);
+  const it = work();
+  void one!.peers.hold('a', it.run, always);
+  await it.begun;
+  const until = new AbortController();
+  const waits = other!.peers.hold('a', () => assert.fail('it runs'), until.signal);
+  until.abort();
+  await waits;
+  it.end();
+});
+
+postgresTest('within one instance, too, a post is held by one at a time', async () => {
+  await using all = await TestInstances.open();
+  const { peers } = await all.begin();
+  const [first, second] = [work(), work()];
+  let begun = false;
+  const held = peers.hold('a', first.run, always);
+  const next = peers.hold('a', (stop) => ((begun = true), second.run(stop)), always);
+  await first.begun;
+  await peers.tell('anything', '');
+  assert.equal(begun, false);
+  first.end();
+  await held;
+  await second.begun;
+  second.end();
+  await next;
+  await untilTrue('it is free', async () => (await all.post('a')).owner === null);
+});
+
+postgresTest('a post of one that ends, or is killed, goes to another', async () => {
+  await using all = await TestInstances.open();
+  const [one, other, third] = await all.beginAll(3);
+  const [first, second, last] = [work(), work(), work()];
+  void one!.peers.hold('a', first.run, always);
+  await first.begun;
+  void other!.peers.hold('a', second.run, always);
+  one!.kill();
+  await stopped(await first.begun);
+  await second.begun;
+  assert.deepEqual(await all.post('a'), { owner: other!.id, epoch: 2 });
+  assert.equal((await all.row(one!.id))['dead'], true);
+  void third!.peers.hold('a', last.run, always);
+  await other!.close();
+  await stopped(await second.begun);
+  await last.begun;
+  assert.deepEqual(await all.post('a'), { owner: third!.id, epoch: 3 });
+});
+
+postgresTest('who cannot beat stops before another may begin, and has lost it then', async () => {
+  await using all = await TestInstances.open();
+  const [one, other] = await all.beginAll(2);
+  const [first, second] = [work(), work()];
+  const order: string[] = [];
+  void one!.peers.hold('a', first.run, always);
+  const stop = await first.begun;
+  stop.addEventListener('abort', () => order.push('stopped'));
+  void other!.peers.hold('a', second.run, always);
+  one!.way.hold();
+  await second.begun.then(() => order.push('begun'));
+  assert.deepEqual(order, ['stopped', 'begun']);
+  assert.equal(one!.peers.holds('a'), false);
+  one!.way.release();
+  await untilTrue('it can write no more', () => one!.broken() !== null);
+  assert.match(one!.broken()!.message, /another instance of svc has taken over/);
+  first.end();
+});
+
+postgresTest(
+  'what was stopped for want of a beat is begun again when the post is had',
+  async () => {
+    await using all = await TestInstances.open();
+    const one = await all.begin({ ...shortTimes, holdMs: 300 });
+    const until = new AbortController();
+    const runs: AbortSignal[] = [];
+    let ended = Promise.withResolvers<void>();
+    const run = async (stop: AbortSignal): Promise<void> => {
+      runs.push(stop);
+      await stopped(stop);
+      await ended.promise;
+    };
+    const held = one.peers.hold('a', run, until.signal);
+    await untilTrue('it runs', () => runs.length === 1);
+    one.way.hold();
+    await stopped(runs[0]!);
+    one.way.release();
+    await untilTrue('it has beaten', () => one.peers.holds('a'));
+    assert.equal(runs.length, 1, 'the first run has not ended');
+    ended.resolve();
+    await untilTrue('it runs again', () => runs.length === 2);
+    assert.equal(runs[1]!.aborted, false);
+    assert.deepEqual(await all.post('a'), { owner: one.id, epoch: 1 });
+    until.abort();
+    await held;
+    ended = Promise.withResolvers();
+  },
+);
+
+postgresTest('a post that somebody took away is not held any more', async () => {
+  await using all = await TestInstances.open();
+  const [one, other] = await all.beginAll(2);
+  const [it, again] = [work(), work()];
+  let runs = 0;
+  void one!.peers.hold('a', (stop) => (runs++ === 0 ? it : again).run(stop), always);
+  const stop = await it.begun;
+  await all.client.query('UPDATE svc.post SET owner = $1', [other!.id]);
+  await stopped(stop);
+  it.end();
+  // The other one wants it not, and lets it go.
+  await again.begun;
+  again.end();
+});
+
+postgresTest('of three that want a post again and again one has it at a time', async () => {
+  const seed = Math.floor(Math.random() * 1e6);
+  const random = seeded(seed);
+  await using all = await TestInstances.open();
+  const three = await all.beginAll(3);
+  const over = new AbortController();
+  const holders = new Map<string, number>();
+  let [turns, most] = [0, 0];
+  const run = async (post: string): Promise<void> => {
+    const now = (holders.get(post) ?? 0) + 1;
+    holders.set(post, now);
+    most = Math.max(most, now);
+    turns++;
+    await pause(random() * 5);
+    holders.set(post, now - 1);
+  };
+  const want = async (post: string, which: number): Promise<void> => {
+    while (!over.signal.aborted) {
+      await three[which]!.peers.hold(post, () => run(post), over.signal);
+      await pause(random() * 20);
+    }
+  };
+  const ends = ['a', 'b'].flatMap((post) => three.map((_, which) => want(post, which)));
+  for (let cut = 0; cut < 20; cut++) {
+    const least = turns + 3;
+    await untilTrue('some have their turn', () => turns >= least);
+    three[cut % 3]!.way.cut();
+  }
+  over.abort();
+  await Promise.all(ends);
+  assert.equal(most, 1, `seed ${seed}`);
+  await untilTrue('all are free', async () => {
+    return (await all.post('a')).owner === null && (await all.post('b')).owner === null;
+  });
+});
+
+postgresTest('the server away for longer than it takes to be dead kills nobody', async () => {
+  await using all = await TestInstances.open();
+  const times = { ...shortTimes, deadMs: 1_500 };
+  const three = await all.beginAll(3, times);
+  const it = work();
+  void three[0]!.peers.hold('a', it.run, always);
+  const stop = await it.begun;
+  for (const { way } of three) way.hold();
+  await stopped(stop);
+  await pause(times.deadMs + 300);
+  for (const { way } of three) way.release();
+  await untilTrue('it is had again', () => three[0]!.peers.holds('a'));
+  // Long enough for one that was thought dead to be declared so.
+  await pause(times.deadMs + 300);
+  for (const { peers } of three) await knows(peers, 3);
+  assert.deepEqual(
+    three.map(({ broken }) => broken()),
+    [null, null, null],
+  );
+  assert.deepEqual(await all.post('a'), { owner: three[0]!.id, epoch: 1 });
+  it.end();
+});

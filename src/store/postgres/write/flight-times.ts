@@ -1,0 +1,21 @@
+/** How long flights may take, and what it means when they take longer. */
+export type FlightTimes = {
+  /** Without a landing for so long the server is away. */
+  readonly awayMs: number;
+  /** Without a flight for so long an empty one goes. */
+  readonly beatMs: number;
+  /** Without a landing for so long another instance may have taken over. */
+  readonly holdMs: number;
+  /** A flight that the server undoes for so long fails. */
+  readonly undoneMs: number;
+  /** For what is left to write when this closes. */
+  readonly closeMs: number;
+};
+
+export const flightTimes: FlightTimes = {
+  awayMs: 5_000,
+  beatMs: 1_000,
+  holdMs: 7_000,
+  undoneMs: 60_000,
+  closeMs: 10_000,
+};
