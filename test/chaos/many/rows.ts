@@ -5,9 +5,6 @@ import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { faultOf } from '../../../src/store/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
 
-/** What is left once nobody works any more. */
-export type LeftOfLanes = Left & { readonly 'lanes that somebody still has': number };
-
 /** Longer than a crash takes, or the promotion of a standby. */
 const awayMsMax = 60_000;
 
@@ -51,14 +48,13 @@ export class Rows {
     return new Map(rows.map(({ conversation, n }) => [conversation, n]));
   }
 
-  async left(): Promise<LeftOfLanes> {
+  async left(): Promise<Left> {
     const count = (table: string, which: string): Promise<number> =>
       this.#count(`SELECT count(*) AS n FROM svc.${table} WHERE ${which}`);
     const dead = 'failure IS NOT NULL';
     return {
       buried: (await count('message', dead)) + (await count('sent', dead)),
       unsettled: (await count('inbox', 'true')) + (await count('outbox', 'true')),
-      'lanes that somebody still has': await count('lane', 'owner IS NOT NULL'),
     };
   }
 
