@@ -16,6 +16,7 @@ import type { ConfigWanted } from './store/postgres/configs/reading.ts';
 import type { ServerLook } from './store/postgres/server/inspection.ts';
 import { createAlone } from './store/alone.ts';
 import type { Peers } from './store/peers.ts';
+import type { SharedView } from './store/shared-view.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { KeptRow, SharedConfig, SharedConfigs } from './store/shared-configs.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
@@ -59,7 +60,8 @@ export type LedgerChoice = Clock & {
 
 /**
  * The reader is closed after the ledger; to close one does not close the other. `peers` are the
- * other instances on that ledger, until it is closed.
+ * other instances on that ledger, until it is closed; `view` is what they tell each other for
+ * people, and null where there can be none.
  */
 export type OpenStore = {
   readonly ledger: Ledger;
@@ -67,6 +69,7 @@ export type OpenStore = {
   readonly peers: Peers;
   /** The configuration that all instances share; null: each process has its own file. */
   readonly configs: (SharedConfigs & AsyncDisposable) | null;
+  readonly view: SharedView | null;
 };
 
 /** A thread that writes once it is started. */
@@ -99,7 +102,7 @@ async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<Ope
   const stories = new StoryRing();
   const reader = createMemoryReader(stories);
   const ledger = createMemoryLedger({ now, steady, ids, stories, news });
-  return { ledger, reader, peers: createAlone(), configs: null };
+  return { ledger, reader, peers: createAlone(), configs: null, view: null };
 }
 
 async function openFile(
@@ -114,7 +117,13 @@ async function openFile(
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return { ledger, reader: createThreadReader(path), peers: createAlone(), configs: null };
+  return {
+    ledger,
+    reader: createThreadReader(path),
+    peers: createAlone(),
+    configs: null,
+    view: null,
+  };
 }
 
 async function openServer(
@@ -132,8 +141,18 @@ async function openServer(
   if ('kind' in store) return store;
   const instance = store.peers.id;
   const configs = createPostgresConfigs(() => connectTo(url, configConnectMs), { instance });
-  return { ...store, reader, configs };
+  return { ...store, reader, configs, view: await viewOfServer(url) };
 }
+
+/** It connects when something is told. */
+async function viewOfServer(url: string): Promise<SharedView> {
+  const [{ createSharedView }, { connect }] = await Promise.all([
+    import('./store/postgres/view/shared-view.ts'),
+    import('./store/postgres/server/connect.ts'),
+  ]);
+  return createSharedView((signal) => connect(url, { signal, timeoutMs: viewConnectMs }));
+}
+const viewConnectMs = 5_000;
 
 /** It connects when it is asked. */
 async function readerOfServer(url: string): Promise<LedgerReader> {
@@ -149,13 +168,15 @@ async function connectTo(url: string, timeoutMs?: number) {
   return connect(url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
-/** Closes all, the ledger first; a failure to close one does not keep another open. */
+/** Closes all of it, the ledger first; a failure to close one does not keep another open. */
 export async function closeLedger({
   ledger,
   reader,
   configs,
-}: Pick<OpenStore, 'ledger' | 'reader' | 'configs'>): Promise<void> {
+  view,
+}: Pick<OpenStore, 'ledger' | 'reader' | 'configs' | 'view'>): Promise<void> {
   await using opened = new AsyncDisposableStack();
+  opened.use(view);
   opened.use(configs);
   opened.use(reader);
   opened.use(ledger);

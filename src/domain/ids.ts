@@ -45,20 +45,20 @@ export function createIdSource(
   let used = pool.length;
   let lastMs = -1;
   let time = '';
+  const begin = (ms: number): void => {
+    lastMs = ms;
+    time = timeText(ms);
+    if (used === pool.length) {
+      random(pool);
+      used = 0;
+    }
+    for (let i = 0; i < randomDigits; i++) digits[i] = pool[used + i]! & 31;
+    used += randomDigits;
+  };
   const next = (): string => {
     const ms = Math.floor(now());
-    if (ms > lastMs) {
-      lastMs = ms;
-      time = timeText(ms);
-      if (used === pool.length) {
-        random(pool);
-        used = 0;
-      }
-      for (let i = 0; i < randomDigits; i++) digits[i] = pool[used + i]! & 31;
-      used += randomDigits;
-    } else {
-      increment(digits);
-    }
+    if (ms > lastMs) begin(ms);
+    else increment(digits);
     return text();
   };
   const text = (): string => {
@@ -67,10 +67,8 @@ export function createIdSource(
     return joined;
   };
   const startAfter = (id: string): void => {
-    if (!wholeId.test(id) || id <= text()) return;
-    lastMs = timeOfId(id);
-    time = id.slice(0, timeDigits);
-    digits.set(Array.from(id.slice(timeDigits), (digit) => alphabet.indexOf(digit)));
+    // Two that start after one id do not go on in the same way.
+    if (wholeId.test(id) && id > text()) begin(timeOfId(id) + 1);
   };
   return { message: () => next() as MessageId, reply: () => next() as ReplyId, startAfter };
 }
@@ -92,7 +90,7 @@ export function channelTypeOf(key: ChannelKey): string {
 /** The milliseconds since 1970 that an id carries. */
 export function timeOfId(id: string): number {
   let ms = 0;
-  for (let i = 0; i < 10; i++) ms = ms * 32 + alphabet.indexOf(id[i] ?? '0');
+  for (let i = 0; i < timeDigits; i++) ms = ms * 32 + alphabet.indexOf(id[i] ?? '0');
   return ms;
 }
 
@@ -100,7 +98,7 @@ export function timeOfId(id: string): number {
 export function timeText(ms: number): string {
   let rest = ms;
   let text = '';
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < timeDigits; i++) {
     text = alphabet[rest % 32]! + text;
     rest = Math.floor(rest / 32);
   }

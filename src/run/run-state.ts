@@ -77,7 +77,7 @@ export class RunState {
   end(ending: Ending): void {
     if (this.#ending !== null) return;
     this.#ending = ending;
-    this.#health = { status: 'failing', reason: 'it is stopping' };
+    this.#health = { status: 'failing', reason: 'it is stopping', isStopping: true };
     this.#isOver.resolve(ending);
     this.#over.abort();
   }

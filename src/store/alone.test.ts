@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPeersContract } from '../../test/contract/peers.ts';
-import { createAlone } from './alone.ts';
+import { createAlone, Ears } from './alone.ts';
 
 testPeersContract('of whom there is one', async () => ({
   peers: createAlone(),
@@ -21,4 +21,24 @@ test('who is alone has a post at once, and no share of a bound to give away', ()
   );
   assert.equal(given, signal);
   assert.equal(peers.share(), 1);
+});
+
+test('one that fails keeps no other from hearing it to its end', async () => {
+  const ears = new Ears();
+  const heard: string[] = [];
+  const done = Promise.withResolvers<void>();
+  ears.on('a', () => {
+    throw new Error('broken');
+  });
+  ears.on('a', async (body) => {
+    await done.promise;
+    heard.push(body);
+  });
+  const told = ears.tell('a', 'hello');
+  void told.catch(() => heard.push('told'));
+  await new Promise(setImmediate);
+  assert.deepEqual(heard, []);
+  done.resolve();
+  await assert.rejects(told, /broken/);
+  assert.deepEqual(heard, ['hello', 'told']);
 });

@@ -23,9 +23,15 @@ export function createAlone(): Peers {
 export class Ears {
   readonly #ears = new Map<string, Set<Heard>>();
 
-  /** Resolves when all who hear that kind have heard it. */
+  /**
+   * Resolves when all who hear that kind have heard it.
+   * @throws what one of them throws, which it must not, once the others have heard it
+   */
   async tell(kind: string, body: string): Promise<void> {
-    await Promise.all([...(this.#ears.get(kind) ?? [])].map(async (heard) => heard(body)));
+    const all = [...(this.#ears.get(kind) ?? [])];
+    const heard = await Promise.allSettled(all.map(async (one) => one(body)));
+    const failed = heard.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** @returns how to hear no more */

@@ -19,11 +19,19 @@ export interface Peers {
   hold(post: string, run: (stop: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void>;
   /** Whether this instance has that post now. */
   holds(post: string): boolean;
-  /** Resolves when every living instance has heard it, this one too. Never rejects. */
+  /**
+   * Resolves when every living instance has heard it, this one too. Never rejects.
+   *
+   * An instance may be of the release before, or the one after. One that does not know a kind has
+   * heard it. So what a kind says may get more fields, and never others: another shape, or another
+   * sense, is another kind, which an instance tells once all that live can know it.
+   */
   tell(kind: string, body: string): Promise<void>;
   /**
    * Hears what is told of that kind from now on.
-   * @param heard may take its time, and fails in no way
+   * @param heard may take its time, and fails in no way. It reads the body as what comes from
+   *   outside: fields that it does not know are left out, and what cannot be read at all is heard
+   *   like anything else, since one that waits for it would wait for ever
    * @returns how to hear no more
    */
   on(kind: string, heard: (body: string) => void | Promise<void>): () => void;

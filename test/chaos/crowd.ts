@@ -32,17 +32,18 @@ export class Crowd {
   onTried: (tried: Tried) => void = () => {};
   /** Where everybody speaks from now on. */
   url: string;
+  /** How long people pause at most between two messages. */
+  pauseMs: number;
   #over = false;
   #left = false;
   #speaking: Promise<void>[] = [];
   #waiting: (() => void)[] = [];
   readonly #random: () => number;
-  readonly #pauseMs: number;
 
   constructor(url: string, random: () => number, pauseMs: number) {
     this.url = url;
     this.#random = random;
-    this.#pauseMs = pauseMs;
+    this.pauseMs = pauseMs;
   }
 
   begin(speakers: number): void {
@@ -82,7 +83,7 @@ export class Crowd {
       said.push({ text, id });
       for (const wake of this.#waiting.splice(0)) wake();
       if (this.#random() < 0.05) await this.#sayAgain(conversation, text, id);
-      await pause(this.#random() * this.#pauseMs);
+      await pause(this.#random() * this.pauseMs);
     }
   }
 

@@ -13,7 +13,7 @@ const startMs = 400;
  * model thinks, when a reply has just arrived; or when the program has ended by itself.
  */
 export async function someMoment(
-  world: World,
+  world: Pick<World, 'crowd' | 'model' | 'receiver'>,
   program: Pick<Program, 'saw' | 'ended'>,
   random: () => number,
 ): Promise<void> {

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FakeModel, ModelCall } from '../fake/model-server.ts';
+import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { freePort, scratch, secret, startProgram } from '../program.ts';
 import { webhookConfig, writeConfig, type Program } from '../program.ts';
 import { assertKept, audit, leftIn, type Audit, type Left } from './audit.ts';
 import { Crowd } from './crowd.ts';
+import { History } from './history.ts';
 import { untilAll } from './outside.ts';
 
 export class World implements AsyncDisposable {
@@ -81,7 +82,7 @@ export class World implements AsyncDisposable {
     left: () => Left | Promise<Left> = () => leftIn(this.database),
   ): Promise<Audit> {
     await this.crowd.end();
-    await this.answered();
+    await untilAnswered(this);
     program.child.kill('SIGTERM');
     assert.equal(await program.ended, 0, program.log().slice(-2_000));
     const figures = audit(this.crowd, this.receiver.received);
@@ -89,25 +90,36 @@ export class World implements AsyncDisposable {
     return figures;
   }
 
-  /** Resolves when every accepted message has a reply, or when no more replies come. */
   answered(): Promise<void> {
-    const waiting = new Set<unknown>(this.crowd.messages.map(({ id }) => id));
-    const all = waiting.size;
-    let looked = 0;
-    return untilAll(all, () => {
-      const { received } = this.receiver;
-      for (; looked < received.length; looked++) {
-        const { body, confirmed } = received[looked]!;
-        if (confirmed) waiting.delete(body['in_reply_to']);
-      }
-      return all - waiting.size;
-    });
+    return untilAnswered(this);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     this.crowd.leave();
     return this.#own.disposeAsync();
   }
+}
+
+/**
+ * Resolves when every accepted message has a reply, or when no more replies come.
+ * @param stalledMs when none has come for so long, no more come
+ */
+export function untilAnswered(
+  { crowd, receiver }: Pick<World, 'crowd' | 'receiver'>,
+  stalledMs?: number,
+): Promise<void> {
+  const waiting = new Set<unknown>(crowd.messages.map(({ id }) => id));
+  const all = waiting.size;
+  let looked = 0;
+  const came = (): number => {
+    const { received } = receiver;
+    for (; looked < received.length; looked++) {
+      const { body, confirmed } = received[looked]!;
+      if (confirmed) waiting.delete(body['in_reply_to']);
+    }
+    return all - waiting.size;
+  };
+  return untilAll(all, came, stalledMs);
 }
 
 export type WorldStorage = {
@@ -117,23 +129,3 @@ export type WorldStorage = {
 const inFile: WorldStorage = { block: { path: 'store/svc.db' }, env: {} };
 
 const storeIn = (folder: string): string => join(folder, 'store');
-
-/** What a turn is shown is what was said before it, each with its answer, nothing left out. */
-class History {
-  wrong = 0;
-
-  answer({ body }: ModelCall, delayMs: number): { answer: string; delayMs: number } {
-    const lines = (body as { messages: { content: string }[] }).messages.map(
-      ({ content }) => content,
-    );
-    const last = lines.at(-1)!;
-    const [conversation, number] = last.split(' ') as [string, string];
-    const shown = Math.min(20, Number(number));
-    const expected = Array.from({ length: shown }, (_, i) => {
-      const said = `${conversation} ${Number(number) - shown + i}`;
-      return [said, `re: ${said}`];
-    });
-    if (lines.slice(0, -1).join('\n') !== expected.flat().join('\n')) this.wrong++;
-    return { answer: `re: ${last}`, delayMs };
-  }
-}

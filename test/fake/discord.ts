@@ -234,8 +234,9 @@ export class FakeDiscord implements AsyncDisposable {
       return;
     }
     const url = new URL(request.url ?? '/', 'ws://fake');
+    const port = socket.remotePort ?? 0;
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
-      this.gateway.accept(client, url, fault);
+      this.gateway.accept(client, url, port, fault);
     });
   }
 

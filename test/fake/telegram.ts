@@ -36,6 +36,10 @@ export type TelegramCall = {
   readonly method: string;
   readonly params: Params;
   readonly at: number;
+  /** Of the connection by which it came, at its other end. */
+  readonly port: number;
+  /** Its connection ended before its answer. */
+  gone: boolean;
   /** What was answered; null while it is open, and when the connection ended without an answer. */
   answer: Answer | null;
   /** The fake is through with it, however badly it was answered. */
@@ -54,6 +58,8 @@ export class FakeTelegram implements AsyncDisposable {
   readonly calls: TelegramCall[] = [];
   /** TCP connections ever opened. */
   connections = 0;
+  /** Is told of every call, and waited for, before anything is done. */
+  onCall: ((call: TelegramCall) => Promise<void>) | null = null;
   readonly #world: World;
   readonly #watch = new Watch();
   readonly #server: Server;
@@ -338,10 +344,13 @@ export class FakeTelegram implements AsyncDisposable {
     if (file !== undefined) return this.#download(rest, response);
     const body = Buffer.concat(parts).toString('utf8');
     const params = paramsOf(url, body, request.headers['content-type'] ?? '');
-    const called = { method: rest, params: params ?? {}, at: this.#now() };
-    const call: TelegramCall = { ...called, answer: null, over: false };
+    const port = request.socket.remotePort ?? 0;
+    const called = { method: rest, params: params ?? {}, at: this.#now(), port };
+    const call: TelegramCall = { ...called, gone: false, answer: null, over: false };
+    response.once('close', () => (call.gone = !response.writableFinished));
     this.calls.push(call);
     this.#watch.changed();
+    if (this.onCall !== null) await this.onCall(call);
     if (params === null) send(badRequest("can't parse JSON object"), response);
     else await this.#answer(call, response);
     call.over = true;

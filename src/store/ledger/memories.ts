@@ -15,7 +15,7 @@ export type Where = Pick<Message, 'channel' | 'conversation'>;
 type Kept = { readonly memory: Memory; epoch: number };
 
 export class Memories {
-  readonly #memories = new Cache<string, Kept>(bytesMax);
+  #memories = new Cache<string, Kept>(bytesMax);
 
   get bytes(): number {
     return this.#memories.weight;
@@ -46,6 +46,10 @@ export class Memories {
   /** What is stored of the conversation has changed. */
   drop(where: Where): void {
     this.#memories.delete(keyOf(where));
+  }
+
+  dropAll(): void {
+    this.#memories = new Cache(bytesMax);
   }
 }
 

@@ -188,6 +188,11 @@ export class WorkingSet {
     for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
   }
 
+  /** The same of every conversation. */
+  outdateAll(): void {
+    for (const lane of this.#lanes) lane.historyVersion++;
+  }
+
   /** After a restart, or dead and back. @param message null: it is read when it is handed out */
   restoreMessage(stored: StoredMessage, message: Message | null = null): InRow {
     const { head, channel, conversation, seq, bytes, sender } = stored;

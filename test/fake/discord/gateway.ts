@@ -50,6 +50,8 @@ type Session = {
 export type Connection = {
   readonly path: string;
   readonly at: number;
+  /** Its other end. */
+  readonly port: number;
   identify: Readonly<Record<string, unknown>> | null;
   resume: { readonly session_id: string; readonly seq: number } | null;
   /** The sequence numbers in its heartbeats. */
@@ -91,6 +93,8 @@ export class Gateway {
   /** Nothing is sent at all while true; events are kept for a RESUME. */
   isFrozen = false;
   startsLeft: number;
+  /** Is told of every IDENTIFY and RESUME before anything is done. */
+  onEnter: (connection: Connection) => void = () => {};
   readonly #live = new Set<Live>();
   readonly #sessions = new Map<string, Session>();
   readonly #planned: { fault: ConnectionFault; left: number }[] = [];
@@ -122,12 +126,14 @@ export class Gateway {
     return plan.fault;
   }
 
-  accept(socket: WebSocket, url: URL, fault: ConnectionFault | null): void {
+  /** @param port of the connection's other end */
+  accept(socket: WebSocket, url: URL, port: number, fault: ConnectionFault | null): void {
     const path = url.pathname + url.search;
     const at = this.#host.now();
     const seen: Connection = {
       path,
       at,
+      port,
       identify: null,
       resume: null,
       heartbeats: [],
@@ -232,6 +238,7 @@ export class Gateway {
     if (live.session !== null) return this.#end(live, 4_005, 'Already authenticated.');
     const given = (data ?? {}) as Record<string, unknown>;
     seen.identify = given;
+    this.onEnter(seen);
     if (fault?.kind === 'close') return this.#end(live, fault.code);
     if (fault?.kind === 'invalid-session') return this.#refuseSession(live, fault.resumable);
     if (!this.#host.isToken(given['token']))
@@ -284,6 +291,7 @@ export class Gateway {
     const { fault, seen } = live;
     const given = (data ?? {}) as { token?: unknown; session_id: string; seq: number };
     seen.resume = { session_id: given.session_id, seq: given.seq };
+    this.onEnter(seen);
     if (fault?.kind === 'close') return this.#end(live, fault.code);
     if (fault?.kind === 'invalid-session') return this.#refuseSession(live, fault.resumable);
     if (!this.#host.isToken(given.token)) return this.#end(live, 4_004, 'Authentication failed.');

@@ -155,6 +155,19 @@ export class PostgresServer implements AsyncDisposable {
     await this.restart();
   }
 
+  /**
+   * Ends it, throws away what it holds, and starts it on what is made in its place.
+   * @param make fills a folder that is not there yet
+   */
+  async remake(
+    make: (data: string, programs: string, account: Account) => Promise<void>,
+  ): Promise<void> {
+    await this.kill();
+    rmSync(this.#data, { recursive: true, force: true });
+    await make(this.#data, this.#programs, this.#account);
+    await this.restart();
+  }
+
   /** From now on none of its processes does anything. */
   halt(): void {
     // First the one that starts the others.

@@ -167,6 +167,12 @@ export class History {
     this.#memories.drop(where);
   }
 
+  dropAll(): void {
+    this.#held.clear();
+    for (const reading of this.#reading.values()) reading.changed = true;
+    this.#memories.dropAll();
+  }
+
   async said({ channel, conversation }: Message, n: number): Promise<readonly TurnRow[]> {
     const values = [channel, toText(conversation), n];
     return turnsOf(await this.#reads.ask({ text: newestSaid, values }));

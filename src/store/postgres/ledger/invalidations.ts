@@ -1,16 +1,24 @@
-/** What instances tell each other of what they remember: that it is to be forgotten, or has changed. */
-import type { ConversationId } from '../../../domain/ids.ts';
+/**
+ * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
+ *
+ * What is told comes from the database, and so from another release. Where it cannot be read it may
+ * be about anybody: then nothing that is remembered here is believed any more, and all is read anew.
+ */
+import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
+import type { Whose } from '../../../domain/story.ts';
 import type { StorageTold, Theirs } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Peers } from '../../peers.ts';
 import type { History } from './history.ts';
 
-const kind = 'forget';
+const forgetKind = 'forget';
+const changedKind = 'changed';
 
-/** Whose, before when; where they have talked; and messages that were answered. */
-type Asked = Theirs & {
+/** With messages that were answered: replies to them are theirs. */
+type Asked = Theirs & { readonly answered: readonly string[] };
+type Changed = {
+  readonly channel: ChannelKey;
   readonly conversations: readonly ConversationId[];
-  readonly answered: readonly string[];
 };
 
 export type InvalidationsParts = {
@@ -29,28 +37,85 @@ export class Invalidations {
   /** @param forgetHere takes what of theirs is in this instance's memory away */
   hear(forgetHere: StorageTold['forgetHere']): void {
     const { peers, rows, history } = this.#parts;
-    peers.on(kind, async (body) => {
-      const { conversations, answered, ...theirs } = JSON.parse(body) as Asked;
-      for (const conversation of conversations) {
-        rows.outdate(theirs.whose.channel, conversation);
-        history.drop({ channel: theirs.whose.channel, conversation });
-      }
+    const believeNothing = (): void => {
+      rows.outdateAll();
+      history.dropAll();
+    };
+    peers.on(forgetKind, async (body) => {
+      const asked = askedIn(objectIn(body));
+      if (asked === null) return believeNothing();
+      const { answered, ...theirs } = asked;
       // A storage that has failed ends this process, and all that it remembers.
       await forgetHere(theirs, new Set(answered)).catch(() => {});
+    });
+    peers.on(changedKind, (body) => {
+      const changed = changedIn(objectIn(body));
+      if (changed === null) return believeNothing();
+      const { channel, conversations } = changed;
+      for (const conversation of conversations) {
+        rows.outdate(channel, conversation);
+        history.drop({ channel, conversation });
+      }
     });
   }
 
   /**
-   * Resolves when nothing of theirs is in any instance's memory.
-   * @param conversations nothing is remembered of them, either
-   * @param answered messages: replies to them go, too
+   * Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked.
+   * @param answered ids of messages: replies to them are theirs
    */
-  async forget(
-    { whose, beforeId }: Theirs,
-    conversations: readonly ConversationId[] = [],
-    answered: readonly string[] = [],
-  ): Promise<void> {
-    const asked: Asked = { whose, beforeId, conversations, answered };
-    await this.#parts.peers.tell(kind, JSON.stringify(asked));
+  async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
+    const { peers } = this.#parts;
+    const asked: Asked = { whose, beforeId, answered: [...answered] };
+    await peers.tell(forgetKind, JSON.stringify(asked));
   }
+
+  /** Resolves when no instance remembers these conversations as they were. */
+  async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
+    const { peers } = this.#parts;
+    const told: Changed = { channel, conversations };
+    await peers.tell(changedKind, JSON.stringify(told));
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @returns no fields where it is no object */
+function objectIn(body: string): Fields {
+  try {
+    const told: unknown = JSON.parse(body);
+    return typeof told === 'object' && told !== null ? (told as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** @returns null: it cannot be read */
+function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
+  const theirs = whoseIn(whose);
+  if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
+  return { whose: theirs, beforeId: beforeId as MessageId, answered };
+}
+
+function areTexts(told: unknown): told is readonly string[] {
+  return Array.isArray(told) && told.every((one) => typeof one === 'string');
+}
+
+function whoseIn(told: unknown): Whose | null {
+  if (typeof told !== 'object' || told === null) return null;
+  const { kind, channel, conversation, sender } = told as Fields;
+  if (typeof channel !== 'string') return null;
+  const on = { channel: channel as ChannelKey };
+  if (kind === 'conversation' && typeof conversation === 'string') {
+    return { kind, ...on, conversation: conversation as ConversationId };
+  }
+  return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
+}
+
+/** @returns null: it cannot be read */
+function changedIn({ channel, conversations }: Fields): Changed | null {
+  if (typeof channel !== 'string' || !areTexts(conversations)) return null;
+  return {
+    channel: channel as ChannelKey,
+    conversations: conversations as readonly string[] as readonly ConversationId[],
+  };
 }

@@ -77,6 +77,8 @@ export class Flights<Write, Landed> {
   #state: StorageState = 'ok';
   #broken = false;
   #closing = false;
+  /** All is written: no flight goes any more. */
+  #ended = false;
   #confirmedAt: SteadyTime;
 
   constructor(writer: Writer, parts: FlightsParts<Write, Landed>) {
@@ -190,6 +192,7 @@ export class Flights<Write, Landed> {
       await new Promise(setImmediate);
     } while (!this.#broken && this.#waiting.hasWrites);
     while (this.#running) await new Promise(setImmediate);
+    this.#ended = true;
     if (!this.#broken) await this.#writer.end().catch(() => {});
   }
 
@@ -233,7 +236,7 @@ export class Flights<Write, Landed> {
 
   /** Sends flights until nobody waits. */
   async #run(): Promise<void> {
-    if (this.#running || this.#broken) return;
+    if (this.#running || this.#broken || this.#ended) return;
     this.#running = true;
     this.#clearTimer();
     if (!(await this.#letGo())) {

@@ -56,13 +56,15 @@ CREATE UNLOGGED TABLE svc.instance_status (
   body text NOT NULL
 ) WITH (fillfactor = 10);
 
--- Live frames, while somebody looks at them. A crash of the server empties it.
+-- Live frames in lots, while somebody looks at them. n: the lot's number, which its instance counts:
+-- a crash of the server empties the table, and takes back no number.
 CREATE UNLOGGED TABLE svc.frame (
-  n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at timestamptz NOT NULL DEFAULT clock_timestamp(),
   instance bigint NOT NULL,
+  n bigint NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
   left_out integer NOT NULL,
-  body text NOT NULL
+  body text NOT NULL,
+  PRIMARY KEY (instance, n)
 );
 
 -- The configurations that were in use. The newest is in use now. by: who applied it.

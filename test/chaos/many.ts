@@ -1,0 +1,128 @@
+/**
+ * Several svc on one database, behind a balancer: they are killed, paused, stopped, cut off from
+ * the servers, and their clocks are wrong; the servers crash, and a standby is promoted. Beside it,
+ * bots of two messengers move from one svc to another.
+ */
+import assert from 'node:assert/strict';
+import { noOwnPostgres } from '../fake/postgres.ts';
+import { Bots } from './many/bots.ts';
+import type { Fleet } from './many/fleet.ts';
+import { handover } from './many/handover.ts';
+import { Strikes } from './many/strikes.ts';
+import { quick, slow, Town } from './many/town.ts';
+import { seeded, type Proof, type Proved } from './proof.ts';
+
+const instances = Number(process.env['SVC_MANY'] ?? 3);
+const speakers = 6;
+/** Others work the conversations of one that died, and of one that was stopped as asked. */
+const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
+
+/** Of who died others know after ten seconds, and a suspect is held, and tried alone. */
+const stallMs = 60_000;
+/** A try that was paused for too long is made again, by a clock that may be ten minutes behind. */
+const largeStallMs = 660_000;
+
+type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
+type Say = (line: string) => void;
+
+export const many: Proof = {
+  name: 'many',
+  title:
+    'Three svc on one database, clocks 5 minutes off: SIGKILL, SIGTERM and SIGSTOP, cut and ' +
+    'silent ways to the server, its crash, promotion of a standby, bots that move: nothing is ' +
+    'lost, repeated without a mark, out of order, or buried, and no bot is polled twice',
+  unit: 'kills',
+  sizes: { test: 2, change: 10, nightly: 200 },
+  async run(count, seed, say) {
+    if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
+    // Fewer, since most take as long as a death takes to be known.
+    const moves = isLarge(count) ? Math.ceil(count / 4) : Math.ceil(count * 0.6);
+    const all = await Promise.allSettled([
+      strikeFleet(count, seed, say),
+      moveBots(moves, seed, say),
+    ]);
+    const figures: Figures = {};
+    for (const one of all) {
+      if (one.status === 'rejected') throw one.reason;
+      Object.assign(figures, one.value);
+    }
+    return { kind: 'proved', figures };
+  },
+};
+
+const isLarge = (count: number): boolean => count > 50;
+
+/** People write to all of them; whoever is struck, all that got a 200 is answered in order. */
+async function strikeFleet(count: number, seed: number, say: Say): Promise<Figures> {
+  const random = seeded(seed);
+  await using town = await Town.open(random, instances);
+  return await told(town.fleet, async () => {
+    const strikes = new Strikes({ town, random, longMs: isLarge(count) ? 60_000 : 15_000 });
+    town.crowd.begin(speakers);
+    while ((strikes.done['kills'] ?? 0) < count) {
+      await strikes.round();
+      say(`${strikes.done['kills']} kills, ${town.crowd.messages.length} messages`);
+    }
+    await strikes.over();
+    const most = isLarge(count) ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
+    const tookMs = instances > 1 ? await handovers(town, most) : { kill: 0, terminate: 0 };
+    const audited = await town.conclude(isLarge(count) ? largeStallMs : stallMs);
+    return {
+      ...audited,
+      ...strikes.done,
+      'taken for dead while paused': strikes.fenced,
+      'ms until others work what a dead one had': tookMs.kill,
+      'ms until others work what a stopped one had': tookMs.terminate,
+    };
+  });
+}
+
+/** While people write to a bot, whoever has it is struck, and another one goes on in its place. */
+async function moveBots(count: number, seed: number, say: Say): Promise<Figures> {
+  await using bots = await Bots.open(seeded(seed), instances);
+  return await told(bots.fleet, async () => {
+    await bots.greet();
+    for (let moved = 1; moved <= count; moved++) {
+      await bots.move();
+      say(`${moved} moves of a bot, ${bots.talk.said.length} messages to it`);
+    }
+    return bots.conclude();
+  });
+}
+
+/** The milliseconds of each end, the slowest of those that were in time. */
+async function handovers(town: Town, size: { wanted: number; most: number }) {
+  town.pace = slow;
+  const took = { kill: 0, terminate: 0 };
+  for (const end of ['kill', 'terminate'] as const) {
+    took[end] = await handoverMs(town, end, size);
+  }
+  town.pace = quick;
+  return took;
+}
+
+/** A machine may be slow just then, so not all must be in time. */
+async function handoverMs(
+  { fleet, model }: Town,
+  end: 'kill' | 'terminate',
+  { wanted, most }: { readonly wanted: number; readonly most: number },
+): Promise<number> {
+  const all: number[] = [];
+  const inTime = (): readonly number[] => all.filter((ms) => ms <= handoverMsMax[end]);
+  while (all.length < most && inTime().length < wanted) {
+    all.push(await handover(fleet, model, end));
+  }
+  const others = `others work its conversations after ${all.join(', ')} ms`;
+  assert.ok(inTime().length >= wanted, `${end}: ${others}`);
+  return Math.max(...inTime());
+}
+
+/** A failure tells what they have logged last. */
+async function told<T>(fleet: Fleet, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const message = `${(error as Error).message}\nthey have written\n${fleet.logs()}`;
+    throw new Error(message, { cause: error });
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What stands before several svc: it gives each request to one after the other, and to the next one
+ * where nobody listens, 503 is answered, or no answer comes. It sends the same headers again, so
+ * that who got a request before knows it.
+ */
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ask, type Asked } from '../outside.ts';
+import type { Instance } from './instance.ts';
+
+/** No answer for so long is none. */
+const answerMs = 2_000;
+/** Each is tried so many times for one request. */
+const rounds = 2;
+
+export class Balancer implements AsyncDisposable {
+  /** By its number: how often an instance answered so. */
+  readonly statuses = new Map<number, number>();
+  /** Requests without an answer that were given to the next one. */
+  unanswered = 0;
+  /** By the id of a message: who answered 200. */
+  readonly takenBy = new Map<string, Instance>();
+  readonly #instances: readonly Instance[];
+  readonly #agents = new Map<Instance, Agent>();
+  readonly #server: Server;
+  #next = 0;
+
+  private constructor(instances: readonly Instance[]) {
+    this.#instances = instances;
+    for (const one of instances) this.#agents.set(one, new Agent({ keepAlive: true }));
+    this.#server = createServer((request, response) => void this.#take(request, response));
+    // Who speaks pauses for less.
+    this.#server.keepAliveTimeout = 60_000;
+  }
+
+  static async before(instances: readonly Instance[]): Promise<Balancer> {
+    const balancer = new Balancer(instances);
+    balancer.#server.listen(0, '127.0.0.1');
+    await once(balancer.#server, 'listening');
+    return balancer;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/webhook`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    for (const agent of this.#agents.values()) agent.destroy();
+    if (this.#server.listening) await once(this.#server, 'close');
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    try {
+      for await (const part of request.setEncoding('utf8')) body += part as string;
+    } catch {
+      return;
+    }
+    const { authorization = '', 'content-type': type = '' } = request.headers;
+    const id = String(request.headers['webhook-id']);
+    const headers = { authorization, 'content-type': type, 'webhook-id': id };
+    const answer = await this.#answer(headers, body);
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+  }
+
+  async #answer(headers: Record<string, string>, body: string): Promise<Asked> {
+    for (let tried = 0; tried < rounds * this.#instances.length; tried++) {
+      const instance = this.#instances[this.#next++ % this.#instances.length]!;
+      const agent = this.#agents.get(instance)!;
+      const { port } = instance;
+      const asked = { port, path: '/webhook', agent, headers, body, timeoutMs: answerMs };
+      const answer = await ask(asked);
+      if (answer === null) {
+        if (instance.isUp) this.unanswered++;
+        continue;
+      }
+      this.statuses.set(answer.status, (this.statuses.get(answer.status) ?? 0) + 1);
+      if (answer.status === 503) continue;
+      if (answer.status === 200) this.#note(instance, answer.body);
+      return answer;
+    }
+    return { status: 503, body: '{}' };
+  }
+
+  #note(instance: Instance, body: string): void {
+    const { message_id: id } = JSON.parse(body) as { message_id: string };
+    if (!this.takenBy.has(id)) this.takenBy.set(id, instance);
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Several svc with one bot on each of two messengers. Who polls, or has the session, is killed,
+ * stopped as asked or paused, again and again; another one goes on in its place.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startFakeOllama } from '../../fake/ollama.ts';
+import type { ModelCall } from '../../fake/model-server.ts';
+import { PostgresServer } from '../../fake/postgres/server.ts';
+import { percentile, untilTrue } from '../outside.ts';
+import { webhookConfig } from '../../program.ts';
+import { Entries, type Entered } from './entries.ts';
+import { aloneServer, Fleet } from './fleet.ts';
+import type { Instance } from './instance.ts';
+import { startDiscord, startTelegram, type Platform } from './platforms.ts';
+import { auditTalk, Talk } from './talk.ts';
+
+const people = 3;
+/** What one may still have in hand when it is taken for dead goes on for a while. */
+const pausedMoreMs = 2_000;
+const movesMs = 60_000;
+
+const ways =
+  process.env['SVC_MANY'] === '1'
+    ? (['kill', 'term'] as const)
+    : (['kill', 'term', 'pause'] as const);
+type How = (typeof ways)[number];
+
+export type Moved = Readonly<Record<string, number>>;
+
+export class Bots implements AsyncDisposable {
+  readonly fleet: Fleet;
+  readonly platforms: readonly Platform[];
+  readonly entries: Entries;
+  readonly talk: Talk;
+  readonly #random: () => number;
+  readonly #own: AsyncDisposableStack;
+  /** Milliseconds from a strike until another one had entered. */
+  readonly #tookMs: Record<How, number[]> = { kill: [], term: [], pause: [] };
+
+  private constructor(
+    { fleet, platforms }: Pick<Bots, 'fleet' | 'platforms'>,
+    random: () => number,
+    own: AsyncDisposableStack,
+  ) {
+    this.fleet = fleet;
+    this.platforms = platforms;
+    this.#random = random;
+    this.entries = new Entries(fleet, platforms);
+    this.talk = new Talk(platforms, people, random);
+    this.#own = own;
+  }
+
+  static async open(random: () => number, instances: number): Promise<Bots> {
+    await using opening = new AsyncDisposableStack();
+    const server = opening.use(await PostgresServer.start());
+    const platforms = [
+      opening.use(await startTelegram(people, random)),
+      opening.use(await startDiscord(people)),
+    ];
+    const script = ({ body }: ModelCall) => {
+      const { messages } = body as { messages: { content: string }[] };
+      return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 60 };
+    };
+    const model = opening.use(await startFakeOllama(script));
+    const documentOf = ({ adminPort }: { readonly adminPort: number }): object =>
+      documentFor(platforms, model.url, adminPort);
+    const env = Object.fromEntries(platforms.map(({ type, token }) => [tokenOf(type), token]));
+    const servers = aloneServer(server);
+    const fleet = opening.use(await Fleet.start({ servers, instances, random, documentOf, env }));
+    return new Bots({ fleet, platforms }, random, opening.move());
+  }
+
+  /** Everybody is answered once, since what is missed is looked for where the bot was spoken to. */
+  async greet(): Promise<void> {
+    await this.fleet.untilUp();
+    for (const platform of this.platforms) await this.#holder(platform);
+    await this.talk.greet();
+  }
+
+  /** Strikes whoever has the bot of one messenger, and waits until another one has it. */
+  async move(): Promise<void> {
+    const platform = this.platforms[Math.floor(this.#random() * this.platforms.length)]!;
+    const how = ways[Math.floor(this.#random() * ways.length)]!;
+    await this.fleet.untilMayDie();
+    await pause(this.#random() * 500);
+    const holder = await this.#holder(platform);
+    const { life } = holder;
+    const goOn = this.fleet.instances.length > 1 ? holder.hold() : () => {};
+    const beganAt = performance.now();
+    const moved = this.#movedFrom(platform, holder);
+    const strike = this.#strike(holder, how, moved);
+    // Who stops as asked says everything once.
+    const struck = how === 'term' ? strike : this.talk.during(strike);
+    // Where nobody enters, that is what is told.
+    struck.catch(() => {});
+    this.#tookMs[how].push((await moved).at - beganAt);
+    goOn();
+    await struck;
+    assert.notEqual(life.how, null, `${holder.name} goes on, though another one has its post`);
+    this.check();
+  }
+
+  /** Throws where something went wrong that nothing explains. */
+  check(): void {
+    assert.deepEqual([...this.fleet.faults, ...this.entries.doubles], []);
+  }
+
+  /** People stop, everybody is answered, every svc stops as asked. */
+  async conclude(): Promise<Moved> {
+    await this.talk.end();
+    for (const one of this.fleet.instances) {
+      await one.untilUp();
+      assert.equal(await one.end(), 0, one.log());
+    }
+    await this.entries.looked();
+    this.check();
+    const { figures, faults } = auditTalk(this.talk);
+    const left = { ...(await this.fleet.rows.left()), ...faults };
+    assert.deepEqual(left, Object.fromEntries(Object.keys(left).map((name) => [name, 0])));
+    return {
+      ...figures,
+      'double polls': this.entries.doubles.length,
+      ...Object.fromEntries(ways.map((how) => [`moved by ${how}`, this.#tookMs[how].length])),
+      ...Object.fromEntries(
+        ways.map((how) => [`ms by ${how}`, Math.round(percentile(this.#tookMs[how], 1))]),
+      ),
+    };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.talk.leave();
+    return this.#own.disposeAsync();
+  }
+
+  async #strike(one: Instance, how: How, moved: Promise<unknown>): Promise<void> {
+    switch (how) {
+      case 'kill':
+        return one.kill();
+      case 'term':
+        return one.terminate();
+      case 'pause':
+        await one.pauseUntil(moved.then(() => pause(this.#random() * pausedMoreMs)));
+        return void (await one.life.program.ended);
+      default:
+        return how satisfies never;
+    }
+  }
+
+  /** Who has the bot of a messenger, once it is one at work. */
+  async #holder(platform: Platform): Promise<Instance> {
+    const what = `${platform.type} is entered by one that is at work`;
+    await untilTrue(what, () => isThere(this.entries.newest(platform)));
+    return this.entries.newest(platform)!.instance;
+  }
+
+  /** Resolves when another one has entered. */
+  async #movedFrom(platform: Platform, { life, name }: Instance): Promise<Entered> {
+    const what = `another one than ${name} enters ${platform.type}`;
+    const from = this.entries.all.length;
+    const find = (): Entered | undefined =>
+      this.entries.all.slice(from).find((one) => one.platform === platform && one.life !== life);
+    await untilTrue(what, () => find() !== undefined, movesMs);
+    return find()!;
+  }
+}
+
+function isThere(entered: Entered | null): boolean {
+  return entered !== null && entered.instance.life === entered.life && entered.instance.isAtWork;
+}
+
+function documentFor(platforms: readonly Platform[], modelUrl: string, adminPort: number): object {
+  const [telegram, discord] = platforms.map(({ type, url }) => {
+    const mode = type === 'telegram' ? 'polling' : 'gateway';
+    return { type, mode, token_env: tokenOf(type), base_url: url };
+  });
+  const where = { port: 1, adminPort, modelUrl, receiverUrl: 'http://127.0.0.1' };
+  return {
+    ...webhookConfig(where),
+    channels: [telegram, discord],
+    routes: platforms.map(({ type }) => ({ channel: type, brain: 'echo' })),
+  };
+}
+
+const tokenOf = (type: Platform['type']): string => `${type.toUpperCase()}_TOKEN`;

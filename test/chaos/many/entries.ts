@@ -1,0 +1,88 @@
+/**
+ * Who polls a bot, or has a session of its gateway, and whether two do so at once. Double is what
+ * begins while another one, which is not paused, has one open; or what one begins that is not the
+ * holder of the post any more.
+ */
+import type { Fleet } from './fleet.ts';
+import type { Instance, Life } from './instance.ts';
+import type { Entry, Platform } from './platforms.ts';
+import { ownerOf } from './sockets.ts';
+
+/** What was on its way when one was paused arrives when it goes on, before it can have looked. */
+const wakingMs = 250;
+
+export type Entered = Entry & {
+  readonly platform: Platform;
+  readonly instance: Instance;
+  readonly life: Life;
+  /** By performance.now(). */
+  readonly at: number;
+};
+
+export class Entries {
+  readonly all: Entered[] = [];
+  /** What was double, as a sentence. */
+  readonly doubles: string[] = [];
+  /** What began just when a paused one went on. */
+  waking = 0;
+  readonly #fleet: Fleet;
+  readonly #looking = new Set<Promise<void>>();
+
+  constructor(fleet: Fleet, platforms: readonly Platform[]) {
+    this.#fleet = fleet;
+    for (const platform of platforms) platform.watch((entry) => this.#entered(platform, entry));
+  }
+
+  /** Who has entered last. */
+  newest(platform: Platform): Entered | null {
+    return this.all.findLast((one) => one.platform === platform) ?? null;
+  }
+
+  /** Resolves when all that entered was looked at. */
+  async looked(): Promise<void> {
+    while (this.#looking.size > 0) await Promise.all(this.#looking);
+  }
+
+  #entered(platform: Platform, entry: Entry): void {
+    const living = this.#fleet.instances.filter(({ life }) => life.how === null);
+    const pid = ownerOf(
+      entry.port,
+      platform.port,
+      living.map((one) => one.pid),
+    );
+    const instance = living.find((one) => one.pid === pid);
+    // Its process is gone: nobody hears what it is answered.
+    if (instance === undefined) return;
+    const entered = { ...entry, platform, instance, life: instance.life, at: performance.now() };
+    const isWaking = instance.isPaused || performance.now() - instance.wentOnAt < wakingMs;
+    const other = this.all.findLast((one) => isBeside(one, entered));
+    this.all.push(entered);
+    if (isWaking) this.waking++;
+    else if (other !== undefined) this.#tell(entered, `while ${other.instance.name} has one`);
+    else if (process.env['SVC_MANY'] !== '1') this.#look(entered);
+  }
+
+  /** What begins under a post is over before the post is another's. */
+  #look(entered: Entered): void {
+    const { instance, platform, life } = entered;
+    const { rows } = this.#fleet;
+    const look = async (): Promise<void> => {
+      const own = await rows.instanceOf(life.program.child.pid!);
+      const holder = await rows.holderOf(platform.post);
+      const isOver = !entered.isOpen() || life.how !== null || instance.isPaused;
+      if (holder !== own && !isOver) this.#tell(entered, `while ${holder} has the post`);
+    };
+    const looking = look().finally(() => this.#looking.delete(looking));
+    this.#looking.add(looking);
+  }
+
+  #tell({ platform, instance, at }: Entered, why: string): void {
+    this.doubles.push(`${platform.type}: ${instance.name} begins one ${why} (${Math.round(at)})`);
+  }
+}
+
+/** Another one's, whose other end hears. */
+function isBeside(one: Entered, { platform, life }: Entered): boolean {
+  if (one.platform !== platform || one.life === life || one.life.how !== null) return false;
+  return !one.instance.isPaused && one.isOpen();
+}

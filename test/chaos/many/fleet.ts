@@ -1,0 +1,132 @@
+/** Several svc on one database, each behind ways of its own to both of its servers. */
+import { Way } from '../../fake/postgres/way.ts';
+import type { PostgresServer } from '../../fake/postgres/server.ts';
+import { freePort, scratch, startProgram, writeConfig, type Program } from '../../program.ts';
+import { untilTrue } from '../outside.ts';
+import { Instance } from './instance.ts';
+import { Rows } from './rows.ts';
+
+const minuteMs = 60_000;
+/** How far an instance's time of day may be ahead, or behind. */
+const skewMsMax = 5 * minuteMs;
+/** Of lanes that were taken over, and of messages that are suspected. */
+const calmMs = 120_000;
+
+/** One server, or several that hold the same. */
+export type Servers = {
+  readonly both: readonly PostgresServer[];
+  /** The one that takes writes. */
+  readonly primary: PostgresServer;
+  /** @param ports by which each is reached */
+  url(database: string, ports?: readonly number[]): string;
+};
+
+export function aloneServer(server: PostgresServer): Servers {
+  const url = (database: string, [port] = [server.port]): string =>
+    `postgres://svc@127.0.0.1:${port}/${database}`;
+  return { both: [server], primary: server, url };
+}
+
+export type FleetParts = {
+  readonly servers: Servers;
+  readonly instances: number;
+  readonly random: () => number;
+  /** The configuration, but for `storage` and what names an address. */
+  readonly documentOf: (where: { readonly port: number; readonly adminPort: number }) => object;
+  /** What svc finds in its environment. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+export class Fleet implements AsyncDisposable {
+  readonly instances: readonly Instance[];
+  readonly rows: Rows;
+  readonly #own: AsyncDisposableStack;
+
+  private constructor(
+    { instances, rows }: Pick<Fleet, 'instances' | 'rows'>,
+    own: AsyncDisposableStack,
+  ) {
+    this.instances = instances;
+    this.rows = rows;
+    this.#own = own;
+  }
+
+  /** They do not listen yet. */
+  static async start(parts: FleetParts): Promise<Fleet> {
+    const { servers } = parts;
+    await using own = new AsyncDisposableStack();
+    const database = new URL(await servers.primary.newDatabase()).pathname.slice(1);
+    const rows = new Rows(() => servers.url(database));
+    const instances: Instance[] = [];
+    for (let index = 0; index < parts.instances; index++) {
+      instances.push(own.use(await makeInstance(`svc ${index + 1}`, database, parts, own)));
+    }
+    for (const instance of instances) instance.begin();
+    return new Fleet({ instances, rows }, own.move());
+  }
+
+  /** What ended without a cause, or answered what it must not. */
+  get faults(): readonly string[] {
+    return this.instances.flatMap(({ faults }) => faults);
+  }
+
+  get atWork(): readonly Instance[] {
+    return this.instances.filter(({ isAtWork }) => isAtWork);
+  }
+
+  async untilUp(): Promise<void> {
+    for (const instance of this.instances) await instance.untilUp();
+  }
+
+  /**
+   * Resolves when one is at work, and no message runs alone: who is ended twice while it does so is
+   * given up, as is promised.
+   */
+  async untilMayDie(): Promise<void> {
+    await untilTrue(
+      'one is at work',
+      () => this.atWork.length > 0 || this.faults.length > 0,
+      calmMs,
+    );
+    await untilTrue(
+      'an answer to what ran alone',
+      async () => !(await this.rows.ranAlone()),
+      calmMs,
+    );
+  }
+
+  /** What each has logged last, for who reads why a proof failed. */
+  logs(): string {
+    return this.instances.map((one) => one.log()).join('\n');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#own.disposeAsync();
+  }
+}
+
+async function makeInstance(
+  name: string,
+  database: string,
+  { servers, random, documentOf, env }: FleetParts,
+  own: AsyncDisposableStack,
+): Promise<Instance> {
+  const { path: folder } = own.use(await scratch());
+  const ways = [];
+  for (const server of servers.both) ways.push(own.use(await Way.to(server.url())));
+  const url = servers.url(
+    database,
+    ways.map(({ port }) => port),
+  );
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const document = { ...documentOf({ port, adminPort }), storage: { url_env: 'LETTERS_URL' } };
+  const file = await writeConfig(folder, document);
+  const spawn = (aheadMs: number): Program =>
+    startProgram(['serve', '--config', file], {
+      ...env,
+      LETTERS_URL: url,
+      NODE_OPTIONS: `--import=${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`,
+    });
+  const drawAheadMs = (): number => Math.round((2 * random() - 1) * skewMsMax);
+  return new Instance({ name, port, ways, spawn, drawAheadMs });
+}

@@ -1,0 +1,65 @@
+/** How long it takes until others work the conversations of one that is gone. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FakeModel } from '../../fake/model-server.ts';
+import { untilTrue } from '../outside.ts';
+import type { Fleet } from './fleet.ts';
+import type { Instance } from './instance.ts';
+
+/** How many conversations of it must have something in hand. */
+const lanesMin = 2;
+const looksMs = 60_000;
+
+/**
+ * Ends one that works conversations, all else being calm, and holds its next start back.
+ * @param end SIGKILL, or SIGTERM
+ * @returns milliseconds from the signal until a model was asked for the last of them
+ */
+export async function handover(
+  fleet: Fleet,
+  model: FakeModel,
+  end: 'kill' | 'terminate',
+): Promise<number> {
+  await fleet.untilUp();
+  const [one, lanes] = await somebodyAtWork(fleet, end === 'kill' ? 2 : 3);
+  const goOn = one.hold();
+  const asked = model.calls.length;
+  const beganAt = performance.now();
+  const ending = one[end]();
+  const left = new Set(lanes);
+  let lastAt = beganAt;
+  let looked = asked;
+  await untilTrue(
+    `others work ${lanes.length} conversations of ${one.name}`,
+    () => {
+      for (; looked < model.calls.length; looked++) {
+        if (left.delete(conversationOf(model.calls[looked]!.body))) lastAt = performance.now();
+      }
+      return left.size === 0;
+    },
+    looksMs,
+  );
+  goOn();
+  await ending;
+  return Math.round(lastAt - beganAt);
+}
+
+/** @param queued how many messages of a conversation must be there, the one at work included */
+async function somebodyAtWork(
+  fleet: Fleet,
+  queued: number,
+): Promise<[Instance, readonly string[]]> {
+  for (let tried = 0; ; tried++) {
+    const one = fleet.instances[tried % fleet.instances.length]!;
+    const id = await fleet.rows.instanceOf(one.pid);
+    const lanes = id === null ? new Map<string, number>() : await fleet.rows.lanesOf(id);
+    const some = [...lanes].flatMap(([lane, n]) => (n >= queued ? [lane] : []));
+    if (some.length >= lanesMin) return [one, some];
+    if (tried > 1_000) throw new Error('nobody works on anything');
+    await pause(20);
+  }
+}
+
+function conversationOf(body: unknown): string {
+  const { messages } = body as { readonly messages: readonly { readonly content: string }[] };
+  return messages.at(-1)!.content.split(' ')[0]!;
+}

@@ -1,0 +1,100 @@
+/** What is written down of several svc on one database, as a connection of its own sees it. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { faultOf } from '../../../src/store/postgres/server/errors.ts';
+import type { Left } from '../audit.ts';
+
+/** What is left once nobody works any more. */
+export type LeftOfLanes = Left & { readonly 'lanes that somebody still has': number };
+
+/** Longer than a crash takes, or the promotion of a standby. */
+const awayMsMax = 60_000;
+
+export class Rows {
+  readonly #url: () => string;
+
+  /** @param url of the database, by the servers that there are now */
+  constructor(url: () => string) {
+    this.#url = url;
+  }
+
+  /** The number of the start that has this process; null: it has none yet. */
+  async instanceOf(pid: number): Promise<number | null> {
+    const rows = await this.#ask<{ id: number }>(
+      "SELECT id FROM svc.instance WHERE (process::json->>'pid')::integer = $1 " +
+        'ORDER BY id DESC LIMIT 1',
+      [pid],
+    );
+    return rows[0]?.id ?? null;
+  }
+
+  async isDead(instance: number): Promise<boolean> {
+    const rows = await this.#ask<{ dead: boolean }>('SELECT dead FROM svc.instance WHERE id = $1', [
+      instance,
+    ]);
+    return rows[0]?.dead ?? true;
+  }
+
+  /** Whether a message is to run alone, as one does under which a process died. */
+  async ranAlone(): Promise<boolean> {
+    return (await this.#count('SELECT count(*) AS n FROM svc.inbox WHERE alone > 0')) > 0;
+  }
+
+  /** Conversations that an instance works, and how many messages wait or are at work in each. */
+  async lanesOf(instance: number): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#ask<{ conversation: string; n: number }>(
+      'SELECT conversation, count(*) AS n FROM svc.lane JOIN svc.inbox USING (channel, conversation) ' +
+        'WHERE owner = $1 GROUP BY conversation',
+      [instance],
+    );
+    return new Map(rows.map(({ conversation, n }) => [conversation, n]));
+  }
+
+  async left(): Promise<LeftOfLanes> {
+    const count = (table: string, which: string): Promise<number> =>
+      this.#count(`SELECT count(*) AS n FROM svc.${table} WHERE ${which}`);
+    const dead = 'failure IS NOT NULL';
+    return {
+      buried: (await count('message', dead)) + (await count('sent', dead)),
+      unsettled: (await count('inbox', 'true')) + (await count('outbox', 'true')),
+      'lanes that somebody still has': await count('lane', 'owner IS NOT NULL'),
+    };
+  }
+
+  /** Who has a post. */
+  async holderOf(post: string): Promise<number | null> {
+    const text = 'SELECT owner FROM svc.post WHERE name = $1';
+    return (await this.#ask<{ owner: number | null }>(text, [post]))[0]?.owner ?? null;
+  }
+
+  /** Posts that somebody has. */
+  async posts(): Promise<readonly string[]> {
+    const text = 'SELECT name FROM svc.post WHERE owner IS NOT NULL ORDER BY name';
+    return (await this.#ask<{ name: string }>(text)).map(({ name }) => name);
+  }
+
+  async #count(text: string): Promise<number> {
+    return (await this.#ask<{ n: number }>(text))[0]!.n;
+  }
+
+  /** Waits for a server that is away. */
+  async #ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    for (const began = performance.now(); ; await pause(50)) {
+      try {
+        return await this.#askOnce<Row>(text, values);
+      } catch (error) {
+        if (faultOf(error) !== 'away' || performance.now() - began > awayMsMax) throw error;
+      }
+    }
+  }
+
+  async #askOnce<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    const client: Client = await connect(this.#url());
+    try {
+      return (await client.query<Row>(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  }
+}

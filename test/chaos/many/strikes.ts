@@ -1,0 +1,184 @@
+/** What is done to several svc and their servers, by a seed. */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { someMoment } from '../moments.ts';
+import type { Instance } from './instance.ts';
+import type { Town } from './town.ts';
+
+/** Beside the kills; by how often. */
+const besides = {
+  term: 3,
+  'short pause': 2,
+  'long pause': 3,
+  cut: 3,
+  'short silence': 2,
+  'long silence': 2,
+  'crash of the server': 2,
+  promotion: 2,
+} as const;
+type Beside = keyof typeof besides;
+
+/** Who is paused for longer than that is taken for dead. */
+const deadMs = 9_000;
+const shortMs = 4_000;
+/** Between two kills at most, beside the moment that is waited for. */
+const betweenMs = 1_500;
+/** A paused one that was taken for dead ends within that once it goes on. */
+const fencedMs = 30_000;
+
+export type StrikesParts = {
+  readonly town: Town;
+  readonly random: () => number;
+  /** How long one is paused, or without its servers, at most. */
+  readonly longMs: number;
+};
+
+export class Strikes {
+  /** How often each was done. */
+  readonly done: Record<string, number> = {};
+  /** Paused ones that were taken for dead meanwhile, and ended when they went on. */
+  fenced = 0;
+  readonly #parts: StrikesParts;
+  readonly #under = new Set<Promise<void>>();
+  readonly #faults: unknown[] = [];
+  readonly #busy = new Set<Instance>();
+  #serversBusy = false;
+
+  constructor(parts: StrikesParts) {
+    this.#parts = parts;
+  }
+
+  /** One or two are killed, and something else may be done to the others meanwhile. */
+  async round(): Promise<void> {
+    const { random } = this.#parts;
+    const { fleet } = this.#parts.town;
+    await fleet.untilMayDie();
+    this.check();
+    await pause(random() * betweenMs);
+    const beside = random() < 0.8 ? this.#drawBeside() : null;
+    const under = beside === null ? null : this.#begin(beside);
+    // While all others are killed nobody lives for long enough to say who is dead.
+    if (beside?.startsWith('long') === true && random() < 0.5) await under;
+    const count = random() < 0.2 ? 2 : 1;
+    const targets = this.#draw(fleet.instances, count);
+    await this.#moment(targets[0]!);
+    this.#count('kills', targets.length);
+    await Promise.all(targets.map((one) => one.kill()));
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async over(): Promise<void> {
+    while (this.#under.size > 0) await Promise.all(this.#under);
+    this.check();
+  }
+
+  /** Throws where something went wrong that nothing explains. */
+  check(): void {
+    if (this.#faults.length > 0) throw this.#faults[0];
+    assert.deepEqual(this.#parts.town.fleet.faults, []);
+  }
+
+  #drawBeside(): Beside {
+    const all = Object.entries(besides) as [Beside, number][];
+    let left = this.#parts.random() * all.reduce((sum, [, weight]) => sum + weight, 0);
+    return (all.find(([, weight]) => (left -= weight) < 0) ?? all[0]!)[0];
+  }
+
+  #draw<T>(all: readonly T[], count: number): readonly T[] {
+    const left = [...all];
+    const { random } = this.#parts;
+    const drawn = Array.from({ length: count }, () =>
+      left.splice(Math.floor(random() * left.length), 1),
+    );
+    return drawn.flat();
+  }
+
+  async #moment(instance: Instance): Promise<void> {
+    const { town, random } = this.#parts;
+    const { program } = instance.life;
+    // One that is paused says nothing, and one that ends by itself is not waited for.
+    const seen = instance.isPaused
+      ? { saw: () => Promise.resolve(), ended: program.ended }
+      : { saw: (text: string) => program.saw(text).catch(() => {}), ended: program.ended };
+    await someMoment(town, seen, random);
+  }
+
+  /** In the background. @returns null: there is nothing to strike so */
+  #begin(what: Beside): Promise<void> | null {
+    const isOfServers = what === 'crash of the server' || what === 'promotion';
+    const free = this.#parts.town.fleet.instances.filter((one) => !this.#busy.has(one) && one.isUp);
+    const [target] = this.#draw(free, 1);
+    if (isOfServers ? this.#serversBusy : target === undefined) return null;
+    this.#count(what);
+    if (isOfServers) this.#serversBusy = true;
+    else this.#busy.add(target!);
+    const strike = isOfServers ? this.#strikeServers(what) : this.#strike(what, target!);
+    const under = strike
+      .catch((error: unknown) => void this.#faults.push(error))
+      .finally(() => {
+        this.#under.delete(under);
+        if (isOfServers) this.#serversBusy = false;
+        else this.#busy.delete(target!);
+      });
+    this.#under.add(under);
+    return under;
+  }
+
+  async #strike(what: Exclude<Beside, 'crash of the server' | 'promotion'>, one: Instance) {
+    const share = this.#parts.random();
+    const longMs = deadMs + share * (this.#parts.longMs - deadMs);
+    switch (what) {
+      case 'term':
+        return one.terminate();
+      case 'short pause':
+        return one.pauseFor(share * shortMs);
+      case 'long pause':
+        return this.#pauseLong(one, longMs);
+      case 'cut':
+        return one.cut();
+      case 'short silence':
+        return one.silence(share * shortMs);
+      case 'long silence':
+        return one.silence(longMs);
+      default:
+        return what satisfies never;
+    }
+  }
+
+  /** Whoever was taken for dead meanwhile writes nothing any more, and ends. */
+  async #pauseLong(one: Instance, ms: number): Promise<void> {
+    const { rows } = this.#parts.town.fleet;
+    const { life } = one;
+    const id = await rows.instanceOf(one.pid);
+    let isDead = false;
+    const look = async (): Promise<void> => {
+      await pause(ms);
+      isDead = id !== null && (await rows.isDead(id).catch(() => false));
+    };
+    await one.pauseUntil(look());
+    if (!isDead || life.how === 'SIGKILL') return;
+    const late = new AbortController();
+    const over = pause(fencedMs, 'late', { signal: late.signal }).catch(() => null);
+    const how = await Promise.race([life.program.ended, over]);
+    late.abort();
+    assert.ok(how !== 'late', `${one.name} was taken for dead, and goes on:\n${one.log()}`);
+    if (how === 1) this.fenced++;
+  }
+
+  async #strikeServers(what: 'crash of the server' | 'promotion'): Promise<void> {
+    const { servers, fleet } = this.#parts.town;
+    const awayMs = this.#parts.random() * 500;
+    const act = async (): Promise<void> => {
+      if (what !== 'promotion') return servers.crash(awayMs);
+      await servers.promote();
+      await pause(awayMs);
+      await servers.feed();
+    };
+    const acted = act();
+    await Promise.all([acted, ...fleet.instances.map((one) => one.without(acted, awayMs))]);
+  }
+
+  #count(what: string, times = 1): void {
+    this.done[what] = (this.done[what] ?? 0) + times;
+  }
+}

@@ -1,0 +1,110 @@
+/** What people say to a bot, each in a chat of their own, numbered; and what they are answered. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { untilAll, untilTrue } from '../outside.ts';
+import type { Platform } from './platforms.ts';
+
+/** Who waits for so many answers says no more. */
+const waitingMax = 20;
+/** Between two messages of a person at most. */
+const betweenMs = 600;
+/** When no answer has come for so long, no more come. */
+const stalledMs = 60_000;
+
+type Said = { readonly platform: Platform; readonly place: number; readonly text: string };
+/** When something was done that may have cut a try, in milliseconds since 1970. */
+type Blow = { readonly from: number; to: number };
+
+export class Talk {
+  readonly said: Said[] = [];
+  readonly blows: Blow[] = [];
+  readonly #platforms: readonly Platform[];
+  readonly #people: number;
+  readonly #random: () => number;
+  #over = false;
+  #speaking: Promise<void>[] = [];
+
+  constructor(platforms: readonly Platform[], people: number, random: () => number) {
+    this.#platforms = platforms;
+    this.#people = people;
+    this.#random = random;
+  }
+
+  /** Everybody says one thing and is answered; then everybody goes on by themselves. */
+  async greet(): Promise<void> {
+    const places = this.#platforms.flatMap((platform) =>
+      Array.from({ length: this.#people }, (_, place) => ({ platform, place })),
+    );
+    for (const { platform, place } of places) this.#say(platform, place, 0);
+    await untilTrue('first answers', () => this.#answered() === this.said.length);
+    this.#speaking = places.map(({ platform, place }) => this.#speak(platform, place));
+  }
+
+  /** Everybody ends, and waits for the answers that are still to come. */
+  async end(): Promise<void> {
+    this.leave();
+    await Promise.all(this.#speaking);
+    await untilAll(this.said.length, () => this.#answered(), stalledMs);
+  }
+
+  /** Nobody says anything more. */
+  leave(): void {
+    this.#over = true;
+  }
+
+  /** A blow that is under way: what is sent in it may be sent again. */
+  async during<T>(blow: Promise<T>): Promise<T> {
+    const noted: Blow = { from: Date.now(), to: Infinity };
+    this.blows.push(noted);
+    try {
+      return await blow;
+    } finally {
+      noted.to = Date.now();
+    }
+  }
+
+  async #speak(platform: Platform, place: number): Promise<void> {
+    for (let number = 1; !this.#over;) {
+      const answers = platform.answers().filter((one) => one.place === place).length;
+      if (number - answers < waitingMax) this.#say(platform, place, number++);
+      await pause(this.#random() * betweenMs);
+    }
+  }
+
+  #say(platform: Platform, place: number, number: number): void {
+    const text = `${platform.type}-${place} ${number}`;
+    this.said.push({ platform, place, text });
+    platform.say(place, text);
+  }
+
+  #answered(): number {
+    const all = this.#platforms.flatMap((platform) => platform.answers());
+    return new Set(all.map(({ text }) => text)).size;
+  }
+}
+
+/** One answer for each message, in its chat's order; a second one only where a try may be cut. */
+export function auditTalk({ said, blows }: Talk) {
+  const answers = [...new Set(said.map(({ platform }) => platform))].flatMap((platform) =>
+    platform.answers(),
+  );
+  const first = new Map<string, number>();
+  const newest = new Map<string, number>();
+  const faults = { lost: 0, 'doubled alone': 0, 'out of order': 0, 'answers to nobody': 0 };
+  const known = new Set(said.map(({ text }) => `re: ${text}`));
+  let repeats = 0;
+  for (const { text, at } of answers) {
+    const [, chat = '', number = ''] = text.split(' ');
+    const before = first.get(text);
+    if (!known.has(text)) faults['answers to nobody']++;
+    if (before !== undefined) {
+      repeats++;
+      if (!blows.some(({ from, to }) => from <= at && to >= before)) faults['doubled alone']++;
+      continue;
+    }
+    first.set(text, at);
+    if (Number(number) < (newest.get(chat) ?? -1)) faults['out of order']++;
+    newest.set(chat, Number(number));
+  }
+  faults.lost = said.filter(({ text }) => !first.has(`re: ${text}`)).length;
+  return { figures: { 'messages to bots': said.length, 'answers repeated': repeats }, faults };
+}

@@ -1,0 +1,128 @@
+/** What several svc are surrounded by: people, a model, a receiver, and what stands before them. */
+import assert from 'node:assert/strict';
+import type { FakeModel } from '../../fake/model-server.ts';
+import { startFakeOllama } from '../../fake/ollama.ts';
+import { ServerPair } from '../../fake/postgres/standby.ts';
+import { startReceiver, type Received, type Receiver } from '../../fake/receiver.ts';
+import { secret, webhookConfig } from '../../program.ts';
+import { assertKept, audit, type Audit } from '../audit.ts';
+import { Crowd } from '../crowd.ts';
+import { History } from '../history.ts';
+import { untilAnswered } from '../world.ts';
+import { Balancer } from './balancer.ts';
+import { Fleet } from './fleet.ts';
+
+type Parts = Pick<Town, 'crowd' | 'model' | 'receiver' | 'fleet' | 'balancer' | 'servers'>;
+
+export class Town implements AsyncDisposable {
+  readonly crowd: Crowd;
+  readonly model: FakeModel;
+  readonly receiver: Receiver;
+  readonly fleet: Fleet;
+  readonly balancer: Balancer;
+  readonly servers: ServerPair;
+  readonly #history: History;
+  readonly #pace: Pace;
+  readonly #own: AsyncDisposableStack;
+
+  private constructor(parts: Parts, history: History, pace: Pace, own: AsyncDisposableStack) {
+    this.crowd = parts.crowd;
+    this.model = parts.model;
+    this.receiver = parts.receiver;
+    this.fleet = parts.fleet;
+    this.balancer = parts.balancer;
+    this.servers = parts.servers;
+    this.#history = history;
+    this.#pace = pace;
+    this.#own = own;
+  }
+
+  static async open(random: () => number, instances: number): Promise<Town> {
+    await using own = new AsyncDisposableStack();
+    const servers = own.use(await ServerPair.start());
+    const receiver = own.use(await startReceiver());
+    const [history, pace] = [new History(), { ...quick }];
+    const model = own.use(
+      await startFakeOllama((call) => {
+        return history.answer(call, pace.modelMsMin + random() * pace.modelMs);
+      }),
+    );
+    const documentOf = (where: { readonly port: number; readonly adminPort: number }): object =>
+      webhookConfig({ ...where, modelUrl: model.url, receiverUrl: receiver.url });
+    const parts = { servers, instances, random, documentOf, env: { WEBHOOK_SECRET: secret } };
+    const fleet = own.use(await Fleet.start(parts));
+    const balancer = own.use(await Balancer.before(fleet.instances));
+    const crowd = new Crowd(balancer.url, random, pace.pauseMs);
+    own.defer(() => crowd.leave());
+    const all = { crowd, model, receiver, fleet, balancer, servers };
+    return new Town(all, history, pace, own.move());
+  }
+
+  /** How fast people speak and the model answers from now on. */
+  set pace(pace: Pace) {
+    Object.assign(this.#pace, pace);
+    this.crowd.pauseMs = pace.pauseMs;
+  }
+
+  /**
+   * People stop, all that was accepted is answered, every svc stops as asked; then nothing is lost,
+   * unmarked, out of order, run twice, buried, or left over.
+   * @param stallMs when no reply has come for so long, no more come
+   */
+  async conclude(stallMs: number): Promise<Audit> {
+    const { crowd, fleet, receiver, balancer } = this;
+    await crowd.end();
+    await fleet.untilUp();
+    await untilAnswered(this, stallMs);
+    for (const one of fleet.instances) assert.equal(await one.end(), 0, one.log());
+    assert.deepEqual(fleet.faults, []);
+    const figures = { ...audit(crowd, receiver.received), ...repeatsIn(receiver.received) };
+    const left = await fleet.rows.left();
+    assertKept({ ...figures, ...left, 'wrong histories': this.#history.wrong });
+    const others = [...balancer.statuses.keys()].filter((status) => ![200, 503].includes(status));
+    assert.deepEqual(others, [], 'nothing but 200 and 503 is answered');
+    return figures;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#own.disposeAsync();
+  }
+}
+
+/** In milliseconds: how long a model takes at least, how much more at most, and who speaks pauses. */
+export type Pace = {
+  readonly modelMsMin: number;
+  readonly modelMs: number;
+  readonly pauseMs: number;
+};
+export const quick: Pace = { modelMsMin: 0, modelMs: 30, pauseMs: 60 };
+/** Messages queue up. */
+export const slow: Pace = { modelMsMin: 300, modelMs: 200, pauseMs: 300 };
+
+/**
+ * Of what came for one message all but one bear a mark or a higher number than one before it. One
+ * that was paused in the midst of a try goes on with it when another one has tried again already,
+ * so which of them came first does not count.
+ */
+function repeatsIn(received: readonly Received[]): Pick<Audit, 'repeats' | 'unmarked repeats'> {
+  const all = Map.groupBy(received, ({ body }) => body['in_reply_to']);
+  let [repeats, unmarked] = [0, 0];
+  for (const came of all.values()) {
+    const tries = came.toSorted((a, b) => attemptOf(a) - attemptOf(b));
+    const [first] = tries as [Received];
+    repeats += tries.length - 1;
+    for (const [at, one] of tries.entries()) {
+      if (at === 0) continue;
+      const isSame =
+        one.headers['webhook-id'] === first.headers['webhook-id'] &&
+        one.body['text'] === first.body['text'];
+      const isMarked =
+        one.headers['svc-possible-duplicate'] === 'true' ||
+        attemptOf(one) > attemptOf(tries[at - 1]!);
+      if (!isSame || !isMarked) unmarked++;
+    }
+  }
+  return { repeats, 'unmarked repeats': unmarked };
+}
+
+const attemptOf = ({ headers }: Received): number => Number(headers['svc-attempt']);
