@@ -298,6 +298,6 @@ async function ticking(isSo: () => boolean): Promise<void> {
     await new Promise(setImmediate);
     if (isSo()) return;
     // The server has other work, too; a connection is given up after many ticks.
-    if (looks > 20) await new Promise((resolve) => machineTimeout(resolve, 1));
+    if (looks > 100) await new Promise((resolve) => machineTimeout(resolve, 1));
   }
 }

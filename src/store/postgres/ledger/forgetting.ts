@@ -103,7 +103,10 @@ export class Forgetting {
     await this.#write([lastIdMark(beforeId)]);
     let deleted = await this.#messages(asked, found);
     deleted += await this.#turnsOf(asked, conversations);
-    await invalidations.forget({ whose, beforeId }, [...conversations], [...answered]);
+    await Promise.all([
+      invalidations.forget({ whose, beforeId }, answered),
+      invalidations.changed(whose.channel, [...conversations]),
+    ]);
     for (const batch of batchesOf(waiting)) deleted += await this.#batch(asked, batch, found);
     for (const conversation of conversations) await this.#close(asked, conversation);
     return deleted;

@@ -33,32 +33,34 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
     return message;
   });
   const forgotten: Theirs[] = [];
+  const answered: string[] = [];
   const invalidations = new Invalidations({ peers, rows, history });
-  invalidations.hear(async (theirs) => void forgotten.push(theirs));
+  invalidations.hear(async (theirs, replied) => {
+    forgotten.push(theirs);
+    answered.push(...replied);
+  });
   const remembered = (): readonly string[] =>
     messages.filter((one) => history.holds(one)).map(({ conversation }) => conversation);
   const tell = (kind: string, body: unknown): Promise<void> =>
     peers.tell(kind, typeof body === 'string' ? body : JSON.stringify(body));
-  return { rows, history, messages, invalidations, forgotten, remembered, tell };
+  return { rows, history, messages, invalidations, forgotten, answered, remembered, tell };
 }
-
-const none = { conversations: [], answered: [] };
 
 test('what others ask to be forgotten is, with fields that this release does not know', async () => {
   const it = await remembering();
-  await it.tell('forget', { ...none, by: 2, whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
-  await it.tell('forget', { ...none, whose: ofBob, beforeId });
+  await it.tell('forget', { answered: [], whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
+  await it.tell('forget', { whose: ofBob, beforeId, answered: ['01k'] });
   assert.deepEqual(it.forgotten, [
     { whose: ofAda, beforeId },
     { whose: ofBob, beforeId },
   ]);
+  assert.deepEqual(it.answered, ['01k'], 'replies to these go, whoever they are to');
   assert.deepEqual(it.remembered(), ['ada', 'bob'], 'the rest is remembered');
 });
 
 test('of conversations that have changed nothing is remembered, of the others all', async () => {
   const it = await remembering();
-  const conversations = ['ada', 'eve'];
-  await it.tell('forget', { whose: ofBob, beforeId, conversations, answered: [], since: 1 });
+  await it.tell('changed', { channel, conversations: ['ada', 'eve'], since: 1 });
   assert.deepEqual(it.remembered(), ['bob']);
 });
 
@@ -69,36 +71,41 @@ const unreadable: readonly unknown[] = [
   '7',
   '[]',
   {},
+  { channel },
+  { channel, conversations: 'ada' },
+  { channel, conversations: [{ name: 'ada' }] },
+  { conversations: ['ada'] },
   { whose: ofAda, beforeId },
-  { whose: ofAda, ...none },
-  { whose: ofAda, beforeId, conversations: 'ada', answered: [] },
-  { whose: ofAda, beforeId, conversations: [], answered: [{ id: 'x' }] },
-  { whose: null, beforeId, ...none },
-  { whose: { kind: 'conversation', channel }, beforeId, ...none },
-  { whose: { kind: 'sender', conversation: 'ada' }, beforeId, ...none },
-  { whose: { kind: 'tag', channel, tag: 'x' }, beforeId, ...none },
+  { whose: ofAda, answered: [] },
+  { whose: ofAda, beforeId, answered: [7] },
+  { whose: null, beforeId, answered: [] },
+  { whose: { kind: 'conversation', channel }, beforeId, answered: [] },
+  { whose: { kind: 'sender', conversation: 'ada' }, beforeId, answered: [] },
+  { whose: { kind: 'tag', channel, tag: 'x' }, beforeId, answered: [] },
 ];
 
-test('where it cannot be read, nothing is believed that was remembered', async () => {
-  for (const body of unreadable) {
-    const it = await remembering();
-    // One whose turn is at work, and one whose history is just being read.
-    const row = it.rows.restoreMessage({
-      head: { id: beforeId },
-      channel,
-      conversation: 'ada' as ConversationId,
-      seq: 1,
-      bytes: 1,
-      sender: 'ada',
-    } as unknown as Parameters<WorkingSet['restoreMessage']>[0]);
-    const reading = it.history.read([it.messages[1]!]);
-    await it.tell('forget', body);
-    await reading;
-    assert.deepEqual(it.remembered(), [], JSON.stringify(body));
-    assert.ok(row.historyVersion < row.lane.historyVersion);
-    assert.deepEqual(it.forgotten, []);
-  }
-});
+for (const kind of ['forget', 'changed']) {
+  test(`where ${kind} cannot be read, nothing is believed that was remembered`, async () => {
+    for (const body of unreadable) {
+      const it = await remembering();
+      // One whose turn is at work, and one whose history is just being read.
+      const row = it.rows.restoreMessage({
+        head: { id: beforeId },
+        channel,
+        conversation: 'ada' as ConversationId,
+        seq: 1,
+        bytes: 1,
+        sender: 'ada',
+      } as unknown as Parameters<WorkingSet['restoreMessage']>[0]);
+      const reading = it.history.read([it.messages[1]!]);
+      await it.tell(kind, body);
+      await reading;
+      assert.deepEqual(it.remembered(), [], `${kind} ${JSON.stringify(body)}`);
+      assert.ok(row.historyVersion < row.lane.historyVersion);
+      assert.deepEqual(it.forgotten, []);
+    }
+  });
+}
 
 postgresTest('a release that says more, or what nobody can read, holds up no other', async () => {
   await using all = await TestInstances.open();
@@ -107,15 +114,14 @@ postgresTest('a release that says more, or what nobody can read, holds up no oth
   const put = (kind: string, body: string): Promise<unknown> =>
     all.client.query('INSERT INTO svc.board (kind, body) VALUES ($1, $2)', [kind, body]);
   await put('of a later release', '{"is":"unknown"}');
-  const conversations = ['ada' as ConversationId];
-  const more = { conversations, answered: [], since: 1, more: {} };
-  await put('forget', JSON.stringify({ whose: ofBob, beforeId, ...more }));
-  await here.invalidations.forget({ whose: ofBob, beforeId }, conversations);
+  await put('changed', JSON.stringify({ channel, conversations: ['ada'], since: 1, more: {} }));
+  await here.invalidations.changed(channel, []);
   assert.deepEqual([here.remembered(), there.remembered()], [['bob'], ['bob']]);
-  await put('forget', '{"whose":');
+  await put('changed', '{"channel":');
+  await put('forget', '');
   await here.invalidations.forget({ whose: ofAda, beforeId });
   assert.deepEqual([here.remembered(), there.remembered()], [[], []]);
-  assert.deepEqual(here.forgotten.at(-1), { whose: ofAda, beforeId });
-  assert.deepEqual(here.forgotten, there.forgotten);
+  const told = [{ whose: ofAda, beforeId }];
+  assert.deepEqual([here.forgotten, there.forgotten], [told, told]);
   assert.deepEqual([one.broken(), other.broken()], [null, null]);
 });

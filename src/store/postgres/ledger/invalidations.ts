@@ -12,11 +12,13 @@ import type { Peers } from '../../peers.ts';
 import type { History } from './history.ts';
 
 const forgetKind = 'forget';
+const changedKind = 'changed';
 
-/** Whose, before when; where they have talked; and messages that were answered. */
-type Asked = Theirs & {
+/** With messages that were answered: replies to them are theirs. */
+type Asked = Theirs & { readonly answered: readonly string[] };
+type Changed = {
+  readonly channel: ChannelKey;
   readonly conversations: readonly ConversationId[];
-  readonly answered: readonly string[];
 };
 
 export type InvalidationsParts = {
@@ -35,36 +37,43 @@ export class Invalidations {
   /** @param forgetHere takes what of theirs is in this instance's memory away */
   hear(forgetHere: StorageTold['forgetHere']): void {
     const { peers, rows, history } = this.#parts;
+    const believeNothing = (): void => {
+      rows.outdateAll();
+      history.dropAll();
+    };
     peers.on(forgetKind, async (body) => {
       const asked = askedIn(objectIn(body));
-      if (asked === null) {
-        rows.outdateAll();
-        history.dropAll();
-        return;
-      }
-      const { conversations, answered, ...theirs } = asked;
-      const { channel } = theirs.whose;
+      if (asked === null) return believeNothing();
+      const { answered, ...theirs } = asked;
+      // A storage that has failed ends this process, and all that it remembers.
+      await forgetHere(theirs, new Set(answered)).catch(() => {});
+    });
+    peers.on(changedKind, (body) => {
+      const changed = changedIn(objectIn(body));
+      if (changed === null) return believeNothing();
+      const { channel, conversations } = changed;
       for (const conversation of conversations) {
         rows.outdate(channel, conversation);
         history.drop({ channel, conversation });
       }
-      // A storage that has failed ends this process, and all that it remembers.
-      await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
   }
 
   /**
-   * Resolves when nothing of theirs is in any instance's memory.
-   * @param conversations nothing is remembered of them, either
-   * @param answered messages: replies to them go, too
+   * Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked.
+   * @param answered ids of messages: replies to them are theirs
    */
-  async forget(
-    { whose, beforeId }: Theirs,
-    conversations: readonly ConversationId[] = [],
-    answered: readonly string[] = [],
-  ): Promise<void> {
-    const asked: Asked = { whose, beforeId, conversations, answered };
-    await this.#parts.peers.tell(forgetKind, JSON.stringify(asked));
+  async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
+    const { peers } = this.#parts;
+    const asked: Asked = { whose, beforeId, answered: [...answered] };
+    await peers.tell(forgetKind, JSON.stringify(asked));
+  }
+
+  /** Resolves when no instance remembers these conversations as they were. */
+  async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
+    const { peers } = this.#parts;
+    const told: Changed = { channel, conversations };
+    await peers.tell(changedKind, JSON.stringify(told));
   }
 }
 
@@ -81,19 +90,13 @@ function objectIn(body: string): Fields {
 }
 
 /** @returns null: it cannot be read */
-function askedIn({ whose, beforeId, conversations, answered }: Fields): Asked | null {
+function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
   const theirs = whoseIn(whose);
-  if (theirs === null || typeof beforeId !== 'string') return null;
-  if (!isTexts(conversations) || !isTexts(answered)) return null;
-  return {
-    whose: theirs,
-    beforeId: beforeId as MessageId,
-    conversations: conversations as readonly ConversationId[],
-    answered,
-  };
+  if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
+  return { whose: theirs, beforeId: beforeId as MessageId, answered };
 }
 
-function isTexts(told: unknown): told is readonly string[] {
+function areTexts(told: unknown): told is readonly string[] {
   return Array.isArray(told) && told.every((one) => typeof one === 'string');
 }
 
@@ -106,4 +109,13 @@ function whoseIn(told: unknown): Whose | null {
     return { kind, ...on, conversation: conversation as ConversationId };
   }
   return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
+}
+
+/** @returns null: it cannot be read */
+function changedIn({ channel, conversations }: Fields): Changed | null {
+  if (typeof channel !== 'string' || !areTexts(conversations)) return null;
+  return {
+    channel: channel as ChannelKey,
+    conversations: conversations as readonly string[] as readonly ConversationId[],
+  };
 }
