@@ -16,12 +16,12 @@ import { RecentCount } from './lib/recent-count.ts';
 import { AskedCounts, ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newPace, newTallies, newTally } from './meters.ts';
 import type { ChannelCounts, Meters, ToolTally } from './meters.ts';
-import { Frames, type FrameRing } from './frames.ts';
+import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
   readonly meters: Meters;
-  readonly frames: FrameRing;
+  readonly frames: FrameRing & SharedFrames;
 }
 
 export function createEvents(options: Clock & { log: Log }): EventHub {

@@ -2,9 +2,12 @@
  * The live frames of the hub: the last thousand, each with a number. The ring waits for nobody and
  * keeps nothing for anyone: a listener reads on from its own number, and frames that have left the
  * ring by then are lost to it. With nobody listening a frame costs one small object.
+ *
+ * Frames of other instances come into the same ring, and take its next numbers: so a listener that
+ * comes back reads on from its number, whoever told what it missed.
  */
 import type { Events } from './domain/event.ts';
-import type { Frame } from './domain/frame.ts';
+import type { Dropped, Frame } from './domain/frame.ts';
 
 export const framesKept = 1_000;
 
@@ -16,9 +19,21 @@ export interface FrameRing {
   /** The number of the oldest frame that is still there; `newest + 1` where there is none. */
   readonly oldest: number;
   /** null: the frame is not there any more, or not yet. */
-  at(number: number): Frame | null;
+  at(number: number): Frame | Dropped | null;
   /** `wake` is called after each frame, and returns at once. @returns what ends the calls */
   onFrame(wake: () => void): () => void;
+}
+
+/** The ring, for who carries frames between instances. */
+export interface SharedFrames {
+  /** Somebody listens here. */
+  readonly isListened: boolean;
+  /** `changed` is called when that changes, and returns at once. @returns what ends the calls */
+  onListened(changed: () => void): () => void;
+  /** `told` is given each frame of this instance, and none of others. @returns what ends that */
+  onOwn(told: (frame: Frame) => void): () => void;
+  /** Takes a frame of another instance; `dropped` stands for some that did not come. */
+  hear(frame: Frame | Dropped): void;
 }
 
 /** The events of which there are frames, by the method that tells them. */
@@ -42,11 +57,13 @@ type Sources = Pick<
 >;
 type Of<Method extends keyof Sources> = Parameters<Sources[Method]>[0];
 
-export class Frames implements FrameRing, Sources {
+export class Frames implements FrameRing, SharedFrames, Sources {
   readonly epoch: string;
   readonly #now: () => number;
-  readonly #ring: (Frame | undefined)[] = Array.from({ length: framesKept });
+  readonly #ring: (Frame | Dropped | undefined)[] = Array.from({ length: framesKept });
   readonly #wakes = new Set<() => void>();
+  readonly #listened = new Set<() => void>();
+  #told: ((frame: Frame) => void) | null = null;
   newest = 0;
 
   /** @param now milliseconds since 1970 */
@@ -59,14 +76,39 @@ export class Frames implements FrameRing, Sources {
     return Math.max(1, this.newest - framesKept + 1);
   }
 
-  at(number: number): Frame | null {
+  at(number: number): Frame | Dropped | null {
     if (number < this.oldest || number > this.newest) return null;
     return this.#ring[number % framesKept] ?? null;
   }
 
   onFrame(wake: () => void): () => void {
     this.#wakes.add(wake);
-    return () => this.#wakes.delete(wake);
+    if (this.#wakes.size === 1) for (const changed of this.#listened) changed();
+    return () => {
+      if (!this.#wakes.delete(wake) || this.#wakes.size > 0) return;
+      for (const changed of this.#listened) changed();
+    };
+  }
+
+  get isListened(): boolean {
+    return this.#wakes.size > 0;
+  }
+
+  onListened(changed: () => void): () => void {
+    this.#listened.add(changed);
+    return () => this.#listened.delete(changed);
+  }
+
+  onOwn(told: (frame: Frame) => void): () => void {
+    this.#told = told;
+    return () => {
+      if (this.#told === told) this.#told = null;
+    };
+  }
+
+  hear(frame: Frame | Dropped): void {
+    this.#ring[++this.newest % framesKept] = frame;
+    if (this.#wakes.size > 0) for (const wake of this.#wakes) wake();
   }
 
   messageAccepted({ channel, id, duplicate }: Of<'messageAccepted'>): void {
@@ -150,7 +192,7 @@ export class Frames implements FrameRing, Sources {
   }
 
   #add(frame: Frame): void {
-    this.#ring[++this.newest % framesKept] = frame;
-    if (this.#wakes.size > 0) for (const wake of this.#wakes) wake();
+    this.hear(frame);
+    this.#told?.(frame);
   }
 }

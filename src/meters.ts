@@ -58,7 +58,12 @@ export type ChannelMeters = {
 export type CallMeters = ReadonlyMap<CallResult, { readonly took: Readonly<Histogram> }>;
 export type CallResult = 'answer' | FailureKind;
 export type ModelMeters = { readonly provider: string; readonly calls: CallMeters };
-export type ProviderMeters = { readonly calls: CallMeters; readonly health: ProviderHealth };
+export type ProviderMeters = {
+  readonly calls: CallMeters;
+  readonly health: ProviderHealth;
+  /** When that was last shown, milliseconds since 1970; of no meaning while it is unknown. */
+  readonly shownAt: number;
+};
 
 /**
  * What the last call with evidence showed, and of which model it was; or a look, where there was no
@@ -166,11 +171,13 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
 class ProviderCounts implements ProviderMeters {
   readonly calls = new Map<CallResult, CallCounts>();
   health: ProviderHealth = { state: 'unknown' };
+  shownAt = 0;
 
   /** @param now milliseconds since 1970 */
   ended(result: CallResult, model: ModelName, now: number): void {
     if (noEvidence.has(result)) return;
     const { health } = this;
+    this.shownAt = now;
     if (result === 'answer') {
       if (health.state !== 'up') this.health = { state: 'up', since: now };
     } else if (health.state !== 'failing') {
@@ -235,14 +242,10 @@ export class AskedCounts {
 
   /** @param now milliseconds since 1970 */
   looked(
-    {
-      model,
-      provider,
-      found,
-    }: { model: ModelName; provider: string; found: 'there' | FailureKind },
+    e: { model: ModelName; provider: string; found: 'there' | FailureKind },
     now: number,
   ): void {
-    entryOf(this.providers, provider, newProvider).looked(found, model, now);
+    entryOf(this.providers, e.provider, newProvider).looked(e.found, e.model, now);
   }
 
   /**

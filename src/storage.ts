@@ -12,15 +12,18 @@ import type { CursorReader } from './store/read/cursor-reader.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { Migration } from './store/migrate/migrate.ts';
+import type { ConfigWanted } from './store/postgres/configs/reading.ts';
 import type { ServerLook } from './store/postgres/server/inspection.ts';
 import { createAlone } from './store/alone.ts';
 import type { Peers } from './store/peers.ts';
+import type { SharedView } from './store/shared-view.ts';
 import type { StoreProblem } from './store/problem.ts';
+import type { KeptRow, SharedConfig, SharedConfigs } from './store/shared-configs.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
 import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
-export type { Examined, Migration, ServerLook, StartWriter };
+export type { Examined, Migration, ServerLook, StartWriter, StoreProblem };
 
 /** A place that can be opened. */
 export type StorageAt =
@@ -57,12 +60,16 @@ export type LedgerChoice = Clock & {
 
 /**
  * The reader is closed after the ledger; to close one does not close the other. `peers` are the
- * other instances on that ledger, until it is closed.
+ * other instances on that ledger, until it is closed; `view` is what they tell each other for
+ * people, and null where there can be none.
  */
 export type OpenStore = {
   readonly ledger: Ledger;
   readonly reader: LedgerReader;
   readonly peers: Peers;
+  /** The configuration that all instances share; null: each process has its own file. */
+  readonly configs: (SharedConfigs & AsyncDisposable) | null;
+  readonly view: SharedView | null;
 };
 
 /** A thread that writes once it is started. */
@@ -95,7 +102,7 @@ async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<Ope
   const stories = new StoryRing();
   const reader = createMemoryReader(stories);
   const ledger = createMemoryLedger({ now, steady, ids, stories, news });
-  return { ledger, reader, peers: createAlone() };
+  return { ledger, reader, peers: createAlone(), configs: null, view: null };
 }
 
 async function openFile(
@@ -110,7 +117,13 @@ async function openFile(
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
-  return { ledger, reader: createThreadReader(path), peers: createAlone() };
+  return {
+    ledger,
+    reader: createThreadReader(path),
+    peers: createAlone(),
+    configs: null,
+    view: null,
+  };
 }
 
 async function openServer(
@@ -118,14 +131,28 @@ async function openServer(
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
-  const [{ openPostgresStore }, reader] = await Promise.all([
+  const [{ openPostgresStore }, { createPostgresConfigs }, reader] = await Promise.all([
     import('./store/postgres/postgres.ts'),
+    import('./store/postgres/configs/shared-configs.ts'),
     readerOfServer(url),
   ]);
   const options = { url, retentionDays, version, now, steady, ids, news, onFault, follow };
   const store = await openPostgresStore(options);
-  return 'kind' in store ? store : { ...store, reader };
+  if ('kind' in store) return store;
+  const instance = store.peers.id;
+  const configs = createPostgresConfigs(() => connectTo(url, configConnectMs), { instance });
+  return { ...store, reader, configs, view: await viewOfServer(url) };
 }
+
+/** It connects when something is told. */
+async function viewOfServer(url: string): Promise<SharedView> {
+  const [{ createSharedView }, { connect }] = await Promise.all([
+    import('./store/postgres/view/shared-view.ts'),
+    import('./store/postgres/server/connect.ts'),
+  ]);
+  return createSharedView((signal) => connect(url, { signal, timeoutMs: viewConnectMs }));
+}
+const viewConnectMs = 5_000;
 
 /** It connects when it is asked. */
 async function readerOfServer(url: string): Promise<LedgerReader> {
@@ -133,16 +160,24 @@ async function readerOfServer(url: string): Promise<LedgerReader> {
   return createPostgresReader(() => connectTo(url));
 }
 
-async function connectTo(url: string) {
-  return (await import('./store/postgres/server/connect.ts')).connect(url);
+const configConnectMs = 5_000;
+
+/** @param timeoutMs left out: as usual */
+async function connectTo(url: string, timeoutMs?: number) {
+  const { connect } = await import('./store/postgres/server/connect.ts');
+  return connect(url, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
-/** Closes both, the ledger first; a failure to close one does not keep the other open. */
+/** Closes all of it, the ledger first; a failure to close one does not keep another open. */
 export async function closeLedger({
   ledger,
   reader,
-}: Pick<OpenStore, 'ledger' | 'reader'>): Promise<void> {
+  configs,
+  view,
+}: Pick<OpenStore, 'ledger' | 'reader' | 'configs' | 'view'>): Promise<void> {
   await using opened = new AsyncDisposableStack();
+  opened.use(view);
+  opened.use(configs);
   opened.use(reader);
   opened.use(ledger);
 }
@@ -154,6 +189,22 @@ export async function openReader(at: StorageAt): Promise<LedgerReader | StorePro
     return openSqliteReader(at.path);
   }
   return (await whyUnreadable(at)) ?? readerOfServer(at.url);
+}
+
+/** The configuration that instances share there, while they run or not; null: there is none. */
+export async function readSharedConfig(
+  { url }: AtServer,
+  wanted: ConfigWanted = {},
+): Promise<SharedConfig | StoreProblem | null> {
+  return (await import('./store/postgres/configs/reading.ts')).readConfigAt(url, wanted);
+}
+
+/** All that are kept there, newest first, in the same way. */
+export async function readSharedHistory(
+  { url }: AtServer,
+  signal: AbortSignal,
+): Promise<readonly KeptRow[] | StoreProblem | null> {
+  return (await import('./store/postgres/configs/reading.ts')).readHistoryAt(url, signal);
 }
 
 /** Reads what channels noted there, in the same way. */

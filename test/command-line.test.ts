@@ -40,6 +40,6 @@ test('a mistyped command gets the nearest one, on stderr, with 2', async () => {
   assert.deepEqual(await outcomeOf(['verison']), answer, 'as a process of its own');
   assert.match((await svc('qqqqqqq')).err, /See "svc help"/);
   assert.match((await svc('config', 'chek')).err, /no command "config chek".*"svc config check"\?/);
-  assert.match((await svc('config')).err, /which one: "svc config check" or "svc config schema"/);
+  assert.match((await svc('config')).err, /which one: "svc config check", "svc config show"/);
   assert.match((await svc('--verbose')).err, /no flag "--verbose"/);
 });

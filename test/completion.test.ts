@@ -29,7 +29,7 @@ async function scriptIn(folder: string, shell: string): Promise<string> {
 /** What a line was typed of, the last word being completed, and what a Tab offers for it. */
 const cases: readonly (readonly [line: string, ...offered: string[]])[] = [
   ['svc conf', 'config'],
-  ['svc config ', 'check', 'schema'],
+  ['svc config ', 'check', 'history', 'schema', 'show', 'use'],
   ['svc dead-letters re', 'replay'],
   ['svc help st', 'status'],
   ['svc serve --log', '--log-level'],

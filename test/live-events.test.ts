@@ -219,7 +219,7 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   await lines.until(/The connection is lost; coming back/, 'err');
   await using second = await on.start();
   await lines.until(/Back again/, 'err');
-  await lines.until(/svc was started anew; what happened before may have been missed/, 'err');
+  await lines.until(/What happened before may have been missed: svc was started anew/, 'err');
   await json.until(/"kind":"dropped"/);
   await post(second.url, canaries);
   await lines.until(/plan_used[\s\S]*reply_delivered/);

@@ -11,11 +11,13 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
+import type { InstancesPort } from './instances/instances.ts';
 import type { ModelLooks } from './model-looks.ts';
 import type { SecretControl } from './secret-control.ts';
 
@@ -36,11 +38,13 @@ export type AdminPorts = {
   connections(): number;
   /** Model calls of now, by provider: under way, and held back by the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
+  /** All that work on the ledger; null: this one has it alone, whatever comes. */
+  readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
-  /** Whom the gates of messengers turned away, newest first. */
+  /** Whom the gates of messengers turned away here, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
   readonly control: ConfigControl;
@@ -54,7 +58,8 @@ export type AdminPorts = {
 
 export type Health =
   | { readonly status: 'ok' }
-  | { readonly status: 'failing'; readonly reason: string };
+  /** `isStopping`: it was told to end, or ends by itself; left out: it was not. */
+  | { readonly status: 'failing'; readonly reason: string; readonly isStopping?: true };
 
 /** The configuration in use. */
 export type PlanView = {
@@ -64,7 +69,16 @@ export type PlanView = {
   readonly config: Config;
   /** Warnings of the check, and of what is wrong now. */
   readonly warnings: readonly WarningStatus[];
-  readonly channels: readonly ChannelView[];
+  readonly channels: readonly PlannedView[];
+};
+
+/**
+ * `key` is the ledger's; null: the channel takes no part. `isHeld`: not another instance has its
+ * connection, for which this one waits.
+ */
+export type PlannedView = ChannelView & {
+  readonly key: ChannelKey | null;
+  readonly isHeld: boolean;
 };
 
 export type ChannelView = {
@@ -77,7 +91,12 @@ export type ChannelView = {
   readonly lastSeenAt: number | null;
 };
 
-/** What `/api/v1/status` answers. Times are milliseconds since 1970, lengths milliseconds. */
+/**
+ * What `/api/v1/status` answers. Times are milliseconds since 1970, lengths milliseconds. Where
+ * several instances work on one ledger, it is of all of them (instances/whole.ts says by which
+ * rules), but for `version`, `revision`, `plan`, `startedAt`, `uptimeMs`, `access`, `application`
+ * and `brains`, which are of the one that was asked.
+ */
 export type Status = {
   readonly status: Health['status'];
   readonly reason: string | null;
@@ -104,9 +123,46 @@ export type Status = {
     readonly endToEnd: TimesStatus;
   };
   /** The first hundred warnings. */
-  readonly warnings: readonly WarningStatus[];
+  readonly warnings: readonly WarningTold[];
   /** How many warnings there are beside these. */
   readonly warningsLeftOut: number;
+  /** The number of the one that was asked; null: it works alone, or svc is older than that. */
+  readonly instance: number | null;
+  /** Of when the oldest of these numbers is; null: all are of now. */
+  readonly asOf: number | null;
+  /** In the order of their starts; empty: one works alone; null: svc is older than that. */
+  readonly instances: readonly InstanceStatus[] | null;
+};
+
+/**
+ * `starting`: it told nothing yet. `late`: it told nothing for five seconds, since it hangs or is
+ * cut off from the server; its numbers are of `toldAt`. `stopping`: it ends.
+ */
+export const instanceStates = ['starting', 'up', 'failing', 'stopping', 'late'] as const;
+export type InstanceState = (typeof instanceStates)[number];
+
+/** `name` is what people call it: a platform's name, or the chore's. */
+export type PostStatus = { readonly post: string; readonly name: string };
+
+/** One that works on the ledger. What it did not tell yet is null. */
+export type InstanceStatus = {
+  /** Every start has a new one, which is higher. */
+  readonly id: number;
+  readonly state: InstanceState;
+  readonly reason: string | null;
+  readonly version: string;
+  readonly revision: string | null;
+  readonly startedAt: number;
+  readonly toldAt: number | null;
+  /** The name of its machine. */
+  readonly host: string | null;
+  /** Where it listens; `of`: a channel's type, or `admin`. */
+  readonly addresses: readonly { readonly of: string; readonly address: string }[];
+  /** What it alone may do; `post`: the key of a messenger whose connection it has, or a chore. */
+  readonly posts: readonly PostStatus[];
+  readonly perMinute: number | null;
+  readonly inHand: number | null;
+  readonly waiting: number | null;
 };
 
 /** Whether there is any bearer with which one may write. */
@@ -115,13 +171,17 @@ export type Access = 'read_only' | 'operator';
 /**
  * `brain` is null for a channel without a route: it is not started. `address` is where messages
  * are sent to it; null for one that fetches them itself. Without the bearer it lacks a path that
- * somebody chose: it may be meant as a secret.
+ * somebody chose: it may be meant as a secret. `addresses` are those of all instances, `instance`
+ * is the one that has a messenger's connection, or stands worse than others; null where there is
+ * none such.
  */
 export type ChannelStatus = Omit<ChannelView, 'since' | 'state'> & {
   readonly state: ChannelState | 'unrouted';
   readonly since: number | null;
   readonly brain: string | null;
   readonly address: string | null;
+  readonly instance: number | null;
+  readonly addresses: readonly { readonly instance: number; readonly address: string }[] | null;
 };
 
 export type BrainStatus = {
@@ -215,3 +275,6 @@ export type RouteStatus = {
 
 /** Without the bearer, what the code means: no path of this machine, and no piece of the file. */
 export type WarningStatus = Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>;
+
+/** `instances`: the ones that have it; null: all do. */
+export type WarningTold = WarningStatus & { readonly instances: readonly number[] | null };

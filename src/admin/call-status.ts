@@ -8,7 +8,10 @@ import type { CallsStatus, ModelCallsStatus, ProviderStatus, TimesStatus } from 
 
 type Configured = Pick<Config, 'brains'>;
 
-export function providersOf({ providers }: Meters, config: Configured): ProviderStatus[] {
+export function providersOf(
+  { providers }: Pick<Meters, 'providers'>,
+  config: Configured,
+): ProviderStatus[] {
   const configured = modelsIn(config).map(({ provider }) => provider);
   return [...new Set<string>(configured)].map((provider) => {
     const met = providers.get(provider);
@@ -23,7 +26,10 @@ export function providersOf({ providers }: Meters, config: Configured): Provider
   });
 }
 
-export function modelsOf({ models }: Meters, config: Configured): ModelCallsStatus[] {
+export function modelsOf(
+  { models }: Pick<Meters, 'models'>,
+  config: Configured,
+): ModelCallsStatus[] {
   const configured = modelsIn(config).map(({ provider, modelId }): [ModelName, string] => [
     `${provider}/${modelId}` as ModelName,
     provider,

@@ -19,6 +19,8 @@ export type ConfigInUse = {
   readonly revision: string;
   /** The text as it is in use, whatever became of the file since. */
   readonly text: string;
+  /** `database`: all instances that share one have it from there. */
+  readonly place: 'file' | 'database' | 'nowhere';
   /** null: the configuration is in no file. */
   readonly file: string | null;
   readonly usedAt: number;
@@ -83,5 +85,19 @@ export type ConfigRefused = { readonly kind: 'refused'; readonly detail: string 
       /** Paths of what belongs to the process. */
       readonly fields: readonly string[];
     }
+  | {
+      /** Others on the same database cannot use it, or did not say that they can. */
+      readonly code: 'config_refused_by_instance';
+      readonly refusals: readonly RefusedByInstance[];
+    }
   | { readonly code: 'would_lock_out' | 'rolled_back' | 'not_saved' }
 );
+
+/** `reason` is the code of its refusal, or `silent`; `host` is empty where it is not known. */
+export type RefusedByInstance = {
+  readonly instance: number;
+  readonly host: string;
+  readonly version: string;
+  readonly reason: string;
+  readonly detail: string;
+};

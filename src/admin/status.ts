@@ -1,37 +1,32 @@
-import { isListener, kindOf } from '../channel/kinds.ts';
-import type { BrainConfig, Config, ListenerConfig } from '../config/config.ts';
-import { channelTypeOf } from '../domain/ids.ts';
-import type { ChannelMeters } from '../meters.ts';
+import type { BrainConfig, Config } from '../config/config.ts';
 import type {
   Access,
   AdminPorts,
   BacklogStatus,
   BrainStatus,
   ChannelStatus,
-  CountsStatus,
   PlanView,
   RouteStatus,
   Status,
-  WarningStatus,
 } from './admin.ts';
 import type { Viewer } from './http/auth.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
-import { redactForReader } from './http/redact.ts';
+import { channelsOf } from './instances/channels.ts';
+import * as merging from './instances/merging.ts';
+import type { Took } from './instances/report.ts';
+import { instancesOf, wholeOf, type Whole } from './instances/whole.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
-
-const warningsMax = 100;
 
 /**
  * Puts together what the service says of itself: states, times and counts, nothing of anyone.
  * Only an operator is told what may hold more of the configuration than its names.
  */
-export function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Status {
+export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Promise<Status> {
+  const whole = await wholeOf(ports);
   const plan = ports.plan();
-  const health = ports.health();
-  const channels = [...ports.meters.channels.values()];
+  const asked = merging.askedBy(whole);
   return {
-    status: health.status,
-    reason: health.status === 'failing' ? health.reason : null,
+    ...merging.serviceHealth(whole),
     version: ports.version,
     revision: plan.revision,
     plan: { usedAt: plan.usedAt },
@@ -40,20 +35,28 @@ export function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Stat
     storage: storageOf(plan.config),
     access,
     application: ports.application !== null,
-    perMinute: ports.meters.perMinute(),
-    channels: channelsOf(plan, asker),
+    perMinute: merging.sumOf(whole, ({ perMinute }) => perMinute),
+    channels: channelsOf(whole, plan.config, asker),
     brains: brainsOf(plan),
-    providers: providersOf(ports.meters, plan.config),
-    models: modelsOf(ports.meters, plan.config),
-    backlog: backlogOf(ports),
-    counts: countsOf(ports, channels),
+    providers: providersOf(asked, plan.config),
+    models: modelsOf(asked, plan.config),
+    backlog: merging.backlogOf(whole),
+    counts: merging.countsOf(whole),
     times: {
-      waited: timesOf(channels.map((channel) => channel.waited)),
-      turns: timesOf(channels.map((channel) => channel.turns)),
-      endToEnd: timesOf(channels.map((channel) => channel.endToEnd)),
+      waited: timesBy(whole, 'waited'),
+      turns: timesBy(whole, 'turns'),
+      endToEnd: timesBy(whole, 'endToEnd'),
     },
-    ...warningsOf(plan, asker),
+    ...merging.warningsOf(whole, asker),
+    instance: whole.own.id,
+    asOf: whole.asOf,
+    instances: instancesOf(whole, asker),
   };
+}
+
+function timesBy({ reports }: Whole, what: keyof Status['times']) {
+  const tooks: readonly Took[] = reports.map(({ report }) => report.times[what]);
+  return timesOf([merging.histogramOf(tooks)]);
 }
 
 export function storageOf({ storage }: Pick<Config, 'storage'>): StorageForm {
@@ -61,40 +64,29 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): StorageForm {
   return storage.urlEnv === null ? 'sqlite' : 'postgres';
 }
 
-function warningsOf({ warnings }: PlanView, asker: Viewer) {
-  return {
-    warnings: warnings.slice(0, warningsMax).map((warning): WarningStatus => {
-      const { code, path, message, remedy } = warning;
-      return asker === 'operator' ? { code, path, message, remedy } : redactForReader(warning);
-    }),
-    warningsLeftOut: Math.max(0, warnings.length - warningsMax),
-  };
-}
-
-export function channelsOf(plan: PlanView, asker: Viewer): ChannelStatus[] {
-  const running = new Map(plan.channels.map((channel) => [channel.type, channel]));
-  return plan.config.channels.map((channel) => {
-    const { type } = channel;
-    const brain = brainFor(plan.config, type);
-    const address = isListener(channel) ? addressOf(channel, asker) : null;
+/** As they stand here, without those that another instance runs. */
+export function ownChannelsOf({ config, channels }: PlanView): OwnChannel[] {
+  const running = new Map(channels.map((channel) => [channel.type, channel]));
+  return config.channels.flatMap(({ type }): OwnChannel[] => {
     const view = running.get(type);
-    if (view !== undefined) {
-      const { state, since, reason, lastSeenAt } = view;
-      return { type, state, since, reason, lastSeenAt, brain, address };
-    }
-    const reason = 'No route leads from it.';
-    return { type, state: 'unrouted', since: null, reason, lastSeenAt: null, brain, address };
+    if (view === undefined) return [{ type, state: 'unrouted', lastSeenAt: null }];
+    const { state, lastSeenAt, isHeld } = view;
+    return isHeld ? [{ type, state, lastSeenAt }] : [];
   });
 }
 
-/** A path that somebody chose may be a secret. */
-function addressOf({ type, bind, path }: ListenerConfig, asker: Viewer): string {
-  const mayTell = asker === 'operator' || path === kindOf(type).listener.path;
-  return `http://${bind.text}${mayTell ? path : ''}`;
-}
+type OwnChannel = Pick<ChannelStatus, 'type' | 'state' | 'lastSeenAt'>;
 
-function brainFor(config: Config, type: string): string | null {
-  return config.routes.find((route) => route.channel === type)?.brain ?? null;
+/** What this instance has in hand. */
+export function ownBacklogOf(ports: Pick<AdminPorts, 'backlog'>): BacklogStatus[] {
+  const rows = ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => ({
+    channel,
+    inbox,
+    outbox,
+    oldestAt,
+    unroutable: unroutableSince === null ? 0 : inbox + outbox,
+  }));
+  return merging.backlogBy(rows);
 }
 
 export function brainsOf({ config }: PlanView): BrainStatus[] {
@@ -102,10 +94,18 @@ export function brainsOf({ config }: PlanView): BrainStatus[] {
 }
 
 /** A route runs while its channel does, in whatever trouble that is. */
-export function routesOf({ config, channels }: PlanView): RouteStatus[] {
-  const works = (type: string): boolean =>
-    channels.some((one) => one.type === type && one.state !== 'failed' && one.state !== 'stopped');
-  return config.routes.map(({ channel, brain }) => ({ channel, brain, running: works(channel) }));
+export function routesOf(whole: Whole, config: Config): RouteStatus[] {
+  const down = new Set<ChannelStatus['state']>(['failed', 'stopped', 'unrouted']);
+  const works = new Set(
+    channelsOf(whole, config, 'reader')
+      .filter(({ state }) => !down.has(state))
+      .map(({ type }) => type),
+  );
+  return config.routes.map(({ channel, brain }) => ({
+    channel,
+    brain,
+    running: works.has(channel),
+  }));
 }
 
 function brainOf(brain: BrainConfig): BrainStatus {
@@ -122,41 +122,3 @@ function brainOf(brain: BrainConfig): BrainStatus {
     })),
   };
 }
-
-/** By channel type: all bots of a messenger in one. */
-export function backlogOf(ports: AdminPorts): BacklogStatus[] {
-  const byType = new Map<string, Mutable<BacklogStatus>>();
-  for (const { channel: key, inbox, outbox, oldestAt, unroutableSince } of ports.backlog()) {
-    const channel = channelTypeOf(key);
-    const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0, oldestAt };
-    sum.inbox += inbox;
-    sum.outbox += outbox;
-    sum.oldestAt = Math.min(sum.oldestAt ?? oldestAt, oldestAt);
-    if (unroutableSince !== null) sum.unroutable += inbox + outbox;
-    byType.set(channel, sum);
-  }
-  return [...byType.values()];
-}
-
-function countsOf(ports: AdminPorts, channels: readonly ChannelMeters[]): CountsStatus {
-  const gauges = ports.gauges();
-  const sum = (read: (channel: ChannelMeters) => number): number =>
-    channels.reduce((total, channel) => total + read(channel), 0);
-  const delivered = sum((channel) => channel.delivered);
-  return {
-    accepted: sum((channel) => channel.accepted),
-    duplicates: sum((channel) => channel.duplicates),
-    refused: sum((channel) =>
-      [...channel.refused.values()].reduce((total, { count }) => total + count, 0),
-    ),
-    settled: delivered + sum((channel) => channel.deadLetters.out),
-    delivered,
-    deadLetters: sum((channel) => channel.deadLetters.in + channel.deadLetters.out),
-    faults: ports.meters.faults,
-    waiting: gauges.inboxWaiting + gauges.outboxWaiting + gauges.outboxDeferred,
-    inFlight: gauges.inboxClaimed + gauges.outboxClaimed,
-    deadLettersKept: gauges.deadLetters,
-  };
-}
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };

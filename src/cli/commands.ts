@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import { programVersion } from '../lib/program.ts';
-import { openReader } from '../storage.ts';
+import { openReader, readSharedConfig, type AtServer } from '../storage.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 
 type Entry = { readonly name: string; load(): Promise<Command> };
@@ -40,6 +40,9 @@ const entries: readonly Entry[] = [
   { name: 'migrate', load: async () => (await import('./ledger/migrate.ts')).migrate },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
+  { name: 'config show', load: async () => (await import('./shared-config/show.ts')).configShow },
+  { name: 'config history', load: loadConfigHistory },
+  { name: 'config use', load: async () => (await import('./shared-config/use.ts')).configUse },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
   { name: 'completion', load: loadCompletion },
   { name: 'version', load: async () => (await import('./version.ts')).version },
@@ -56,6 +59,10 @@ async function loadExport(): Promise<Command> {
 
 async function loadDelete(): Promise<Command> {
   return (await import('./ledger/conversations-delete.ts')).conversationsDelete;
+}
+
+async function loadConfigHistory(): Promise<Command> {
+  return (await import('./shared-config/history.ts')).configHistory;
 }
 
 async function loadDoctor(): Promise<Command> {
@@ -75,7 +82,7 @@ async function loadConfigCheck(): Promise<Command> {
       const version = programVersion();
       return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
-    async ({ validation, storage }, io) => {
+    async ({ validation, storage, text, file }, io) => {
       if (validation.kind === 'invalid') return [];
       const at = await storageToLookAt(storage, validation.config, io);
       if (at === null) return [];
@@ -83,9 +90,18 @@ async function loadConfigCheck(): Promise<Command> {
       const reader = await openReader(at);
       if ('kind' in reader) return [];
       await using open = reader;
-      return warnOfPrivateTurns(validation.config, open);
+      const elsewhere = at.kind === 'server' ? await warnOfOther(at, text, file) : [];
+      return [...elsewhere, ...(await warnOfPrivateTurns(validation.config, open))];
     },
   );
+}
+
+/** Of another configuration in the database: a start takes that one. */
+async function warnOfOther(at: AtServer, text: string, file: string) {
+  const { configElsewhere } = await import('../control/starting.ts');
+  const current = await readSharedConfig(at);
+  const isOther = current !== null && 'text' in current && current.text !== text;
+  return isOther ? [configElsewhere(current, file)] : [];
 }
 
 /** A file is always there; a server is asked only where something may be reached. */

@@ -8,17 +8,19 @@ import type { KeychainState } from '../domain/keychain-state.ts';
 import { explainKeychain, openKeychain } from '../keychain.ts';
 import type { Log, LogLevel } from '../lib/log.ts';
 import { isTokenWanted } from '../run/admin-address.ts';
+import { endingBy } from '../run/run-state.ts';
 import { runService, type Ending } from '../run/run.ts';
+import { configMoved } from '../run/shared-start.ts';
 import {
   createCommandLog,
   logWarnings,
-  readConfig,
   readLogLevel,
   readSecrets,
   type SecretsRead,
 } from './frame/boot.ts';
 import { exitCode, type Io } from './cli.ts';
 import { sayChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
+import { readStart } from './frame/start-config.ts';
 import { openTurnLines } from './frame/turn-lines.ts';
 import { wrongUsage } from './frame/flags.ts';
 import { readOwnAddresses } from './frame/own-addresses.ts';
@@ -73,9 +75,21 @@ type Service = ServeSetup & {
   readonly core: ServiceCore | null;
 };
 
+/** Again where another configuration came into use in the database while it started. */
 async function serveFrom(service: Service): Promise<number> {
+  for (let left = startsMax; ; left--) {
+    const code = await serveOnce(service, left > 1);
+    if (code !== null) return code;
+  }
+}
+
+/** So often a configuration may come into use while one start reads the one before. */
+const startsMax = 5;
+
+/** @returns null: it is to be started again, with what is in use by now */
+async function serveOnce(service: Service, mayAgain: boolean): Promise<number | null> {
   const { file, io, core, addresses } = service;
-  const read = await readConfig(file, io, addresses);
+  const { read, name, away } = await readStart(file, io, addresses);
   if (read.kind === 'refused') {
     io.stderr.write(read.report);
     await core?.stuckByConfig(read.problems);
@@ -85,7 +99,11 @@ async function serveFrom(service: Service): Promise<number> {
   const tokenWanted = isTokenWanted(config.observability, core !== null);
   const resolved = await readSecrets(config, io, { tokenWanted });
   if (io.stop.aborted) return exitCode.fine;
-  if (resolved.kind === 'refused') return refuseSecrets(service, config, resolved);
+  if (resolved.kind === 'refused') {
+    if (away !== null) return endWith(endingBy(away), service, openLog(service));
+    if (name !== null) io.stderr.write(`The configuration in use is ${name}.\n`);
+    return refuseSecrets(service, config, resolved);
+  }
   const { secrets } = resolved;
   io.secrets.hold(resolved.found);
   const warnings = [...inspection.validation.problems, ...resolved.warnings];
@@ -116,6 +134,11 @@ async function serveFrom(service: Service): Promise<number> {
     application: core?.around ?? null,
     onListening: ({ window }) => window !== null && core?.atWork(window),
   });
+  if (mayAgain && ending.kind === 'failed' && ending.code === configMoved) return null;
+  return endWith(ending, service, log);
+}
+
+async function endWith(ending: Ending, { core, io }: Service, log: Log): Promise<number> {
   await tell(ending, log);
   return core === null ? codeOf(ending) : tellShell(ending, core, io);
 }

@@ -13,6 +13,8 @@ export const problemCodes = {
   file_not_utf8: error('The file is not UTF-8 text.'),
   file_writable_by_others: warning('Other users of the machine can change the file.'),
   database_readable_by_others: warning('Other users of the machine can read the database.'),
+  config_elsewhere: warning('The configuration in use lies in the database, and is another one.'),
+  config_behind: warning('The configuration in use is not everywhere yet.'),
   // JSON
   syntax: error('The file is not JSON; comments and trailing commas are not allowed either.'),
   too_deep: error('Objects and lists stand too deep inside each other.'),
@@ -86,6 +88,9 @@ export const problemCodes = {
   read_root_missing: warning('The folder that an agent may read does not exist.'),
   read_root_wide: warning('An agent may read `/etc`, a home, or the folder of the configuration.'),
   read_root_mount: warning('Below the folder that an agent may read, others are mounted.'),
+  folder_elsewhere: error(
+    'An agent’s folder lies elsewhere, and the file of this machine does not name it.',
+  ),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
   secret_file_unused: warning('The file of a secret is not used, since its variable is set too.'),

@@ -51,25 +51,36 @@ export type PrepareParts = AskedBy & {
   readonly tokenWanted: boolean;
 };
 
-/** Who wants it to be used. */
+/** Who wants it to be used, and what may not come that way. */
 export type AskedBy = {
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
-  /** The file holds the text: whoever may write there may also name folders anywhere. */
-  readonly byHand: boolean;
+  /** Why it cannot come into use so, while svc runs; null: it can. */
+  readonly heldBack: (used: ConfigSnapshot, next: NextText) => Promise<ConfigRefused | null>;
 };
+
+export type NextText = Pick<Inspection, 'text' | 'storage' | 'folder'> & {
+  readonly config: Config;
+};
+
+/** @param byHand the file holds the text: whoever may write there may name folders anywhere */
+export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
+  return async (used, next) => {
+    const fields = fieldsOfTheProcess(used, next).filter((path) => !isByFlag(path, next.config));
+    if (fields.length > 0) return restartRequired(fields);
+    const elsewhere = byHand ? [] : await foldersElsewhere(next.config, used.config, next.folder);
+    return elsewhere.length > 0 ? onlyByHand(elsewhere) : null;
+  };
+}
 
 export async function prepareConfig(
   { validation, text, storage, folder }: Inspection,
   parts: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
-  const { lookup, log, kit, reader, used, stop, mayAskWith, byHand } = parts;
+  const { lookup, log, kit, reader, used, stop, mayAskWith, heldBack } = parts;
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
-  const changed = fieldsOfTheProcess(used, { text, storage });
-  const fields = changed.filter((path) => !isByFlag(path, config));
-  if (fields.length > 0) return restartRequired(fields);
-  const elsewhere = byHand ? [] : await foldersElsewhere(config, used.config, folder);
-  if (elsewhere.length > 0) return onlyByHand(elsewhere);
+  const refused = await heldBack(used, { text, storage, folder, config });
+  if (refused !== null) return refused;
   const { enabled, allowedHosts } = config.observability;
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
   const names = namedSecrets(config).map(({ name }) => name);
@@ -105,7 +116,7 @@ export function warningOfSkill({ path, message }: OfSkills): Warning {
 type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;
 
 /** Fields that differ and cannot change while svc runs, by the schema's `lifetime`. */
-function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
+export function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
   return restartFields(resolved(before), resolved(after));
 }
 

@@ -1,14 +1,19 @@
 /** Every way in which a configuration is refused, each with what to do. */
 import type { ConfigRefused } from '../admin/config-control.ts';
 import type { ConfigProblem } from '../config/config.ts';
+import type { InstanceRefusal, NamedInstance, VoteRefusal } from '../store/shared-configs.ts';
 import type { Disk } from './disk.ts';
 
 /** A detail goes into the log and onto the status page. */
 const sentencesMax = 10;
 
+const instancesMax = 5;
+
 const stays = 'The configuration before stays in use.';
 
 export const inNoFile = 'This configuration stands in no file.';
+export const inDatabase =
+  'The configuration in use lies in the database, where every svc has it from, and in no file.';
 export const stopping = 'The service is stopping; it takes no new configuration.';
 
 export function revisionConflict(revision: string): ConfigRefused {
@@ -57,6 +62,30 @@ export function restartRequired(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
+/** Of what the database has: a start takes it from there, so that no file can change it. */
+export function restartOfAllRequired(fields: readonly string[]): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: this cannot change while svc runs. Stop every svc on the database, ` +
+    `run svc config use with a file that says so, and start them again. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** Of the place of the database. */
+export function ofEachFile(fields: readonly string[]): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: every svc takes this from the file of its own machine. Write it ` +
+    `there, on each, and restart svc. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** Of a folder that the file of this machine does not name. */
+export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
+  const detail =
+    `${fields.join(', ')}: a folder outside of that of the configuration comes by hand only, on ` +
+    `each machine. Write it into ${file} too, and ask again. ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
 export function onlyByHand(fields: readonly string[]): ConfigRefused {
   const detail = `${sentenceOfFolders(fields)} ${stays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
@@ -84,6 +113,44 @@ export function notSaved(why: string): ConfigRefused {
 export function rolledBack(why: string): ConfigRefused {
   return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
 }
+
+/** Others cannot use it. */
+export function refusedByInstances(all: readonly InstanceRefusal[]): ConfigRefused {
+  const refusals = all.map(({ instance, code: reason, detail }) => {
+    const { id, host, version } = instance;
+    return { instance: id, host, version, reason, detail };
+  });
+  const told = all.slice(0, instancesMax).map(sayRefusal);
+  if (all.length > instancesMax) told.push(`So did ${all.length - instancesMax} more.`);
+  const detail = `${told.join(' ')} ${stays}`;
+  return { kind: 'refused', code: 'config_refused_by_instance', detail, refusals };
+}
+
+function sayRefusal({ instance, code, detail }: InstanceRefusal): string {
+  const who = sayInstance(instance);
+  if (code !== 'silent') return `${capital(who)} said no: ${detail}`;
+  return `${capital(who)} said nothing. ${detail} See whether it still runs, and ask again.`;
+}
+
+/** What this instance alone may lack. */
+export function withName(refused: ConfigRefused, self: NamedInstance): ConfigRefused {
+  return { ...refused, detail: `${capital(sayInstance(self))} said no: ${refused.detail}` };
+}
+
+/** Without what who asked is told anyway. */
+export function voteOf({ code, detail }: ConfigRefused): VoteRefusal {
+  return {
+    code,
+    detail: detail.endsWith(` ${stays}`) ? detail.slice(0, -stays.length - 1) : detail,
+  };
+}
+
+/** As a person finds it: `instance 7 (web-2, svc 0.1.0)`. */
+export function sayInstance({ id, host, version }: NamedInstance): string {
+  return `instance ${id} (${[host, `svc ${version}`].filter((one) => one !== '').join(', ')})`;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** As a sentence, for others to follow. */
 function ended(why: string): string {

@@ -37,8 +37,9 @@ export type Frame =
   | Told<'operator_wrote', { action: string; status: number }>;
 
 /**
- * Said to one listener alone, in the place of the frames that it missed: it was too slow, or was
- * away for too long. `count` null: nobody knows how many, since svc was started anew.
+ * Said in the place of frames that a listener missed: it was too slow, or was away for too long; or
+ * another instance told less than happened there. `count` null: nobody knows how many, since svc
+ * was started anew, or another instance was not listened to until now.
  */
 export type Dropped = Told<'dropped', { count: number | null }>;
 

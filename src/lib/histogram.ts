@@ -10,6 +10,19 @@ export class Histogram {
   count = 0;
   sumMs = 0;
 
+  /**
+   * One that was told elsewhere; of one with other buckets nothing is taken.
+   * @param counts in each bucket, in the order of `counts`
+   */
+  static of(counts: readonly number[], sumMs: number): Histogram {
+    const made = new Histogram();
+    if (counts.length !== made.counts.length) return made;
+    made.counts.set(counts);
+    made.count = counts.reduce((sum, count) => sum + count, 0);
+    made.sumMs = sumMs;
+    return made;
+  }
+
   observe(ms: number): void {
     const bounds = Histogram.boundsMs;
     let at = 0;

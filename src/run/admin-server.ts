@@ -1,6 +1,7 @@
 /** The admin server of a run: its address, who may write, and what it is told by. */
-import type { AdminPorts, Health, PlanView } from '../admin/admin.ts';
+import type { AdminPorts, Health, PlanView, PlannedView } from '../admin/admin.ts';
 import type { ApplicationLink } from '../admin/application.ts';
+import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
@@ -20,6 +21,9 @@ import type { WindowPlace } from './listening.ts';
 import type { Ending, Setup } from './run.ts';
 import { openAdmin, type ServiceKit } from '../service.ts';
 import type { OpenStore } from '../storage.ts';
+import type { Peers } from '../store/peers.ts';
+import type { Plan } from './plan.ts';
+import { openOneView, type OneView } from './view/one-view.ts';
 
 export type AdminParts = {
   readonly kit: ServiceKit;
@@ -49,7 +53,8 @@ export type AdminPlaced = {
 
 /**
  * When a default address is taken, svc runs without the admin server, or, with an application
- * around it, on another port. When an address of the file is taken, the start fails.
+ * around it, on another port. When an address of the file is taken, the start fails. With the
+ * server off, the other instances hear of this one all the same.
  * @param lifetime closes the server
  * @returns null: the server is off
  */
@@ -58,10 +63,21 @@ export async function startAdmin(
   lifetime: Lifetime,
   parts: AdminParts,
 ): Promise<AdminPlaced | Ending | null> {
+  const place: { admin: string | null } = { admin: null };
+  const opener = new Opener(setup, lifetime, parts, () => place.admin);
+  const started = await start(setup, opener, parts.events);
+  if (started?.kind === 'placed') place.admin = started.admin;
+  return started;
+}
+
+async function start(
+  setup: Setup,
+  opener: Opener,
+  events: EventHub,
+): Promise<AdminPlaced | Ending | null> {
   const { observability: settings } = setup.config;
-  const opener = new Opener(setup, lifetime, parts);
   const { application = null } = setup;
-  if (application !== null) return startAround(application, settings, opener, parts.events);
+  if (application !== null) return startAround(application, settings, opener, events);
   if (!settings.enabled) return null;
   const { address } = settings;
   const opened = await opener.open(address, null);
@@ -70,7 +86,7 @@ export async function startAdmin(
   }
   if (address.given) return refused(opened, address);
   const message = `${opened.message} It is off for this run.`;
-  parts.events.warned({ code: 'admin_off', message });
+  events.warned({ code: 'admin_off', message });
   return null;
 }
 
@@ -117,11 +133,15 @@ class Opener {
   readonly #parts: AdminParts;
   readonly #ports: Omit<AdminPorts, 'application'>;
 
-  constructor(setup: Setup, lifetime: Lifetime, parts: AdminParts) {
+  /** @param admin where the server is found once it is open */
+  constructor(setup: Setup, lifetime: Lifetime, parts: AdminParts, admin: () => string | null) {
     this.#setup = setup;
     this.#lifetime = lifetime;
     this.#parts = parts;
-    this.#ports = portsOf(setup, parts);
+    const ports = portsOf(setup, parts);
+    const view = viewOf(ports, parts, admin);
+    if (view !== null) lifetime.defer('the view of all instances', () => view[Symbol.dispose]());
+    this.#ports = { ...ports, instances: view };
   }
 
   /** @param application whose window is led there; null: none is */
@@ -158,20 +178,40 @@ class Opener {
   }
 }
 
-function portsOf(setup: Setup, parts: AdminParts): Omit<AdminPorts, 'application'> {
+type OwnPorts = Omit<AdminPorts, 'application' | 'instances'>;
+
+/** @returns null: no other instance can work on that storage */
+function viewOf(ports: OwnPorts, parts: AdminParts, admin: () => string | null): OneView | null {
+  const { kit, events } = parts;
+  const { peers, view } = parts.store;
+  if (view === null) return null;
+  const { now, steady } = kit;
+  const report: Parameters<typeof openOneView>[0]['report'] = (place) => reportOf(ports, place);
+  return openOneView({ peers, view, events, now, steady, admin, report });
+}
+
+/** Of a messenger one instance has the connection, which is a post; the others wait for it. */
+function channelsIn(plan: Plan | null, peers: Peers): PlannedView[] {
+  if (plan === null) return [];
+  const keys = new Map([...plan.lines].map(([key, { channel }]) => [channel, key]));
+  return plan.channels.map(({ type, channel }) => {
+    const key = keys.get(channel) ?? null;
+    const isHeld = key === null || channel.sameAs === undefined || peers.holds(key);
+    return { type, key, isHeld, ...channel.health() };
+  });
+}
+
+function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
   const { version, file, addresses, env, lookup, log, storage } = setup;
   const { kit, events, host, control } = parts;
-  const { ledger, reader } = parts.store;
-  const view = (): PlanView => {
-    const channels = host.plan?.channels ?? [];
-    return {
-      revision: control.used.revision,
-      usedAt: control.inUse().usedAt,
-      config: control.used.config,
-      warnings: parts.warnings(),
-      channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
-    };
-  };
+  const { ledger, reader, peers } = parts.store;
+  const view = (): PlanView => ({
+    revision: control.used.revision,
+    usedAt: control.inUse().usedAt,
+    config: control.used.config,
+    warnings: parts.warnings(),
+    channels: channelsIn(host.plan, peers),
+  });
   return {
     version,
     startedAt: kit.now(),

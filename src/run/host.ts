@@ -15,7 +15,7 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { sayDraining } from './draining.ts';
-import { GivenUp } from '../lib/lifetime.ts';
+import { openPlan, type OpenedPlan } from './opened-plan.ts';
 import { createAlone } from '../store/alone.ts';
 import type { Peers } from '../store/peers.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
@@ -101,33 +101,30 @@ export class Host {
    * Plans are taken one after the other, in the order of the calls; the last one stays.
    * @returns null, or the problem for which the plan before stays in use
    */
-  use(plan: Plan): Promise<ChannelProblem | null> {
-    const swapped = this.#swapped.then(() => this.#swapTo(plan));
-    this.#swapped = swapped.catch(() => {});
-    return swapped;
+  async use(plan: Plan): Promise<ChannelProblem | null> {
+    const opened = await this.open(plan);
+    return opened.kind === 'problem' ? opened : opened.use();
   }
 
-  async #swapTo(plan: Plan): Promise<ChannelProblem | null> {
-    const { events } = this.#kit;
+  /** The same in two steps: what is opened is used, or dropped, before the next one is opened. */
+  async open(plan: Plan): Promise<ChannelProblem | OpenedPlan> {
+    const { promise, resolve: over } = Promise.withResolvers<void>();
+    const swapped = this.#swapped;
+    this.#swapped = promise;
+    await swapped;
+    const [{ events }, givenUp] = [this.#kit, this.#draining.signal];
+    const run = (): void => this.#take(plan);
+    return openPlan({ plan, before: this.#plan, events, givenUp, run, over });
+  }
+
+  #take(plan: Plan): void {
     const before = this.#plan;
-    try {
-      const problem = await plan.open({ before, events, givenUp: this.#draining.signal });
-      if (problem !== null) return problem;
-    } catch (error) {
-      if (error instanceof GivenUp) return stopping;
-      throw error;
-    }
-    if (this.#draining.signal.aborted) {
-      await plan.retire(0);
-      return stopping;
-    }
     this.#plan = plan;
     try {
       this.#run(plan, before);
     } finally {
       if (before !== null) this.#retire(before);
     }
-    return null;
   }
 
   #run(plan: Plan, before: Plan | null): void {
@@ -288,12 +285,6 @@ export class Host {
     this.#rested = null;
   }
 }
-
-const stopping: ChannelProblem = {
-  kind: 'problem',
-  code: 'shutting_down',
-  message: 'The service is stopping; it takes no new configuration.',
-};
 
 function stop(pair: Pair): void {
   pair.in.stop();

@@ -1,11 +1,12 @@
-/** What is told at the start: to a storage, of it, and why the first plan could not be opened. */
-import type { ChannelProblem } from '../channel/channel.ts';
-import { channelKeyFor, isListener } from '../channel/kinds.ts';
+/** What is told of a run, and to its parts, before they are opened. */
+import { channelKeyFor } from '../channel/kinds.ts';
 import type { Config, Secrets } from '../config/config.ts';
+import { revisionOf } from '../config/inspect.ts';
+import type { ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import type { Log } from '../lib/log.ts';
 import { nameServer, type AtServer } from '../storage.ts';
-import type { Ending } from './run-state.ts';
+import type { Setup } from './run.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 
 /** What counts as public of all that was kept before there were stamps. */
@@ -37,13 +38,16 @@ export async function tellServer(
   events.noticed({ code: 'storage_server', message });
 }
 
-/** Only a listener has an address of the configuration that it may not get; a flag's is none. */
-export function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
-  const index = channels.findIndex(isListener);
-  const listener = channels.find(isListener);
-  const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;
-  const field = `channels[${index}].${listener?.type}.bind`;
-  const isUnbound = code === 'bind_failed' && isOfFile;
-  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
-  return { kind: 'refused', code, message, unbound };
+/** What the first plan is made of. */
+export function firstOf(
+  { text, config, storage, warnings }: Setup,
+  ofSkills: ConfigSnapshot['warnings'],
+): ConfigSnapshot {
+  return {
+    text,
+    revision: revisionOf(text),
+    config,
+    storage,
+    warnings: [...warnings, ...ofSkills],
+  };
 }

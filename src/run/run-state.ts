@@ -1,5 +1,9 @@
 /** Whether a run of the service is to end, how it ends, and how it is doing until then. */
 import type { Health } from '../admin/admin.ts';
+import type { ChannelProblem } from '../channel/channel.ts';
+import { isListener } from '../channel/kinds.ts';
+import type { Config } from '../config/config.ts';
+import type { StoreProblem } from '../store/problem.ts';
 
 export type Ending =
   | { readonly kind: 'ended' }
@@ -15,6 +19,23 @@ export type Ending =
    * the storage's; null: another part failed.
    */
   | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
+
+/** Of a start that cannot have its storage. */
+export function endingBy({ code, message, isPassing }: StoreProblem): Ending {
+  if (isPassing) return { kind: 'failed', code, message };
+  return { kind: 'refused', code, message, unbound: null };
+}
+
+/** Only a listener has an address of the configuration that it may not get; a flag's is none. */
+export function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+  const index = channels.findIndex(isListener);
+  const listener = channels.find(isListener);
+  const isOfFile = listener !== undefined && listener.bind.byFlag === undefined;
+  const field = `channels[${index}].${listener?.type}.bind`;
+  const isUnbound = code === 'bind_failed' && isOfFile;
+  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
+  return { kind: 'refused', code, message, unbound };
+}
 
 /** `field`: its place in the configuration. */
 export type Unbound = { readonly field: string; readonly address: string };
@@ -56,7 +77,7 @@ export class RunState {
   end(ending: Ending): void {
     if (this.#ending !== null) return;
     this.#ending = ending;
-    this.#health = { status: 'failing', reason: 'it is stopping' };
+    this.#health = { status: 'failing', reason: 'it is stopping', isStopping: true };
     this.#isOver.resolve(ending);
     this.#over.abort();
   }

@@ -9,7 +9,6 @@
 import type { ChannelHealth } from '../channel/channel.ts';
 import type { ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
-import { revisionOf } from '../config/inspect.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
@@ -31,8 +30,9 @@ import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
-import { publicBy, refusedBy, tellServer } from './opening.ts';
-import { RunState, type Ending } from './run-state.ts';
+import { firstOf, publicBy, tellServer } from './opening.ts';
+import { endingBy, refusedBy, RunState, type Ending } from './run-state.ts';
+import { beginShared, sharedParts, type SharedStart } from './shared-start.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import {
   closeLedger,
@@ -167,12 +167,10 @@ class Run {
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
     const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
     const store = await this.#openStore(kit, ids);
-    if ('kind' in store) {
-      const { code, message, isPassing } = store;
-      if (isPassing) return { kind: 'failed', code, message };
-      return { kind: 'refused', code, message, unbound: null };
-    }
-    return this.#serve(kit, ids, store, { texts: skills.texts, warnings });
+    if ('kind' in store) return endingBy(store);
+    const shared = await this.#lifetime.within(() => beginShared(store.configs, this.#setup));
+    if (shared !== null && shared.kind !== 'shared') return shared;
+    return this.#serve(kit, ids, { ...store, shared }, { texts: skills.texts, warnings });
   }
 
   #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
@@ -201,7 +199,7 @@ class Run {
   async #serve(
     kit: ServiceKit,
     ids: IdSource,
-    store: OpenStore,
+    store: OpenStore & { readonly shared: SharedStart | null },
     skills: {
       readonly texts: ReadonlyMap<string, string>;
       readonly warnings: ConfigSnapshot['warnings'];
@@ -229,7 +227,9 @@ class Run {
     const stop = this.#state.over;
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
-    const parts = { source, host, kit, reader, lookup, log, stop, onUsed, tokenWanted };
+    const end = (ending: Ending): void => this.#state.end(ending);
+    const shared = sharedParts(store.shared, this.#setup, { peers, steady }, end);
+    const parts = { source, shared, host, kit, reader, lookup, log, stop, onUsed, tokenWanted };
     const control = new Control(parts, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
@@ -288,10 +288,4 @@ class Run {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
   }
-}
-
-function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
-  const { text, config, storage } = setup;
-  const warnings = [...setup.warnings, ...skillWarnings];
-  return { text, revision: revisionOf(text), config, storage, warnings };
 }

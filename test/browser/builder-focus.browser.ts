@@ -68,7 +68,7 @@ browserTest('the end of an apply has the focus', deskWith(), async ({ open }) =>
     return route.fulfill({ status: 503, json: problem });
   });
   await apply.press('Enter');
-  await onHeading(page, 'The file could not be written');
+  await onHeading(page, 'It could not be saved');
   await page.unroute('**/api/v1/config');
   await apply.press('Enter');
   await onHeading(page, 'The configuration is in use');

@@ -136,6 +136,24 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   assert.ok(kept.some(({ body }) => body.text === '{"edited": "by hand"}'));
 });
 
+browserTest('what another svc cannot use is told with its name', deskWith(), async (stage) => {
+  const view = await stage.open();
+  const page = await signIn(view);
+  view.expectFault(/409 \(Conflict\)/);
+  const detail = 'Instance 7 (web-2, svc 1.2.3) said no: BOT is not set.';
+  await page.route('**/api/v1/config', (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    const refusals = [{ instance: 7, host: 'web-2', version: '1.2.3', reason: 'x', detail: 'x' }];
+    const code = 'config_refused_by_instance';
+    return route.fulfill({ status: 409, json: { code, detail, status: 409, refusals } });
+  });
+  await paste(page, slow(stage.site.service));
+  await apply(page);
+  const alert = page.getByRole('alert');
+  await alert.getByText('Not every svc on the database can use it').waitFor();
+  await alert.getByText(detail).waitFor();
+});
+
 browserTest('what another person applied is put together with mine', deskWith(), async (stage) => {
   const { service } = stage.site;
   const view = await stage.open();

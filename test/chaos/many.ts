@@ -35,8 +35,8 @@ export const many: Proof = {
   sizes: { test: 2, change: 10, nightly: 200 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
-    // Fewer, since each takes as long as a death takes to be known.
-    const moves = Math.ceil(count > 50 ? count / 4 : count / 2);
+    // Fewer, since most take as long as a death takes to be known.
+    const moves = isLarge(count) ? Math.ceil(count / 4) : Math.ceil(count * 0.6);
     const all = await Promise.allSettled([
       strikeFleet(count, seed, say),
       moveBots(moves, seed, say),
@@ -50,22 +50,23 @@ export const many: Proof = {
   },
 };
 
+const isLarge = (count: number): boolean => count > 50;
+
 /** People write to all of them; whoever is struck, all that got a 200 is answered in order. */
 async function strikeFleet(count: number, seed: number, say: Say): Promise<Figures> {
   const random = seeded(seed);
   await using town = await Town.open(random, instances);
   return await told(town.fleet, async () => {
-    const strikes = new Strikes({ town, random, longMs: count > 50 ? 60_000 : 15_000 });
+    const strikes = new Strikes({ town, random, longMs: isLarge(count) ? 60_000 : 15_000 });
     town.crowd.begin(speakers);
     while ((strikes.done['kills'] ?? 0) < count) {
       await strikes.round();
       say(`${strikes.done['kills']} kills, ${town.crowd.messages.length} messages`);
     }
     await strikes.over();
-    const isLarge = count > 50;
-    const most = isLarge ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
+    const most = isLarge(count) ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
     const tookMs = instances > 1 ? await handovers(town, most) : { kill: 0, terminate: 0 };
-    const audited = await town.conclude(isLarge ? largeStallMs : stallMs);
+    const audited = await town.conclude(isLarge(count) ? largeStallMs : stallMs);
     return {
       ...audited,
       ...strikes.done,

@@ -38,10 +38,12 @@ for (const { title, text: marked, code, path, also } of cases) {
 test('every code has a case here, or comes from elsewhere or their number', () => {
   const elsewhere =
     'file_missing file_unreadable file_too_large file_not_utf8 file_writable_by_others ' +
+    'config_elsewhere config_behind folder_elsewhere ' +
     'database_readable_by_others skill_faulty skills_missing read_root_missing ' +
     'read_root_wide read_root_mount private_not_shown ' +
     'secret_missing secret_unreadable secret_unfit secret_file_unused admin_token_unset ' +
-    'short_token secret_trimmed flag_unused too_many_problems';
+    'short_token secret_trimmed flag_unused too_many_problems ' +
+    'config_elsewhere config_behind folder_elsewhere';
   const covered = new Set<string>([
     ...elsewhere.split(' '),
     ...cases.map(({ code }: Case) => code),

@@ -9,9 +9,10 @@ export const configText = '{"note":"of the operator alone"}';
 export function fakeControl(calls: Calls, revision: string): ConfigControl {
   const more = { secret: 'of nobody' };
   const kept = { ...more, revision: ids.revision, savedAt: 900, text: configText };
-  const now = { ...more, revision, usedAt: 1_000_050, text: configText, file: '/etc/svc.json' };
+  const now = { ...more, revision, usedAt: 1_000_050, text: configText };
+  const placed = { ...now, place: 'file', file: '/etc/svc.json' } as const;
   return {
-    inUse: () => now,
+    inUse: () => placed,
     onDisk: async () => ({ ...more, revision, text: configText, why: null }),
     apply: async ({ text, revision: from }) => {
       calls.push(['apply', text, from]);

@@ -80,6 +80,8 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
       channels: [
         {
           type: 'webhook',
+          key: 'webhook' as ChannelKey,
+          isHeld: true,
           state: 'degraded',
           since: 1_000_100,
           reason: 'It is slow.',
@@ -97,6 +99,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     ],
     connections: () => 4,
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
+    instances: null,
     reader: fakeReader(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
     audit: async (row) => (world.audited?.push(row) ?? 0) > 0,

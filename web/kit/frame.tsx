@@ -15,6 +15,12 @@ type Props = {
   readonly children: ReactNode;
 };
 
+/** So many views and what is beside them have room in one row, where the window is wide. */
+const viewsBeside = 12;
+
+const rowOf = (views: number): string =>
+  views > viewsBeside ? 'order-last basis-full' : 'max-[88rem]:order-last max-[88rem]:basis-full';
+
 /** What surrounds every view: the way to the others, and a way past it for the keyboard. */
 export function Frame({ title, views, current, aside, children }: Props) {
   const nav = useRef<HTMLElement>(null);
@@ -39,7 +45,7 @@ export function Frame({ title, views, current, aside, children }: Props) {
         <nav
           ref={nav}
           aria-label="Views"
-          className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-[88rem]:order-last max-[88rem]:basis-full"
+          className={`flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm ${rowOf(views.length)}`}
         >
           {views.map(({ name, title: label, place }) => (
             <Link

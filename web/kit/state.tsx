@@ -38,6 +38,8 @@ const tones: Readonly<Record<string, Tone>> = {
   reply: 'good',
   allow: 'good',
   starting: 'wait',
+  stopping: 'wait',
+  late: 'wait',
   degraded: 'wait',
   waiting: 'wait',
   deferred: 'wait',

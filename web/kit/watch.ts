@@ -6,6 +6,7 @@
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import type { Status } from '../../src/admin/admin.ts';
+import type { StorageForm } from '../../src/domain/storage-form.ts';
 import type { ApplicationView } from '../../src/admin/application.ts';
 import { ask } from './api.ts';
 import { noteApplication, noteIsThere, useApplication } from './application.ts';
@@ -20,6 +21,11 @@ const goneAfterMs = 1_000;
 
 /** Whether the service of an application has ended, as far as its pages can tell. */
 export const useGone = create<{ readonly isGone: boolean }>(() => ({ isGone: false }));
+
+/** What the service keeps everything in; null while that is not known. */
+export const useStorage = create<{ readonly storage: StorageForm | null }>(() => {
+  return { storage: null };
+});
 
 /** To be used once in a page. */
 export function useWatch(): void {
@@ -41,8 +47,10 @@ async function watch(over: AbortSignal): Promise<void> {
 }
 
 async function lookForOne(signal: AbortSignal): Promise<void> {
-  const answer = await ask<Pick<Status, 'application'>>('status', { signal });
-  if (answer.kind === 'ok') noteIsThere(answer.value.application === true);
+  const answer = await ask<Pick<Status, 'application' | 'storage'>>('status', { signal });
+  if (answer.kind === 'refused') return;
+  noteIsThere(answer.value.application === true);
+  useStorage.setState({ storage: answer.value.storage });
 }
 
 async function look(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { useEffect, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
-import { useWatch } from '../kit/watch.ts';
+import { useStorage, useWatch } from '../kit/watch.ts';
 import { Around } from './around.tsx';
 import { Audit } from './audit/audit.tsx';
 import { Configuration } from './config/config.tsx';
@@ -11,6 +11,7 @@ import { DeadLetters } from './dead-letters/dead-letters.tsx';
 import { Deliveries } from './deliveries/deliveries.tsx';
 import { FeedMark } from './feed-mark.tsx';
 import { FlowMap } from './flow/flow-map.tsx';
+import { Instances } from './instances/instances.tsx';
 import { MessagePage } from './message/message.tsx';
 import { Messages } from './messages/messages.tsx';
 import { ModelPage } from './model/model.tsx';
@@ -27,6 +28,8 @@ type LiveViewEntry = {
   readonly shows: ComponentType;
   /** The view that leads to this one, for a view that is not in the navigation itself. */
   readonly under?: string;
+  /** It is of use only where several instances may share one storage. */
+  readonly ofShared?: true;
 };
 
 /** To add a view: write a component, and a line here. The first one is shown when none is named. */
@@ -40,6 +43,7 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'dead-letters', title: 'Dead letters', shows: DeadLetters },
   { name: 'providers', title: 'Providers', shows: Providers },
   { name: 'model', title: 'Model', shows: ModelPage, under: 'providers' },
+  { name: 'instances', title: 'Instances', shows: Instances, ofShared: true },
   { name: 'tools', title: 'Tools', shows: Tools },
   { name: 'people', title: 'People', shows: People },
   { name: 'config', title: 'Configuration', shows: Configuration },
@@ -47,12 +51,14 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'audit', title: 'Audit', shows: Audit },
 ];
 
-const inNavigation = views
-  .filter(({ under }) => under === undefined)
-  .map(({ name, title }) => ({ name, title, place: { view: name } }));
+const inNavigation = (isShared: boolean) =>
+  views
+    .filter(({ under, ofShared }) => under === undefined && (isShared || ofShared !== true))
+    .map(({ name, title }) => ({ name, title, place: { view: name } }));
 
 export function LiveView() {
   useWatch();
+  const isShared = useStorage(({ storage }) => storage === 'postgres');
   const isEntering = useSignedIn(({ now }) => now.kind === 'entering');
   const { view, id, open } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
@@ -60,7 +66,7 @@ export function LiveView() {
   return (
     <Frame
       title="svc"
-      views={inNavigation}
+      views={inNavigation(isShared)}
       current={under ?? name}
       aside={
         <>

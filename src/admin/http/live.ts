@@ -37,7 +37,7 @@ export class LiveListeners implements Disposable {
   readonly #now: () => number;
   readonly #times: LiveTimes;
   readonly #listeners = new Set<Listener>();
-  readonly #texts = new WeakMap<Frame, string>();
+  readonly #texts = new WeakMap<Frame | Dropped, string>();
   #beat: NodeJS.Timeout | null = null;
   #endWake: (() => void) | null = null;
   #due = false;

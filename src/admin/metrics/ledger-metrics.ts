@@ -1,7 +1,7 @@
 import type { AdminPorts } from '../admin.ts';
 import { counter, gauge, one } from './exposition.ts';
 import type { Family } from './exposition.ts';
-import { backlogOf } from '../status.ts';
+import { ownBacklogOf } from '../status.ts';
 
 /** What is in the ledger now, and how near it is to its limits. */
 export function ledgerFamilies(ports: AdminPorts): Family[] {
@@ -19,7 +19,7 @@ export function ledgerFamilies(ports: AdminPorts): Family[] {
     gauge(
       'svc_backlog_rows',
       'Unsettled rows of each channel.',
-      backlogOf(ports).flatMap(({ channel, inbox, outbox }) => [
+      ownBacklogOf(ports).flatMap(({ channel, inbox, outbox }) => [
         one(inbox, { channel, box: 'in' }),
         one(outbox, { channel, box: 'out' }),
       ]),
@@ -27,7 +27,7 @@ export function ledgerFamilies(ports: AdminPorts): Family[] {
     gauge(
       'svc_backlog_oldest_seconds',
       'How long ago the oldest unsettled row of each channel was accepted or made.',
-      backlogOf(ports).map(({ channel, oldestAt }) =>
+      ownBacklogOf(ports).map(({ channel, oldestAt }) =>
         one(Math.max(0, ports.now() - (oldestAt ?? ports.now())) / 1_000, { channel }),
       ),
     ),

@@ -181,14 +181,19 @@ test('whom a gate turned away is counted, and how long a platform was not heard 
   world.events.messageTurnedAway({ channel, reason: 'not_addressed' });
   const plan = world.ports.plan();
   const bot = { type: 'messenger_a', state: 'up', since: 0, reason: null } as const;
-  const channels = [{ ...bot, lastSeenAt: world.clockMs - 2_500 }];
-  world.ports = { ...world.ports, plan: () => ({ ...plan, channels }) };
+  const view = { ...bot, key: channel, isHeld: true, lastSeenAt: world.clockMs - 2_500 };
+  const of = (isHeld: boolean) => ({ ...plan, channels: [{ ...view, isHeld }] });
+  world.ports = { ...world.ports, plan: () => of(true) };
   using metrics = new MetricsPage(world.ports);
   const page = metrics.text();
   const away = 'svc_messages_turned_away_total{channel="messenger_a"';
   assert.ok(page.includes(`${away},reason="stranger"} 3\n`));
   assert.ok(page.includes(`${away},reason="not_addressed"} 1\n`));
   assert.ok(page.includes('svc_channel_last_seen_seconds{channel="messenger_a"} 2.5\n'));
+  world.ports = { ...world.ports, plan: () => of(false) };
+  using waiting = new MetricsPage(world.ports);
+  const ofPlatform = /svc_channel_(?:state|last_seen_seconds)\{channel="messenger_a"/;
+  assert.doesNotMatch(waiting.text(), ofPlatform, 'another instance has its connection');
 });
 
 test('what left the configuration has counters, and no state', async () => {
@@ -217,7 +222,7 @@ test('what left the configuration has counters, and no state', async () => {
   assert.match(page, /svc_model_calls\{provider="local_runtime",state="waiting"\} 0/);
   loads.set('hosted_runtime', { inFlight: 1, waiting: 0 });
   assert.match(metrics.text(), /svc_model_calls\{provider="hosted_runtime"[^}]*\} 1/);
-  const { providers, models } = statusOf(world.ports, 'read_only', 'reader');
+  const { providers, models } = await statusOf(world.ports, 'read_only', 'reader');
   assert.deepEqual(
     [providers.map(({ provider }) => provider), models.map(({ model: name }) => name)],
     [['local_runtime'], ['local_runtime/small']],

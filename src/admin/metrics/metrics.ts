@@ -1,6 +1,6 @@
 /**
- * The metrics page. All that svc counts is read from the meters when the page is asked for; the
- * event loop and garbage collection are watched from the first scrape on.
+ * The metrics page, of this instance alone. All that svc counts is read from the meters when the
+ * page is asked for; the event loop and garbage collection are watched from the first scrape on.
  *
  * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
  */
@@ -13,7 +13,7 @@ import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
 import { GarbageWatch, processFamilies } from './process-metrics.ts';
-import { channelsOf as channelStatusesOf, storageOf } from '../status.ts';
+import { ownChannelsOf, storageOf } from '../status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
@@ -65,7 +65,7 @@ function familiesOf(ports: AdminPorts): Family[] {
 
 function serviceFamilies(ports: AdminPorts): Family[] {
   const plan = ports.plan();
-  const channels = channelStatusesOf(plan, 'reader');
+  const channels = ownChannelsOf(plan);
   return [
     gauge('svc_build_info', 'The running version.', [
       one(1, { version: ports.version, storage: storageOf(plan.config) }),

@@ -29,18 +29,18 @@ const edited = {
   summary: 'Replaces a file that somebody edited: its revision. That text is kept in the history.',
   charactersMax: 100,
 } as const;
-const unreadable = 'The folder of the history cannot be read; the detail says what to do.';
+const unreadable = 'The history cannot be read; the detail says what to do.';
 const unknown = 'No such revision is kept; the history lists those that are.';
 
-const { conflict, changed, invalid, missing, restart } = refusedSchemas;
+const { conflict, changed, invalid, missing, others, restart } = refusedSchemas;
 const refused = {
   409: {
     summary: 'It was not taken into use: a restart is needed, or the code says what else.',
-    also: [restart, changed],
+    also: [restart, changed, others],
   },
   412: { summary: 'Another revision is in use by now.', also: [conflict] },
   422: { summary: 'It is no configuration that svc could run.', also: [invalid, missing] },
-  503: 'The file could not be replaced, or what is kept of before not read or written.',
+  503: 'It could not be saved, or what is kept of before not read or written.',
 } as const;
 const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
 
@@ -82,7 +82,7 @@ function replace(control: ConfigControl): Route {
     path: '/api/v1/config',
     method: 'PUT',
     action: 'config_apply',
-    summary: 'Checks a configuration, saves it in its file and takes it into use.',
+    summary: 'Checks a configuration, saves it where it is kept and takes it into use.',
     parameters: { edited },
     ifMatch,
     body: {
@@ -172,6 +172,8 @@ function answerTo(why: Extract<Applied, ConfigRefused>): Answer {
       return problem(422, code, detail, {}, { problems: why.problems });
     case 'restart_required':
       return problem(409, code, detail, {}, { fields: why.fields });
+    case 'config_refused_by_instance':
+      return problem(409, code, detail, {}, { refusals: why.refusals });
     case 'would_lock_out':
     case 'rolled_back':
       return problem(409, code, detail);

@@ -1,6 +1,9 @@
 import { messengerTypes } from '../../channel/kinds.ts';
 import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
+import type { TurnedAway } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
+import { turnedAwayBy } from '../instances/merging.ts';
+import { wholeOf } from '../instances/whole.ts';
 import { json, problem, tell } from '../http/answer.ts';
 import type { Answer } from '../http/answer.ts';
 import {
@@ -13,8 +16,6 @@ import {
 import { segment } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'turnedAway' | 'pairings'>;
-
 const contentType = 'application/json';
 const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';
 const messengers = messengerTypes.map((type) => `\`${type}\``).join(' or ');
@@ -22,11 +23,15 @@ const failed = 'The storage failed; the log says how. Nothing was changed.';
 const storage = { 503: 'The storage failed.' };
 
 /** Who was turned away from messengers, who asks to be let in, and letting them in. */
-export function gateRoutes(ports: Ports): Route[] {
+export function gateRoutes(ports: AdminPorts): Route[] {
   return [...thoseTurnedAway(ports), ...pairings(ports)];
 }
 
-function thoseTurnedAway({ turnedAway }: Ports): Route[] {
+function thoseTurnedAway(ports: AdminPorts): Route[] {
+  const turnedAway = async (): Promise<readonly TurnedAway[]> => {
+    const { members, reports } = await wholeOf(ports);
+    return members.length === 0 ? ports.turnedAway() : turnedAwayBy(reports);
+  };
   return [
     readRoute({
       path: '/api/v1/turned-away',
@@ -34,7 +39,7 @@ function thoseTurnedAway({ turnedAway }: Ports): Route[] {
       summary: 'Who was turned away from messengers since the start, without ids, newest first.',
       contentType,
       schema: { name: 'TurnedAway', of: turnedAwaySchema },
-      answer: () => tell(turnedAwaySchema, { rows: turnedAway() }),
+      answer: async () => tell(turnedAwaySchema, { rows: await turnedAway() }),
     }),
     readRoute({
       path: '/api/v1/turned-away/senders',
@@ -42,12 +47,12 @@ function thoseTurnedAway({ turnedAway }: Ports): Route[] {
       summary: 'The same, with the ids of the senders.',
       contentType,
       schema: { name: 'SendersTurnedAway', of: sendersTurnedAwaySchema },
-      answer: () => tell(sendersTurnedAwaySchema, { rows: turnedAway() }),
+      answer: async () => tell(sendersTurnedAwaySchema, { rows: await turnedAway() }),
     }),
   ];
 }
 
-function pairings({ pairings: admissions }: Ports): Route[] {
+function pairings({ pairings: admissions }: AdminPorts): Route[] {
   return [
     readRoute({
       path: '/api/v1/pairings',

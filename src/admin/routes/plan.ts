@@ -1,7 +1,9 @@
 import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
 import { tell } from '../http/answer.ts';
-import { brainsOf, channelsOf, routesOf, statusOf, storageOf } from '../status.ts';
+import { channelsOf } from '../instances/channels.ts';
+import { wholeOf } from '../instances/whole.ts';
+import { brainsOf, routesOf, statusOf, storageOf } from '../status.ts';
 import * as schemas from '../schemas/status.ts';
 import { readRoute, type Route } from './route.ts';
 
@@ -16,7 +18,8 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'States, times and counts of the service.',
       contentType,
       schema: { name: 'Status', of: schemas.statusSchema },
-      answer: (_values, { asker }) => tell(schemas.statusSchema, statusOf(ports, access, asker)),
+      answer: async (_values, { asker }) =>
+        tell(schemas.statusSchema, await statusOf(ports, access, asker)),
     }),
     readRoute({
       path: '/api/v1/channels',
@@ -24,8 +27,10 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'The channels, and how they stand.',
       contentType,
       schema: { name: 'Channels', of: schemas.channelsSchema },
-      answer: (_values, { asker }) =>
-        tell(schemas.channelsSchema, { rows: channelsOf(ports.plan(), asker) }),
+      answer: async (_values, { asker }) => {
+        const rows = channelsOf(await wholeOf(ports), ports.plan().config, asker);
+        return tell(schemas.channelsSchema, { rows });
+      },
     }),
     readRoute({
       path: '/api/v1/brains',
@@ -41,7 +46,10 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'Which brain answers on which channel, and whether it does.',
       contentType,
       schema: { name: 'Routes', of: schemas.routesSchema },
-      answer: () => tell(schemas.routesSchema, { rows: routesOf(ports.plan()) }),
+      answer: async () => {
+        const rows = routesOf(await wholeOf(ports), ports.plan().config);
+        return tell(schemas.routesSchema, { rows });
+      },
     }),
     namesRoute(ports),
   ];

@@ -17,6 +17,7 @@ const problems = list(configProblemSchema);
 export const configSchema = object({
   revision: text,
   text,
+  place: oneOf('file', 'database', 'nowhere'),
   file: maybeText,
   usedAt: integer,
 });
@@ -48,5 +49,13 @@ export const refusedSchemas = {
   changed: { name: 'FileChanged', of: problemAnd('file_changed', { revision: text }) },
   invalid: { name: 'ConfigInvalid', of: problemAnd('config_invalid', { problems }) },
   missing: { name: 'SecretMissing', of: problemAnd('secret_missing', { problems }) },
+  others: {
+    name: 'ConfigRefusedByInstance',
+    of: problemAnd('config_refused_by_instance', {
+      refusals: list(
+        object({ instance: integer, host: text, version: text, reason: text, detail: text }),
+      ),
+    }),
+  },
   restart: { name: 'RestartRequired', of: problemAnd('restart_required', { fields: list(text) }) },
 } as const;

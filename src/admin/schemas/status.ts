@@ -1,6 +1,7 @@
 import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channel/kinds.ts';
 import { storageForms } from '../../domain/storage-form.ts';
+import { instanceStates } from '../admin.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
 import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './schema.ts';
 
@@ -19,14 +20,38 @@ const calls = {
 };
 
 const channels = list(
+  objectWith(
+    {
+      type: channelType,
+      state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
+      since: maybeInteger,
+      reason: maybeText,
+      lastSeenAt: maybeInteger,
+      brain: maybeText,
+      address: maybeText,
+    },
+    {
+      instance: maybeInteger,
+      addresses: maybe(list(object({ instance: integer, address: text }))),
+    },
+  ),
+);
+
+const instances = list(
   object({
-    type: channelType,
-    state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
-    since: maybeInteger,
+    id: integer,
+    state: oneOf(...instanceStates),
     reason: maybeText,
-    lastSeenAt: maybeInteger,
-    brain: maybeText,
-    address: maybeText,
+    version: text,
+    revision: maybeText,
+    startedAt: integer,
+    toldAt: maybeInteger,
+    host: maybeText,
+    addresses: list(object({ of: text, address: text })),
+    posts: list(object({ post: text, name: text })),
+    perMinute: maybeInteger,
+    inHand: maybeInteger,
+    waiting: maybeInteger,
   }),
 );
 
@@ -91,12 +116,22 @@ const statusFields = {
     deadLettersKept: integer,
   }),
   times: object({ waited: times, turns: times, endToEnd: times }),
-  warnings: list(object({ code: text, path: text, message: text, remedy: text })),
+  warnings: list(
+    objectWith(
+      { code: text, path: text, message: text, remedy: text },
+      { instances: maybe(list(integer)) },
+    ),
+  ),
   warningsLeftOut: integer,
 };
 
 /** Of `Status` in admin.ts. */
-export const statusSchema = objectWith(statusFields, { application: maybeBoolean });
+export const statusSchema = objectWith(statusFields, {
+  application: maybeBoolean,
+  instance: maybeInteger,
+  asOf: maybeInteger,
+  instances: maybe(instances),
+});
 
 export const channelsSchema = object({ rows: channels });
 export const brainsSchema = object({ rows: brains });

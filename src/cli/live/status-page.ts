@@ -3,6 +3,7 @@ import type {
   BacklogStatus,
   ChannelStatus,
   CountsStatus,
+  InstanceStatus,
   ProviderStatus,
   Status,
 } from '../../admin/admin.ts';
@@ -20,14 +21,16 @@ export function statusPage(status: Status, coloured: boolean): string {
   const lines: readonly Line[] = [
     serviceLine(status),
     configurationLine(status),
+    ...(status.instances ?? []).map((instance) => instanceLine(instance, status, now)),
     ...status.channels.map((channel) => channelLine(channel, now)),
     ...status.providers.map((provider) => providerLine(provider, now)),
     ...backlogLines(status.backlog, now),
     countsLine(status),
     deadLettersLine(status.counts),
-    ...status.warnings.map(({ path, message, remedy }) => {
+    ...status.warnings.map(({ path, message, remedy, instances }) => {
       const subject = path === '' ? 'configuration' : path;
-      return { mark: 'warning', subject, message: `${message}. ${remedy}` } as const;
+      const who = instances === null ? '' : ` (instance ${instances.join(', ')})`;
+      return { mark: 'warning', subject, message: `${message}. ${remedy}${who}` } as const;
     }),
     ...leftOutLines(status),
   ];
@@ -63,6 +66,34 @@ function configurationLine({ revision, plan, access }: Status): Line {
   return { mark: 'ok', subject: 'configuration', message };
 }
 
+const instanceMarks: Readonly<Record<InstanceStatus['state'], Mark>> = {
+  starting: 'ok',
+  up: 'ok',
+  failing: 'failed',
+  stopping: 'warning',
+  late: 'warning',
+};
+
+/** One with another configuration than the one that is asked is about to take it, or cannot. */
+function instanceLine(instance: InstanceStatus, { revision }: Status, now: number): Line {
+  const { id, state, reason, startedAt, toldAt, host, version, posts } = instance;
+  const isOther = instance.revision !== null && instance.revision !== revision;
+  const ago = toldAt === null ? 'it told nothing yet' : `told ${length(now - toldAt)} ago`;
+  const why = state === 'late' ? `: ${ago}` : reason === null ? '' : `: ${reason}`;
+  const { perMinute, inHand, waiting } = instance;
+  const load = `${perMinute} in the last minute, ${inHand} in hand, ${waiting} waiting`;
+  const message = [
+    `${state}${why}`,
+    `began ${length(Math.max(0, now - startedAt))} ago${host === null ? '' : ` on ${host}`}`,
+    `svc ${version}`,
+    ...(isOther ? [`its configuration is ${instance.revision}`] : []),
+    ...(posts.length === 0 ? [] : [`has ${posts.map(({ name }) => name).join(', ')}`]),
+    ...(perMinute === null ? [] : [load]),
+  ].join('; ');
+  const mark = isOther && instanceMarks[state] === 'ok' ? 'warning' : instanceMarks[state];
+  return { mark, subject: `instance ${id}`, message };
+}
+
 const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
   starting: 'ok',
   up: 'ok',
@@ -73,8 +104,10 @@ const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
 };
 
 function channelLine(channel: ChannelStatus, now: number): Line {
-  const { type, state, since, reason, brain } = channel;
-  const stands = since === null ? state : `${state} for ${length(Math.max(0, now - since))}`;
+  const { type, state, since, reason, brain, instance } = channel;
+  const where = instance === null ? '' : ` at instance ${instance}`;
+  const lasts = since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
+  const stands = `${state}${where}${lasts}`;
   return {
     mark: channelMarks[state],
     subject: brain === null ? type : `${type} → ${brain}`,

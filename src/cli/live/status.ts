@@ -15,9 +15,10 @@ export const status: Command = {
   usage: `Usage: svc status [--config <file>] [--json]
 
 Asks the running svc at its admin address how it is: the service, its channels, the providers of
-its models, what waits and since when, what was given up, and the configuration in use. It needs no
-token, and tells nobody's words. The address is that of the configuration: an svc that was given
-another one by --admin-addr is not found.
+its models, what waits and since when, what was given up, and the configuration in use. Where
+several instances work on one database, any of them tells of all. It needs no token, and tells
+nobody's words. The address is that of the configuration: an svc that was given another one by
+--admin-addr is not found.
 
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print what GET /api/v1/status answers

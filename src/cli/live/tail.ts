@@ -150,7 +150,9 @@ function jsonOf(text: string): unknown {
 }
 
 function sayDropped({ count }: Dropped): string {
-  if (count === null) return 'svc was started anew; what happened before may have been missed.';
+  if (count === null) {
+    return 'What happened before may have been missed: svc was started anew, or is several.';
+  }
   return `${plural(count, 'event')} could not be had any more.`;
 }
 

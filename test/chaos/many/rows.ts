@@ -1,13 +1,12 @@
 /** What is written down of several svc on one database, as a connection of its own sees it. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { faultOf } from '../../../src/store/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
 
-/** What is left of lanes once nobody works any more. */
-export type LeftOfLanes = Left & {
-  readonly 'lanes that somebody still has': number;
-  readonly 'free lanes that something waits in': number;
-};
+/** Longer than a crash takes, or the promotion of a standby. */
+const awayMsMax = 60_000;
 
 export class Rows {
   readonly #url: () => string;
@@ -49,15 +48,13 @@ export class Rows {
     return new Map(rows.map(({ conversation, n }) => [conversation, n]));
   }
 
-  async left(): Promise<LeftOfLanes> {
+  async left(): Promise<Left> {
     const count = (table: string, which: string): Promise<number> =>
       this.#count(`SELECT count(*) AS n FROM svc.${table} WHERE ${which}`);
     const dead = 'failure IS NOT NULL';
     return {
       buried: (await count('message', dead)) + (await count('sent', dead)),
       unsettled: (await count('inbox', 'true')) + (await count('outbox', 'true')),
-      'lanes that somebody still has': await count('lane', 'owner IS NOT NULL'),
-      'free lanes that something waits in': await count('lane', 'waits <> 0'),
     };
   }
 
@@ -77,7 +74,18 @@ export class Rows {
     return (await this.#ask<{ n: number }>(text))[0]!.n;
   }
 
+  /** Waits for a server that is away. */
   async #ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    for (const began = performance.now(); ; await pause(50)) {
+      try {
+        return await this.#askOnce<Row>(text, values);
+      } catch (error) {
+        if (faultOf(error) !== 'away' || performance.now() - began > awayMsMax) throw error;
+      }
+    }
+  }
+
+  async #askOnce<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     const client: Client = await connect(this.#url());
     try {
       return (await client.query<Row>(text, [...values])).rows;

@@ -55,7 +55,10 @@ export class Strikes {
     await fleet.untilMayDie();
     this.check();
     await pause(random() * betweenMs);
-    if (random() < 0.8) this.#begin(this.#drawBeside());
+    const beside = random() < 0.8 ? this.#drawBeside() : null;
+    const under = beside === null ? null : this.#begin(beside);
+    // While all others are killed nobody lives for long enough to say who is dead.
+    if (beside?.startsWith('long') === true && random() < 0.5) await under;
     const count = random() < 0.2 ? 2 : 1;
     const targets = this.#draw(fleet.instances, count);
     await this.#moment(targets[0]!);
@@ -100,12 +103,12 @@ export class Strikes {
     await someMoment(town, seen, random);
   }
 
-  /** In the background. */
-  #begin(what: Beside): void {
+  /** In the background. @returns null: there is nothing to strike so */
+  #begin(what: Beside): Promise<void> | null {
     const isOfServers = what === 'crash of the server' || what === 'promotion';
     const free = this.#parts.town.fleet.instances.filter((one) => !this.#busy.has(one) && one.isUp);
     const [target] = this.#draw(free, 1);
-    if (isOfServers ? this.#serversBusy : target === undefined) return;
+    if (isOfServers ? this.#serversBusy : target === undefined) return null;
     this.#count(what);
     if (isOfServers) this.#serversBusy = true;
     else this.#busy.add(target!);
@@ -118,6 +121,7 @@ export class Strikes {
         else this.#busy.delete(target!);
       });
     this.#under.add(under);
+    return under;
   }
 
   async #strike(what: Exclude<Beside, 'crash of the server' | 'promotion'>, one: Instance) {

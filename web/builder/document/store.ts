@@ -4,6 +4,7 @@
  */
 import { temporal } from 'zundo';
 import { create, useStore } from 'zustand';
+import type { ConfigInUse } from '../../../src/admin/config-control.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
 import { ProblemList, byPlace, type ProblemCode } from '../../../src/config/problems.ts';
@@ -17,7 +18,9 @@ import { isEqual, isObject, valueAt } from './value.ts';
 export type Base = {
   readonly revision: string;
   readonly text: string;
-  readonly file: string;
+  readonly place?: ConfigInUse['place'];
+  /** null: it is in no file. */
+  readonly file: string | null;
   readonly usedAt: number;
 };
 

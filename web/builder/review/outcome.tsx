@@ -29,8 +29,8 @@ export function Outcome() {
     case 'sending':
       return (
         <Notice tone="plain">
-          <State tone="wait">Applying</State> The service checks it, opens what is new, saves the
-          file and moves over.
+          <State tone="wait">Applying</State> The service checks it, opens what is new, saves it and
+          moves over. Where several svc share it, all are asked first.
         </Notice>
       );
     case 'applied':

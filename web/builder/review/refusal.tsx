@@ -66,10 +66,12 @@ function adviceFor({ code, status, extra }: Refused): Advice {
         title: 'Somebody has edited the file itself',
         next: <OverTheEdit revision={extra['revision']} />,
       };
+    case 'config_refused_by_instance':
+      return { title: 'Not every svc on the database can use it', next: null };
     case 'revision_conflict':
       return { title: 'Somebody else has applied another one', next: <LookAgain /> };
     case 'not_saved':
-      return { title: 'The file could not be written', next: null };
+      return { title: 'It could not be saved', next: null };
     default:
       if (status === 401)
         return { title: 'The service does not accept the token', next: <Again /> };
@@ -127,7 +129,7 @@ export function Again() {
 /** Settings that belong to the process can only be changed in the file. */
 function ByHand() {
   const text = useDraft((state) => state.text);
-  const file = useDraft((state) => state.base?.file);
+  const base = useDraft((state) => state.base);
   const copy = (): void => void navigator.clipboard?.writeText(text);
   return (
     <div className="mt-2 flex flex-wrap items-center gap-2">
@@ -135,8 +137,10 @@ function ByHand() {
         Copy the whole text
       </Button>
       <span>
-        Put it into {file ?? 'the file'} on that machine, and restart svc. Or undo that part, and
-        apply the rest.
+        {base?.place === 'database'
+          ? 'Put it where that says. '
+          : `Put it into ${base?.file ?? 'the file'} on that machine, and restart svc. `}
+        Or undo that part, and apply the rest.
       </span>
     </div>
   );

@@ -14,7 +14,7 @@ import { useView } from './tabs.tsx';
 /** What is being changed, whether it is changed, and the way back. */
 export function Head() {
   const { past, future } = useHistory();
-  const file = useDraft((state) => state.base?.file ?? '');
+  const base = useDraft((state) => state.base);
   const problems = useDraft((state) => state.problems.length);
   const view = useView();
   const dirty = useDraft(isDirty);
@@ -22,7 +22,11 @@ export function Head() {
     <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-card px-3 py-2">
       <h1 className="text-lg">svc builder</h1>
       <p className="min-w-0 text-sm">
-        <code className="break-all text-soft">{file}</code>{' '}
+        {base?.place === 'database' ? (
+          <span className="text-soft">In the database, for every svc on it</span>
+        ) : (
+          <code className="break-all text-soft">{base?.file ?? ''}</code>
+        )}{' '}
         <span id="draft-state">
           {dirty ? (
             <State tone="wait">changed, not applied</State>

@@ -12,7 +12,8 @@ const titles: Readonly<Record<ConfigRefused['code'], string>> = {
   restart_required: 'It needs a restart',
   would_lock_out: 'It would lock you out',
   rolled_back: 'It could not be taken into use',
-  not_saved: 'The file could not be written',
+  config_refused_by_instance: 'Not every svc on the database can use it',
+  not_saved: 'It could not be saved',
 };
 
 /** Why an earlier configuration was not restored; the one in use stays. */

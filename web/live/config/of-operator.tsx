@@ -55,7 +55,9 @@ function History({ rows, now, onRestored }: HistoryProps) {
   return (
     <>
       <p className="max-w-prose text-soft">
-        The last ten texts that were replaced while svc ran are kept beside the file.
+        {now.place === 'database'
+          ? 'The last hundred texts are kept in the database, for every svc on it.'
+          : 'The last ten texts that were replaced while svc ran are kept beside the file.'}
       </p>
       <Table
         name="History"
@@ -98,11 +100,13 @@ const columnsOf = (onCompare: (revision: string) => void): readonly Column<Confi
   },
 ];
 
-function Text({ now: { text, file } }: { readonly now: ConfigInUse }) {
+function Text({ now: { text, file, place } }: { readonly now: ConfigInUse }) {
   return (
     <>
       <p className="text-soft wrap-anywhere">
-        {file === null ? 'It stands in no file.' : `From ${file}, as it is in use.`}
+        {place === 'database' ? 'From the database, as every svc on it has it in use.' : null}
+        {place === 'nowhere' ? 'It stands in no file.' : null}
+        {file === null ? null : `From ${file}, as it is in use.`}
       </p>
       <pre
         role="group"

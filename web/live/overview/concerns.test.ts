@@ -12,6 +12,7 @@ const quiet = {
   counts: { faults: 0, deadLettersKept: 0 },
   warnings: [],
   warningsLeftOut: 0,
+  instances: [],
 } as unknown as Status;
 
 test('of a service that works nothing needs a person', () => {
@@ -37,6 +38,51 @@ test('what is broken comes before what waits, and each leads to where it can be 
     ],
     ['wait', '1 dead letter waits for a decision.', { view: 'dead-letters' }],
   ]);
+});
+
+test('an instance that is late, fails, or has another configuration is told of', () => {
+  const up = { state: 'up', reason: null, revision: 'r-1', toldAt: 9_000 };
+  const status = {
+    ...quiet,
+    revision: 'r-1',
+    instances: [
+      { ...up, id: 1 },
+      { ...up, id: 2, state: 'late', toldAt: 3_000 },
+      { ...up, id: 3, state: 'late', toldAt: null, revision: null },
+      { ...up, id: 4, state: 'failing', reason: 'the disk is full' },
+      { ...up, id: 5, revision: 'r-2' },
+      { ...up, id: 6, state: 'stopping' },
+    ],
+  } as unknown as Status;
+  const told = concernsOf(status, 10_000);
+  assert.deepEqual(
+    told.map(({ what }) => what),
+    [
+      'Instance 2 is late: it was last heard 7 s ago.',
+      'Instance 3 is late: it has told nothing yet.',
+      'Instance 4 is failing: the disk is full.',
+      'Instance 5 has another configuration: r-2.',
+    ],
+  );
+  assert.deepEqual(told[0].place, { view: 'instances' });
+});
+
+test('what only some instances have is told with them', () => {
+  const failed = { type: 'webhook', state: 'failed', reason: 'it is taken', instance: 2 };
+  const warning = { code: 'w', path: 'brains[0]', message: 'it is so', remedy: 'Mend it.' };
+  const status = {
+    ...quiet,
+    channels: [failed, { ...failed, state: 'degraded', reason: null, instance: null }],
+    warnings: [{ ...warning, instances: [2, 5] }],
+  } as unknown as Status;
+  assert.deepEqual(
+    concernsOf(status, 0).map(({ what }) => what),
+    [
+      'The channel webhook is failed at instance 2: it is taken.',
+      'The channel webhook is degraded.',
+      'At instance 2, 5: brains[0]: it is so.',
+    ],
+  );
 });
 
 test('a warning is a sentence before its remedy begins', () => {

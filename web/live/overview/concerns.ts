@@ -1,5 +1,5 @@
 /** Facts of a service's status that may need a person, the gravest first. */
-import type { Status } from '../../../src/admin/admin.ts';
+import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
 import { ago, count, length, sentence, some, spaced } from '../../kit/words.ts';
 
@@ -20,14 +20,17 @@ const longWaitMs = 60_000;
 export function concernsOf(status: Status, now: number): readonly Concern[] {
   return [
     ...ofService(status),
+    ...ofInstances(status, now),
     ...ofChannels(status),
     ...ofProviders(status, now),
     ...ofBacklog(status, now),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
-    ...status.warnings.map(({ code, path, message, remedy }) => {
-      const what = sentence(path === '' ? message : `${path}: ${message}`);
-      return { key: `${code} ${path}`, tone: 'wait', what, remedy, place: null } as const;
+    ...status.warnings.map(({ code, path, message, remedy, instances }) => {
+      const at = (instances ?? []).join(', ');
+      const where = at === '' ? '' : `At instance ${at}: `;
+      const what = sentence(`${where}${path === '' ? message : `${path}: ${message}`}`);
+      return { key: `${code} ${path} ${where}`, tone: 'wait', what, remedy, place: null } as const;
     }),
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
 }
@@ -46,12 +49,35 @@ function ofService({ status, reason, counts }: Status): readonly Concern[] {
   return concerns;
 }
 
+function ofInstances({ instances, revision }: Status, now: number): readonly Concern[] {
+  const place = { view: 'instances' };
+  return (instances ?? []).flatMap((instance): Concern[] => {
+    const what = whatOf(instance, revision, now);
+    if (what === null) return [];
+    return [{ key: `instance ${instance.id}`, tone: 'wait', what, remedy: null, place }];
+  });
+}
+
+/** null: there is nothing to say of it. */
+function whatOf(instance: InstanceStatus, revision: string, now: number): string | null {
+  const { id, state, reason, toldAt } = instance;
+  const who = `Instance ${id}`;
+  if (state === 'failing') return sentence(`${who} is failing: ${reason ?? 'why is not known'}`);
+  if (state === 'late') {
+    const last = toldAt === null ? 'has told nothing yet' : `was last heard ${ago(toldAt, now)}`;
+    return `${who} is late: it ${last}.`;
+  }
+  const isOther = instance.revision !== null && instance.revision !== revision;
+  return isOther ? `${who} has another configuration: ${instance.revision}.` : null;
+}
+
 function ofChannels({ channels }: Status): readonly Concern[] {
-  return channels.flatMap(({ type, state, reason }) => {
+  return channels.flatMap(({ type, state, reason, instance }) => {
     if (state !== 'failed' && state !== 'degraded') return [];
     const tone = state === 'failed' ? 'bad' : 'wait';
     const why = reason === null ? '' : `: ${reason}`;
-    const what = sentence(`The channel ${type} is ${state}${why}`);
+    const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
+    const what = sentence(`The channel ${type} is ${state}${where}${why}`);
     return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
   });
 }

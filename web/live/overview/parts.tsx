@@ -37,10 +37,14 @@ export function ChannelTable({ status: { channels, backlog }, now }: Now) {
 const channelColumns: readonly Column<ChannelRow>[] = [
   {
     title: 'Channel',
-    cell: ({ channel: { type, address } }) => (
+    cell: ({ channel: { type, address, addresses } }) => (
       <>
         <Link to={{ view: 'messages', channel: type }}>{type}</Link>
-        {address === null ? null : <p className="text-soft wrap-anywhere">{address}</p>}
+        {placesOf(address, addresses).map((place) => (
+          <p key={place} className="text-soft wrap-anywhere">
+            {place}
+          </p>
+        ))}
       </>
     ),
   },
@@ -50,9 +54,10 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   },
   {
     title: 'State',
-    cell: ({ channel: { state, reason } }) => (
+    cell: ({ channel: { state, reason, instance } }) => (
       <>
         <State tone={toneOf(state)}>{spaced(state)}</State>
+        {typeof instance === 'number' ? <p className="text-soft">at instance {instance}</p> : null}
         {reason === null ? null : (
           <p className="text-soft">
             <AsWritten text={reason} />
@@ -88,6 +93,16 @@ const channelColumns: readonly Column<ChannelRow>[] = [
     },
   },
 ];
+
+/** Where there are several instances, the address of each. */
+function placesOf(
+  address: string | null,
+  addresses: ChannelStatus['addresses'],
+): readonly string[] {
+  const all = addresses ?? [];
+  if (all.length < 2) return address === null ? [] : [address];
+  return all.map((one) => `${one.address} (instance ${one.instance})`);
+}
 
 const sayAgo = (at: number | null, now: number): string => (at === null ? '–' : ago(at, now));
 

@@ -42,22 +42,23 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   return { rows, history, messages, invalidations, forgotten, remembered, tell };
 }
 
+const none = { conversations: [], answered: [] };
+
 test('what others ask to be forgotten is, with fields that this release does not know', async () => {
   const it = await remembering();
-  await it.tell('forget', { by: 2, whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
-  await it.tell('forget', { whose: ofBob, beforeId, by: 3 });
+  await it.tell('forget', { ...none, by: 2, whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
+  await it.tell('forget', { ...none, whose: ofBob, beforeId });
   assert.deepEqual(it.forgotten, [
     { whose: ofAda, beforeId },
     { whose: ofBob, beforeId },
   ]);
-  await it.tell('forget', { whose: ofBob, beforeId, by: 1 });
-  assert.equal(it.forgotten.length, 2, 'its own it has done before');
   assert.deepEqual(it.remembered(), ['ada', 'bob'], 'the rest is remembered');
 });
 
 test('of conversations that have changed nothing is remembered, of the others all', async () => {
   const it = await remembering();
-  await it.tell('changed', { channel, conversations: ['ada', 'eve'], since: 1 });
+  const conversations = ['ada', 'eve'];
+  await it.tell('forget', { whose: ofBob, beforeId, conversations, answered: [], since: 1 });
   assert.deepEqual(it.remembered(), ['bob']);
 });
 
@@ -68,40 +69,36 @@ const unreadable: readonly unknown[] = [
   '7',
   '[]',
   {},
-  { channel },
-  { channel, conversations: 'ada' },
-  { channel, conversations: [{ name: 'ada' }] },
-  { conversations: ['ada'] },
   { whose: ofAda, beforeId },
-  { whose: ofAda, by: 2 },
-  { whose: null, beforeId, by: 2 },
-  { whose: { kind: 'conversation', channel }, beforeId, by: 2 },
-  { whose: { kind: 'sender', conversation: 'ada' }, beforeId, by: 2 },
-  { whose: { kind: 'tag', channel, tag: 'x' }, beforeId, by: 2 },
+  { whose: ofAda, ...none },
+  { whose: ofAda, beforeId, conversations: 'ada', answered: [] },
+  { whose: ofAda, beforeId, conversations: [], answered: [{ id: 'x' }] },
+  { whose: null, beforeId, ...none },
+  { whose: { kind: 'conversation', channel }, beforeId, ...none },
+  { whose: { kind: 'sender', conversation: 'ada' }, beforeId, ...none },
+  { whose: { kind: 'tag', channel, tag: 'x' }, beforeId, ...none },
 ];
 
-for (const kind of ['forget', 'changed']) {
-  test(`where ${kind} cannot be read, nothing is believed that was remembered`, async () => {
-    for (const body of unreadable) {
-      const it = await remembering();
-      // One whose turn is at work, and one whose history is just being read.
-      const row = it.rows.restoreMessage({
-        head: { id: beforeId },
-        channel,
-        conversation: 'ada' as ConversationId,
-        seq: 1,
-        bytes: 1,
-        sender: 'ada',
-      } as unknown as Parameters<WorkingSet['restoreMessage']>[0]);
-      const reading = it.history.read([it.messages[1]!]);
-      await it.tell(kind, body);
-      await reading;
-      assert.deepEqual(it.remembered(), [], `${kind} ${JSON.stringify(body)}`);
-      assert.ok(row.historyVersion < row.lane.historyVersion);
-      assert.deepEqual(it.forgotten, []);
-    }
-  });
-}
+test('where it cannot be read, nothing is believed that was remembered', async () => {
+  for (const body of unreadable) {
+    const it = await remembering();
+    // One whose turn is at work, and one whose history is just being read.
+    const row = it.rows.restoreMessage({
+      head: { id: beforeId },
+      channel,
+      conversation: 'ada' as ConversationId,
+      seq: 1,
+      bytes: 1,
+      sender: 'ada',
+    } as unknown as Parameters<WorkingSet['restoreMessage']>[0]);
+    const reading = it.history.read([it.messages[1]!]);
+    await it.tell('forget', body);
+    await reading;
+    assert.deepEqual(it.remembered(), [], JSON.stringify(body));
+    assert.ok(row.historyVersion < row.lane.historyVersion);
+    assert.deepEqual(it.forgotten, []);
+  }
+});
 
 postgresTest('a release that says more, or what nobody can read, holds up no other', async () => {
   await using all = await TestInstances.open();
@@ -110,13 +107,15 @@ postgresTest('a release that says more, or what nobody can read, holds up no oth
   const put = (kind: string, body: string): Promise<unknown> =>
     all.client.query('INSERT INTO svc.board (kind, body) VALUES ($1, $2)', [kind, body]);
   await put('of a later release', '{"is":"unknown"}');
-  await put('changed', JSON.stringify({ channel, conversations: ['ada'], since: 1, more: {} }));
-  await here.invalidations.changed(channel, []);
+  const conversations = ['ada' as ConversationId];
+  const more = { conversations, answered: [], since: 1, more: {} };
+  await put('forget', JSON.stringify({ whose: ofBob, beforeId, ...more }));
+  await here.invalidations.forget({ whose: ofBob, beforeId }, conversations);
   assert.deepEqual([here.remembered(), there.remembered()], [['bob'], ['bob']]);
-  await put('changed', '{"channel":');
-  await put('forget', '');
+  await put('forget', '{"whose":');
   await here.invalidations.forget({ whose: ofAda, beforeId });
   assert.deepEqual([here.remembered(), there.remembered()], [[], []]);
-  assert.deepEqual([here.forgotten, there.forgotten], [[], [{ whose: ofAda, beforeId }]]);
+  assert.deepEqual(here.forgotten.at(-1), { whose: ofAda, beforeId });
+  assert.deepEqual(here.forgotten, there.forgotten);
   assert.deepEqual([one.broken(), other.broken()], [null, null]);
 });

@@ -6,19 +6,17 @@
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
-import type { Theirs } from '../../ledger/storage.ts';
+import type { StorageTold, Theirs } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Peers } from '../../peers.ts';
 import type { History } from './history.ts';
 
 const forgetKind = 'forget';
-const changedKind = 'changed';
 
-/** By whom it was asked, since that one has done its part already. */
-type Asked = Theirs & { readonly by: number };
-type Changed = {
-  readonly channel: ChannelKey;
+/** Whose, before when; where they have talked; and messages that were answered. */
+type Asked = Theirs & {
   readonly conversations: readonly ConversationId[];
+  readonly answered: readonly string[];
 };
 
 export type InvalidationsParts = {
@@ -35,42 +33,38 @@ export class Invalidations {
   }
 
   /** @param forgetHere takes what of theirs is in this instance's memory away */
-  hear(forgetHere: (theirs: Theirs) => Promise<void>): void {
+  hear(forgetHere: StorageTold['forgetHere']): void {
     const { peers, rows, history } = this.#parts;
-    const believeNothing = (): void => {
-      rows.outdateAll();
-      history.dropAll();
-    };
     peers.on(forgetKind, async (body) => {
       const asked = askedIn(objectIn(body));
-      if (asked === null) return believeNothing();
-      const { by, ...theirs } = asked;
-      // A storage that has failed ends this process, and all that it remembers.
-      if (by !== peers.id) await forgetHere(theirs).catch(() => {});
-    });
-    peers.on(changedKind, (body) => {
-      const changed = changedIn(objectIn(body));
-      if (changed === null) return believeNothing();
-      const { channel, conversations } = changed;
+      if (asked === null) {
+        rows.outdateAll();
+        history.dropAll();
+        return;
+      }
+      const { conversations, answered, ...theirs } = asked;
+      const { channel } = theirs.whose;
       for (const conversation of conversations) {
         rows.outdate(channel, conversation);
         history.drop({ channel, conversation });
       }
+      // A storage that has failed ends this process, and all that it remembers.
+      await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
   }
 
-  /** Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked. */
-  async forget({ whose, beforeId }: Theirs): Promise<void> {
-    const { peers } = this.#parts;
-    const asked: Asked = { whose, beforeId, by: peers.id };
-    await peers.tell(forgetKind, JSON.stringify(asked));
-  }
-
-  /** Resolves when no instance remembers these conversations as they were. */
-  async changed(channel: ChannelKey, conversations: readonly ConversationId[]): Promise<void> {
-    const { peers } = this.#parts;
-    const told: Changed = { channel, conversations };
-    await peers.tell(changedKind, JSON.stringify(told));
+  /**
+   * Resolves when nothing of theirs is in any instance's memory.
+   * @param conversations nothing is remembered of them, either
+   * @param answered messages: replies to them go, too
+   */
+  async forget(
+    { whose, beforeId }: Theirs,
+    conversations: readonly ConversationId[] = [],
+    answered: readonly string[] = [],
+  ): Promise<void> {
+    const asked: Asked = { whose, beforeId, conversations, answered };
+    await this.#parts.peers.tell(forgetKind, JSON.stringify(asked));
   }
 }
 
@@ -87,10 +81,20 @@ function objectIn(body: string): Fields {
 }
 
 /** @returns null: it cannot be read */
-function askedIn({ whose, beforeId, by }: Fields): Asked | null {
+function askedIn({ whose, beforeId, conversations, answered }: Fields): Asked | null {
   const theirs = whoseIn(whose);
-  if (theirs === null || typeof beforeId !== 'string' || typeof by !== 'number') return null;
-  return { whose: theirs, beforeId: beforeId as MessageId, by };
+  if (theirs === null || typeof beforeId !== 'string') return null;
+  if (!isTexts(conversations) || !isTexts(answered)) return null;
+  return {
+    whose: theirs,
+    beforeId: beforeId as MessageId,
+    conversations: conversations as readonly ConversationId[],
+    answered,
+  };
+}
+
+function isTexts(told: unknown): told is readonly string[] {
+  return Array.isArray(told) && told.every((one) => typeof one === 'string');
 }
 
 function whoseIn(told: unknown): Whose | null {
@@ -102,11 +106,4 @@ function whoseIn(told: unknown): Whose | null {
     return { kind, ...on, conversation: conversation as ConversationId };
   }
   return kind === 'sender' && typeof sender === 'string' ? { kind, ...on, sender } : null;
-}
-
-/** @returns null: it cannot be read */
-function changedIn({ channel, conversations }: Fields): Changed | null {
-  if (typeof channel !== 'string' || !Array.isArray(conversations)) return null;
-  if (!conversations.every((one) => typeof one === 'string')) return null;
-  return { channel: channel as ChannelKey, conversations: conversations as ConversationId[] };
 }

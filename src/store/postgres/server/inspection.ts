@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { TLSSocket } from 'node:tls';
 import type { StoreProblem } from '../../problem.ts';
 import { readAddress, type ServerAddress } from './address.ts';
-import { connect } from './connect.ts';
+import { connect, cut } from './connect.ts';
 import { lookAt } from './look.ts';
 import { migrationFiles } from './migrations.ts';
 import { problemOf, refusalOf, versionMin } from './problem.ts';
@@ -91,9 +91,15 @@ export async function schemaProblem(url: string): Promise<StoreProblem | null> {
   });
 }
 
-async function onServer<T>(
+/**
+ * Connects for one look.
+ * @param signal gives it up
+ * @returns a problem: it cannot be looked at
+ */
+export async function onServer<T>(
   url: string,
   look: (client: Client, address: ServerAddress) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T | StoreProblem> {
   const address = readAddress(url);
   if (address.kind === 'problems') {
@@ -101,10 +107,13 @@ async function onServer<T>(
     return { kind: 'problem', code: 'storage_url', message, isPassing: false };
   }
   try {
-    const client = await connect(address);
+    const client = await connect(address, signal === undefined ? {} : { signal });
+    const giveUp = (): void => cut(client);
+    signal?.addEventListener('abort', giveUp);
     try {
       return await look(client, address);
     } finally {
+      signal?.removeEventListener('abort', giveUp);
       await client.end();
     }
   } catch (error) {

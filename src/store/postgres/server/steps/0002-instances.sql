@@ -3,11 +3,13 @@
 
 -- beside: it works beside others, and its lanes bear its number; false: of the release before, which
 -- has the database alone, and no lane of its own yet. buried: it is dead, and its lanes are free
--- again. board_read: the last row of the board that it has acted on.
+-- again. board_read: the last row of the board that it has acted on. config: the number in svc.config
+-- that it has in use; null: it is not asked about another one, since it has none in use yet, or ends.
 ALTER TABLE svc.instance
   ADD COLUMN beside boolean NOT NULL DEFAULT false,
   ADD COLUMN buried boolean NOT NULL DEFAULT false,
-  ADD COLUMN board_read bigint NOT NULL DEFAULT 0;
+  ADD COLUMN board_read bigint NOT NULL DEFAULT 0,
+  ADD COLUMN config bigint;
 
 -- owner: the instance that works it; null: it is free. No index has the owner, or every take and
 -- release would write all indexes anew. epoch: counts the takes, so that an owner knows whether what
@@ -54,13 +56,15 @@ CREATE UNLOGGED TABLE svc.instance_status (
   body text NOT NULL
 ) WITH (fillfactor = 10);
 
--- Live frames, while somebody looks at them. A crash of the server empties it.
+-- Live frames in lots, while somebody looks at them. n: the lot's number, which its instance counts:
+-- a crash of the server empties the table, and takes back no number.
 CREATE UNLOGGED TABLE svc.frame (
-  n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at timestamptz NOT NULL DEFAULT clock_timestamp(),
   instance bigint NOT NULL,
+  n bigint NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
   left_out integer NOT NULL,
-  body text NOT NULL
+  body text NOT NULL,
+  PRIMARY KEY (instance, n)
 );
 
 -- The configurations that were in use. The newest is in use now. by: who applied it.
@@ -73,10 +77,10 @@ CREATE TABLE svc.config (
 );
 
 -- A configuration that is to come into use once every living instance has agreed. base: the number in
--- svc.config that it follows; null: none. outcome: null while it is open, 'used', or why not, as JSON.
+-- svc.config that it follows. outcome: null while it is open, else what became of it, as JSON.
 CREATE TABLE svc.proposal (
   n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  base bigint,
+  base bigint NOT NULL,
   instance bigint NOT NULL,
   revision text NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -1,0 +1,116 @@
+/** How channels stand where several instances have them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeInstances, type OtherInstance } from '../../../test/fake/other-instances.ts';
+import type { ChannelState } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import { routesOf, statusOf } from '../status.ts';
+import { wholeOf } from './whole.ts';
+
+const bot = 'messenger_a:7' as ChannelKey;
+
+/** Puts the channel of the messenger into the plan of that instance. */
+function stands(one: OtherInstance, state: ChannelState, reason: string | null = null): void {
+  const { ports } = one;
+  const since = one.id;
+  const view = { type: 'messenger_a', key: bot, isHeld: true, since, lastSeenAt: null } as const;
+  const [webhook] = ports.plan().channels;
+  const channels = [webhook!, { ...view, state, reason }];
+  const { config } = ports.plan();
+  const routes = [...config.routes, { channel: 'messenger_a', brain: 'open' } as const];
+  one.ports = {
+    ...ports,
+    plan: () => ({ ...ports.plan(), channels, config: { ...config, routes } }),
+  };
+}
+
+function webhookStands(one: OtherInstance, state: ChannelState, reason: string | null): void {
+  const { ports } = one;
+  const channels = ports.plan().channels.map((view) => ({ ...view, state, reason }));
+  one.ports = { ...ports, plan: () => ({ ...ports.plan(), channels }) };
+}
+
+function two(): [OtherInstance, OtherInstance] {
+  return makeInstances([1, 2]) as [OtherInstance, OtherInstance];
+}
+
+async function channelOf({ ports }: OtherInstance, type: string) {
+  const { channels } = await statusOf(ports, 'operator', 'operator');
+  const { state, since, reason, instance } = channels.find((one) => one.type === type)!;
+  return [state, since, reason, instance];
+}
+
+test('a messenger stands as it does where its connection is, and that one is named', async () => {
+  const [asked, holder] = two();
+  stands(asked, 'starting');
+  stands(holder, 'up');
+  holder.posts = ['keeper', bot];
+  assert.deepEqual(await channelOf(asked, 'messenger_a'), ['up', 2, null, 2]);
+  stands(holder, 'failed', 'the token is refused');
+  assert.deepEqual(await channelOf(asked, 'messenger_a'), ['failed', 2, 'the token is refused', 2]);
+  const running = async () => {
+    const routes = routesOf(await wholeOf(asked.ports), asked.ports.plan().config);
+    return routes.map(({ channel, running: isRunning }) => [channel, isRunning]);
+  };
+  assert.deepEqual(await running(), [
+    ['webhook', true],
+    ['messenger_a', false],
+  ]);
+  holder.ageMs = 8_000;
+  assert.equal((await channelOf(asked, 'messenger_a'))[3], 2, 'it has it, though it is late');
+  holder.ageMs = null;
+  assert.deepEqual(await channelOf(asked, 'messenger_a'), ['starting', 900_000, null, 2]);
+});
+
+test('a messenger that nobody has yet begins, unless somebody knows better', async () => {
+  const [asked, other] = two();
+  stands(asked, 'up');
+  stands(other, 'starting');
+  const none = 'No instance has its connection yet.';
+  assert.deepEqual(await channelOf(asked, 'messenger_a'), ['starting', 2, none, null]);
+  stands(other, 'failed', 'no token of a bot');
+  assert.deepEqual(await channelOf(asked, 'messenger_a'), ['failed', 2, 'no token of a bot', 2]);
+});
+
+test('a channel that every instance has stands as the gravest, which is named', async () => {
+  const [asked, other] = two();
+  assert.deepEqual((await channelOf(asked, 'webhook')).slice(2), ['It is slow.', null]);
+  webhookStands(asked, 'up', null);
+  webhookStands(other, 'failed', 'the address is taken');
+  assert.deepEqual((await channelOf(asked, 'webhook')).slice(2), ['the address is taken', 2]);
+  other.ageMs = 6_000;
+  assert.deepEqual((await channelOf(asked, 'webhook')).slice(2), [null, null], 'it is late');
+});
+
+test('a channel that listens has the address of each instance', async () => {
+  const [asked, other] = two();
+  other.change = (report) => {
+    const [listener] = report.listeners;
+    return { ...report, listeners: [{ ...listener!, bind: '10.0.0.2:8090' }] };
+  };
+  const { channels } = await statusOf(asked.ports, 'operator', 'operator');
+  assert.deepEqual(
+    channels.map(({ type, address, addresses }) => [type, address, addresses]),
+    [
+      [
+        'webhook',
+        'http://127.0.0.1:8090/webhook',
+        [
+          { instance: 1, address: 'http://127.0.0.1:8090/webhook' },
+          { instance: 2, address: 'http://10.0.0.2:8090/webhook' },
+        ],
+      ],
+      ['messenger_a', null, []],
+    ],
+  );
+});
+
+test('a channel without a route is in no instance', async () => {
+  const [asked] = two();
+  assert.deepEqual(await channelOf(asked, 'messenger_a'), [
+    'unrouted',
+    null,
+    'No route leads from it.',
+    null,
+  ]);
+});

@@ -1,0 +1,139 @@
+/**
+ * All instances on the ledger as one service. Numbers are sums over the living ones, each as it
+ * told them last. A state is told by who knows it best:
+ *
+ * - of a messenger by the instance that has its connection;
+ * - of a provider by the instance whose call showed something last;
+ * - of what every instance has (the service itself, a channel that listens) by the gravest that is
+ *   told by one that is neither late nor stopping. Where there is none, by the one that is asked.
+ */
+import { findKind } from '../../channel/kinds.ts';
+import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
+import type { AdminPorts, InstanceState, InstanceStatus, PostStatus } from '../admin.ts';
+import type { Viewer } from '../http/auth.ts';
+import { lateMs, type KeptRows, type LivingInstance, type Place } from './instances.ts';
+import { listenerAddress } from './listener-address.ts';
+import { readReport, reportOf, type Report } from './report.ts';
+
+/** One of the instances. */
+export type Member = Omit<LivingInstance, 'told'> & {
+  readonly state: InstanceState;
+  /** null: it told nothing yet, or nothing that can be read here. */
+  readonly report: Report | null;
+  /** Milliseconds since 1970; null: it told nothing yet. */
+  readonly toldAt: number | null;
+};
+
+/** A report, and whose it is; `id` null: of an instance that works alone. */
+export type Told = { readonly id: number | null; readonly report: Report };
+
+export type Whole = {
+  /** Of the instance that is asked, as of now. */
+  readonly own: Told;
+  /** In the order of their starts; empty: it works alone. */
+  readonly members: readonly Member[];
+  /** Of all members, the own one too; of one that works alone its own. */
+  readonly reports: readonly Told[];
+  /** The reports that states are told by. */
+  readonly standing: readonly Told[];
+  /** All unsettled rows; null: each instance tells its own. */
+  readonly rows: readonly KeptRows[] | null;
+  /** Of when the oldest of all this is, milliseconds since 1970; null: it works alone. */
+  readonly asOf: number | null;
+};
+
+type Ports = Parameters<typeof reportOf>[0] & Pick<AdminPorts, 'instances' | 'now'>;
+
+const nowhere: Place = { host: '', admin: null };
+
+export async function wholeOf(ports: Ports): Promise<Whole> {
+  const { instances } = ports;
+  if (instances === null) return alone(ports);
+  const { living, rows, rowsAgeMs } = await instances.seen();
+  if (living.length === 0) return alone(ports);
+  const now = ports.now();
+  const own: Told = { id: instances.own, report: reportOf(ports, instances.place()) };
+  const members = living.map((one) => {
+    return one.id === own.id ? ownMember(one, own.report, now) : memberOf(one, now);
+  });
+  const reports = members.flatMap(({ id, report }) => (report === null ? [] : [{ id, report }]));
+  const up = new Set<number | null>(
+    members.filter(({ state }) => state === 'up' || state === 'failing').map(({ id }) => id),
+  );
+  const standing = reports.filter(({ id }) => up.has(id));
+  const told = members.flatMap(({ toldAt }) => toldAt ?? []);
+  const asOf = Math.min(now, ...told, ...(rows === null ? [] : [now - rowsAgeMs]));
+  return {
+    own,
+    members,
+    reports: reports.some(({ id }) => id === own.id) ? reports : [...reports, own],
+    standing: standing.length === 0 ? [own] : standing,
+    rows,
+    asOf: Math.round(asOf),
+  };
+}
+
+function alone(ports: Ports): Whole {
+  const own: Told = { id: null, report: reportOf(ports, nowhere) };
+  return { own, members: [], reports: [own], standing: [own], rows: null, asOf: null };
+}
+
+function ownMember(one: LivingInstance, report: Report, now: number): Member {
+  const { id, version, beganAt, posts } = one;
+  return { id, version, beganAt, posts, report, toldAt: now, state: stateOf(report) };
+}
+
+function memberOf({ id, version, beganAt, posts, told }: LivingInstance, now: number): Member {
+  const what = { id, version, beganAt, posts };
+  if (told === null) {
+    const state = now - beganAt > lateMs ? 'late' : 'starting';
+    return { ...what, report: null, toldAt: null, state };
+  }
+  const report = readReport(told.report);
+  const toldAt = Math.round(now - told.ageMs);
+  const state = told.ageMs > lateMs ? 'late' : report === null ? 'up' : stateOf(report);
+  return { ...what, report, toldAt, state };
+}
+
+function stateOf({ health: { status } }: Report): InstanceState {
+  return status === 'ok' ? 'up' : status;
+}
+
+/** What a person is told of each. */
+export function instancesOf({ members }: Whole, asker: Viewer): InstanceStatus[] {
+  return members.map(({ id, version, state, beganAt, toldAt, posts, report }) => {
+    const listeners = (report?.listeners ?? []).map((one) => {
+      return { of: one.type, address: listenerAddress(one, asker) };
+    });
+    const admin = report?.admin ?? null;
+    return {
+      id,
+      state,
+      reason: reasonOf(state, report),
+      version,
+      revision: report?.revision ?? null,
+      startedAt: Math.round(beganAt),
+      toldAt,
+      host: report?.host ?? null,
+      addresses: [
+        ...listeners,
+        ...(admin === null ? [] : [{ of: 'admin', address: `http://${admin}` }]),
+      ],
+      posts: posts.map(postStatus),
+      perMinute: report?.perMinute ?? null,
+      inHand: report?.inHand ?? null,
+      waiting: report?.waiting ?? null,
+    };
+  });
+}
+
+/** A platform as people call it; a chore by its own word. */
+function postStatus(post: string): PostStatus {
+  const word = findKind(channelTypeOf(post as ChannelKey))?.name ?? post;
+  return { post, name: word.charAt(0).toUpperCase() + word.slice(1) };
+}
+
+function reasonOf(state: InstanceState, report: Report | null): string | null {
+  if (state === 'up' && report === null) return 'This version cannot read what it tells of itself.';
+  return state === 'failing' || state === 'stopping' ? (report?.health.reason ?? null) : null;
+}

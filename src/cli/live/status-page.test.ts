@@ -1,0 +1,40 @@
+/** What a person reads of several instances. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeInstances } from '../../../test/fake/other-instances.ts';
+import { statusOf } from '../../admin/status.ts';
+import { statusPage } from './status-page.ts';
+
+async function linesOf(of: ReturnType<typeof makeInstances>): Promise<string[]> {
+  const status = await statusOf(of[0]!.ports, 'operator', 'operator');
+  return statusPage(status, false).split('\n');
+}
+
+test('of several instances each has a line, and says what it alone does', async () => {
+  const all = makeInstances([3, 8, 9, 12]);
+  const [, holder, late, young] = all as [unknown, ...typeof all];
+  holder!.posts = ['keeper'];
+  holder!.change = (report) => ({ ...report, revision: 'r-0002', warnings: [] });
+  late!.ageMs = 7_000;
+  young!.ageMs = null;
+  young!.beganAt = young!.clockMs - 1_000;
+  const lines = await linesOf(all);
+  const of = (id: number) => lines.find((line) => line.includes(`instance ${id}:`))!;
+  const load = '0 in the last minute, 2 in hand, 7 waiting';
+  assert.match(of(3), /^\S+ instance 3: up; began 2 min ago on host-3; svc 1\.2\.3; 0 in/);
+  assert.ok(of(3).endsWith(load), of(3));
+  assert.match(of(8), /; its configuration is r-0002; has Keeper; 0 in the last minute/);
+  assert.match(of(9), / late: told 7\.0 s ago; began /);
+  assert.match(of(12), / instance 12: starting; began 1\.0 s ago; svc 1\.2\.12$/);
+  const sign = (line: string): string => line.split(' ')[0]!;
+  assert.notEqual(sign(of(3)), sign(of(9)), 'what needs a look is marked');
+  assert.equal(sign(of(8)), sign(of(9)));
+  assert.ok(lines.some((line) => line.endsWith('Bind 127.0.0.1. (instance 3, 9)')));
+});
+
+test('of one that works alone there is no such line', async () => {
+  const [alone] = makeInstances([1]);
+  alone!.ports = { ...alone!.ports, instances: null };
+  const lines = await linesOf([alone!]);
+  assert.ok(!lines.some((line) => line.includes('instance')), lines.join('\n'));
+});

@@ -1,0 +1,29 @@
+/** Replaces the shared configuration while no svc runs on its database, and notes it. */
+import { revisionOf } from '../config/inspect.ts';
+import { ConfigsFailed, type SharedConfigs } from '../store/shared-configs.ts';
+import type { Ledger } from '../store/store.ts';
+import { noter } from './audited.ts';
+
+/** `message` is a sentence. */
+export type Replaced =
+  | { readonly kind: 'replaced' | 'same'; readonly revision: string }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** @param ledger of the same database, which this process has alone */
+export async function replaceShared(
+  configs: SharedConfigs,
+  ledger: Ledger,
+  text: string,
+): Promise<Replaced> {
+  const revision = revisionOf(text);
+  try {
+    const before = await configs.replace({ revision, text, by: 'command' });
+    if (before === revision) return { kind: 'same', revision };
+    const target = { from: before ?? '', to: revision };
+    await noter(ledger)({ action: 'config_use', target, status: 200, reason: null });
+    return { kind: 'replaced', revision };
+  } catch (error) {
+    if (!(error instanceof ConfigsFailed)) throw error;
+    return { kind: 'failed', message: error.message };
+  }
+}

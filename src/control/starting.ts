@@ -1,0 +1,49 @@
+/** What a start makes of the configuration that is in use in the database. */
+import type { ConfigProblem } from '../config/config.ts';
+import type { Inspection } from '../config/inspect.ts';
+import { problemWithoutPlace } from '../config/problems.ts';
+import type { SharedConfig } from '../store/shared-configs.ts';
+import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
+
+/**
+ * Checks it as this machine would run it: what needs a person at the machine is as its file says.
+ * @param own the file of this machine, without problems
+ */
+export async function inspectShared(
+  current: SharedConfig,
+  own: Inspection,
+  place: OwnPlace,
+): Promise<Inspection> {
+  const { validation: ofFile, storage } = own;
+  if (ofFile.kind === 'invalid') return own;
+  const file = new OwnFile(place);
+  const written = await file.inspect(current.text);
+  const inspection = withStorageOf({ config: ofFile.config, storage }, written);
+  const { validation, folder } = inspection;
+  if (validation.kind === 'invalid') return inspection;
+  const elsewhere = await file.foldersUnknown(validation.config, folder);
+  const unknown = elsewhere.map((path) => folderUnknown(path, place.file));
+  if (unknown.length > 0)
+    return { ...inspection, validation: { kind: 'invalid', problems: unknown } };
+  const problems = [configElsewhere(current, place.file), ...validation.problems];
+  return { ...inspection, validation: { ...validation, problems } };
+}
+
+function folderUnknown(path: string, file: string): ConfigProblem {
+  const message =
+    'the configuration in use, which lies in the database, names a folder outside of that of ' +
+    `${file}, and such a folder comes by hand only`;
+  const remedy = `Write it into ${file} as well, and start svc again.`;
+  return problemWithoutPlace('folder_elsewhere', path, message, remedy);
+}
+
+/** The file is not what is in use. */
+export function configElsewhere({ revision, at }: SharedConfig, file: string): ConfigProblem {
+  const message =
+    `the configuration in use is revision ${revision} of the database, since ` +
+    `${new Date(at).toISOString()}, and ${file} is another one`;
+  const remedy =
+    'To make the file the one in use, send svc a SIGHUP or PUT it to /api/v1/config; where that ' +
+    'needs a restart, stop every svc on the database and run svc config use.';
+  return problemWithoutPlace('config_elsewhere', '', message, remedy);
+}

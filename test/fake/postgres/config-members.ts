@@ -1,0 +1,92 @@
+/** Several instances on one database in one process: their rows, and what they tell each other. */
+import type { Client } from 'pg';
+import { Ears } from '../../../src/store/alone.ts';
+import {
+  createPostgresConfigs,
+  type ConfigsOptions,
+} from '../../../src/store/postgres/configs/shared-configs.ts';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { migrate } from '../../../src/store/postgres/server/migrations.ts';
+import type { Peers } from '../../../src/store/peers.ts';
+import type { SharedConfigs } from '../../../src/store/shared-configs.ts';
+import { newDatabase } from '../postgres.ts';
+
+export type Member = {
+  readonly id: number;
+  readonly configs: SharedConfigs;
+  /** It has no posts. */
+  readonly peers: Peers;
+  /** It hears nothing, and nobody hears it, until it is told to. */
+  deaf: boolean;
+};
+
+export class Instances implements AsyncDisposable {
+  readonly url: string;
+  /** A connection beside theirs. */
+  readonly beside: Client;
+  readonly #members: (Member & { readonly ears: Ears })[] = [];
+  readonly #opened = new AsyncDisposableStack();
+
+  private constructor(url: string, beside: Client) {
+    this.url = url;
+    this.beside = beside;
+  }
+
+  static async open(): Promise<Instances> {
+    const url = await newDatabase();
+    const beside = await connect(url);
+    await migrate(beside);
+    return new Instances(url, beside);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#opened.disposeAsync();
+    await this.beside.end();
+  }
+
+  /** @param host as its process tells it */
+  async join(
+    host: string,
+    options: Omit<ConfigsOptions, 'instance'> & { readonly url?: string } = {},
+  ): Promise<Member> {
+    const { rows } = await this.beside.query<{ id: number }>(
+      'INSERT INTO svc.instance (version, process, beside) VALUES ($1, $2, true) RETURNING id',
+      ['1.2.3', JSON.stringify({ host })],
+    );
+    const { id } = rows[0]!;
+    const url = options.url ?? this.url;
+    const configs = createPostgresConfigs(() => connect(url), { ...options, instance: id });
+    this.#opened.use(configs);
+    const ears = new Ears();
+    const member = { id, configs, ears, deaf: false, peers: this.#peersOf(id, ears) };
+    this.#members.push(member);
+    return member;
+  }
+
+  /** As the others declare it. */
+  async bury({ id }: Pick<Member, 'id'>): Promise<void> {
+    await this.beside.query('UPDATE svc.instance SET dead = true WHERE id = $1', [id]);
+    const at = this.#members.findIndex((one) => one.id === id);
+    if (at >= 0) this.#members.splice(at, 1);
+  }
+
+  #peersOf(id: number, ears: Ears): Peers {
+    const isDeaf = (): boolean => this.#members.find((one) => one.id === id)?.deaf ?? true;
+    return {
+      id,
+      instances: () =>
+        this.#members.map((one) => ({ id: one.id, version: '1.2.3', beganAt: 0, posts: [] })),
+      async hold(_post, run, until) {
+        if (!until.aborted) await run(until);
+      },
+      holds: () => true,
+      tell: async (kind, body) => {
+        const heard = isDeaf() ? [] : this.#members.filter(({ deaf }) => !deaf);
+        await Promise.all(heard.map((one) => one.ears.tell(kind, body)));
+      },
+      on: (kind, hear) => ears.on(kind, hear),
+      share: () => this.#members.length,
+      onChange: () => () => {},
+    };
+  }
+}

@@ -1,0 +1,43 @@
+/** What instances tell each other, in this process; it may be held back, or fail. */
+import type { Looked, Lot, RowsOfChannel, SharedView } from '../../src/store/shared-view.ts';
+
+export class FakeView {
+  readonly reports = new Map<number, { readonly report: string; readonly at: number }>();
+  readonly lots: Lot[] = [];
+  rows: readonly RowsOfChannel[] = [];
+  /** What every call waits for; one that rejects is what it fails by. */
+  way: Promise<void> = Promise.resolve();
+  /** Milliseconds; how old reports are goes by it. */
+  clockMs = 0;
+  sweeps = 0;
+  /** How often each was asked. */
+  readonly asked: Record<string, number> = {};
+
+  readonly view: SharedView = {
+    publish: (instance, report) =>
+      this.#pass('publish', () => void this.reports.set(instance, { report, at: this.clockMs })),
+    look: () => this.#pass('look', () => this.#look()),
+    tell: (lot) => this.#pass('tell', () => void this.lots.push(lot)),
+    newest: () =>
+      this.#pass('newest', () => new Map(this.lots.map(({ instance, n }) => [instance, n]))),
+    hear: (after) =>
+      this.#pass('hear', () =>
+        this.lots.filter(({ instance, n }) => n > (after.get(instance) ?? Infinity)),
+      ),
+    sweep: () => this.#pass('sweep', () => void this.sweeps++),
+    [Symbol.asyncDispose]: async () => {},
+  };
+
+  #look(): Looked {
+    const reports = Array.from(this.reports, ([instance, { report, at }]) => {
+      return { instance, report, ageMs: this.clockMs - at };
+    });
+    return { reports, rows: this.rows };
+  }
+
+  async #pass<Answer>(name: string, act: () => Answer): Promise<Answer> {
+    this.asked[name] = (this.asked[name] ?? 0) + 1;
+    await this.way;
+    return act();
+  }
+}
