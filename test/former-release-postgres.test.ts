@@ -11,11 +11,7 @@ import type { PostgresLimits } from '../src/store/postgres/limits.ts';
 import { joinInstances } from '../src/store/postgres/peers/joining.ts';
 import { openPostgresStore } from '../src/store/postgres/postgres.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
-import {
-  migrate,
-  migrationSteps,
-  schemaVersion,
-} from '../src/store/postgres/server/migrations.ts';
+import { migrate, migrationSteps, schemaVersion } from '../src/store/postgres/server/migrations.ts';
 import type { InClaim } from '../src/store/store.ts';
 import { accept, answer, hook, newIds, said, takeIn, takeOut } from './contract/ledger/kit.ts';
 import { until, type Bench } from './contract/ledger/kit.ts';
@@ -316,20 +312,23 @@ async function startFormer({ url }: Former) {
   return await takeInstance(client, { version, self: farProcess });
 }
 
-postgresTest('it is refused while one of this release lives, though others are silent', async () => {
-  await using it = await Former.open();
-  await migrate(it.client);
-  const silent = { version: 'this one', self: farProcess, now: Date.now };
-  const joined = await joinInstances(it.client, silent);
-  assert.ok(joined.kind === 'joined');
-  const old = "UPDATE svc.instance SET beat_at = beat_at - interval '1 hour' WHERE id = $1";
-  await it.client.query(old, [joined.id]);
-  const now = await it.begin();
-  assert.equal((await startFormer(it)).kind, 'locked');
-  const [, own] = await it.instances();
-  assert.deepEqual(own, ['this one', false, true, false]);
-  await accept(now, said('ann', 'it goes on'));
-});
+postgresTest(
+  'it is refused while one of this release lives, though others are silent',
+  async () => {
+    await using it = await Former.open();
+    await migrate(it.client);
+    const silent = { version: 'this one', self: farProcess, now: Date.now };
+    const joined = await joinInstances(it.client, silent);
+    assert.ok(joined.kind === 'joined');
+    const old = "UPDATE svc.instance SET beat_at = beat_at - interval '1 hour' WHERE id = $1";
+    await it.client.query(old, [joined.id]);
+    const now = await it.begin();
+    assert.equal((await startFormer(it)).kind, 'locked');
+    const [, own] = await it.instances();
+    assert.deepEqual(own, ['this one', false, true, false]);
+    await accept(now, said('ann', 'it goes on'));
+  },
+);
 
 postgresTest('put back in its place it goes on with all that this release had', async () => {
   await using it = await Former.open();
@@ -340,10 +339,10 @@ postgresTest('put back in its place it goes on with all that this release had', 
   assert.equal((await startFormer(it)).kind, 'taken');
   // It knows nothing of the columns that were added.
   const conversation = 'new' as ConversationId;
-  await it.client.query(
-    'INSERT INTO svc.lane (channel, conversation, tail) VALUES ($1, $2, 1)',
-    [hook, conversation],
-  );
+  await it.client.query('INSERT INTO svc.lane (channel, conversation, tail) VALUES ($1, $2, 1)', [
+    hook,
+    conversation,
+  ]);
   await put(it.client, 'inbox', { id: idOf(1), conversation, n: 1 });
   await it.client.query(
     "UPDATE svc.instance SET beat_at = beat_at - interval '1 hour' WHERE NOT dead",
