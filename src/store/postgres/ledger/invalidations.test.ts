@@ -1,4 +1,4 @@
-/** What another instance tells may be of another release: what is made of it, and that it goes on. */
+/** What another instance tells may be of another release: what is made of it, and it goes on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said } from '../../../../test/contract/ledger/kit.ts';
