@@ -295,7 +295,7 @@ postgresTest('while it runs a start is refused, says what to do, and leaves it a
   assert.equal(found.isPassing, true);
   assert.match(
     found.message,
-    /an older svc that shares it with none \(process 99999999 on somewhere, version the one before, /,
+    /older svc that shares it with none \(process 99999999 on somewhere, version the one before, /,
   );
   assert.match(found.message, /since .*\)\. Stop that one, then start this one\./);
   assert.match(found.message, /in use by/);

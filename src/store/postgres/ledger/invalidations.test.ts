@@ -46,7 +46,7 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   return { rows, history, messages, invalidations, forgotten, answered, remembered, tell };
 }
 
-test('what others ask to be forgotten is, with fields that this release does not know', async () => {
+test('what others ask to be forgotten is, with fields unknown to this release', async () => {
   const it = await remembering();
   await it.tell('forget', { answered: [], whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
   await it.tell('forget', { whose: ofBob, beforeId, answered: ['01k'] });
