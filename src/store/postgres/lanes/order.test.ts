@@ -24,14 +24,14 @@ postgresTest('what another instance accepts in between is worked in its place', 
   await accept(other, said('ann', 'second'));
   // The gap before it shows that something has come elsewhere.
   await accept(one, said('ann', 'third'));
-  await ncomesIn(one);
-  await ncomesIn(other);
+  await noneIn(one);
+  await noneIn(other);
   await answer(one, claim, 'to the first');
   for (const text of ['second', 'third']) {
     const next = await comesIn(one);
     assert.equal(next.message.text, text);
     assert.equal(next.attempt, 1);
-    await ncomesIn(other);
+    await noneIn(other);
     await answer(one, next, `to the ${text}`);
   }
   assert.deepEqual(await deliverAll(one), ['to the first', 'to the second', 'to the third']);
@@ -128,7 +128,7 @@ postgresTest('what comes elsewhere does not wait for replies that wait', async (
   await accept(other, said('ann', 'second'));
   await until('it is here', () => one.ledger.gauges().inboxWaiting === 1);
   await answer(one, await comesIn(one), 'two');
-  await ncomesIn(other);
+  await noneIn(other);
   assert.deepEqual(await takeOut(one), [], 'the first reply goes first');
   assert.equal(await one.ledger.delivered(reply), true);
   assert.equal((await comesOut(one)).reply.text, 'two');
