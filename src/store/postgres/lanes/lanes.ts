@@ -13,6 +13,7 @@ import type { History } from '../ledger/history.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Taker } from '../write/accepts.ts';
 import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
+import { GrownLanes } from './grown-lanes.ts';
 import { LaneReads } from './lane-reads.ts';
 import { LostLanes } from './lost-lanes.ts';
 import { Moves, whereOf, type Taking } from './moves.ts';
@@ -59,6 +60,7 @@ export class Lanes {
   #reading: LaneReads | null = null;
   #lost: LostLanes | null = null;
   #unknown: UnknownLanes | null = null;
+  #grown: GrownLanes | null = null;
   #quarantine: Quarantine | null = null;
   /** The channels that are served here; null: nobody has said yet. */
   #served: readonly ChannelKey[] | null = null;
@@ -113,6 +115,7 @@ export class Lanes {
         return flights.written(() => {});
       },
     });
+    this.#grown = new GrownLanes({ rows, lanes, reads });
     this.#unknown = new UnknownLanes({
       instance: this.#parts.instance,
       reads: slowReads,
@@ -173,6 +176,7 @@ export class Lanes {
     if (this.#isTrying) this.#letGoOfUntried();
     void this.#count();
     void this.#unknown?.look();
+    if (this.#peers!.share() > 1) void this.#grown?.look();
     if (this.#peers?.holds(keeperPost) === true) {
       const looked = this.#lost!.look(this.#unburied);
       if (unburied.length > 0) void looked.then(() => this.takeWaiting());

@@ -161,6 +161,12 @@ export class OwnedLanes {
     return 'next';
   }
 
+  /** @param tail its newest number, as it was lately: what is not known here is read */
+  mayHaveGrown(lane: OwnedLane, tail: number): void {
+    if (!this.has(lane) || lane.isLeaving || lane.unread !== 'nothing') return;
+    if (tail > lane.upTo) this.read(lane, 'messages', tail);
+  }
+
   /** It was taken since rows wait in it. @param tail its newest number */
   take(where: Where, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
