@@ -63,8 +63,8 @@ export const postgres: readonly Fault[] = [
   {
     name: 'Messages of a conversation that come together change their order.',
     file: accepts,
-    find: 'ORDER BY channel, conversation, place',
-    replace: 'ORDER BY channel, conversation, place DESC',
+    find: 'row_number() OVER (lane ORDER BY place)',
+    replace: 'row_number() OVER (lane ORDER BY place DESC)',
   },
   {
     name: 'Replies of one turn go out in another order.',

@@ -184,8 +184,8 @@ export const domain: readonly Fault[] = [
   {
     name: 'Ids go back with a clock that is set back, and with them the order of messages.',
     file: 'src/domain/ids.ts',
-    find: 'if (ms > lastMs) {',
-    replace: 'if (ms !== lastMs) {',
+    find: 'if (ms > lastMs) begin(ms);',
+    replace: 'if (ms !== lastMs) begin(ms);',
     seenBy: ['src/store/sqlite/files/people.test.ts'],
   },
   {

@@ -7,6 +7,7 @@ import { config, control } from './config.ts';
 import { desktop } from './desktop.ts';
 import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
+import { oneView } from './one-view.ts';
 import { cli, preflight, service } from './program.ts';
 import { postgres } from './postgres.ts';
 import { domain, lib, policy } from './pure.ts';
@@ -36,6 +37,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   telegram,
   discord,
   admin,
+  oneView,
   cli,
   preflight,
   service,

@@ -1,7 +1,7 @@
 /** What several instances counted, as one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { live } from '../../../test/fake/admin-world.ts';
+import { live, messageId } from '../../../test/fake/admin-world.ts';
 import { makeInstances } from '../../../test/fake/other-instances.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { statusOf } from '../status.ts';
@@ -68,6 +68,23 @@ test('times are of all calls together, not of the times of each', async () => {
   const after = await statusOf(asked.ports, 'operator', 'operator');
   assert.ok(after.providers[0]!.times.p95Ms! > 30_000);
   assert.ok(after.providers[0]!.times.p50Ms! <= 10);
+});
+
+test('times of turns are of all turns together', async () => {
+  const { asked, other } = three();
+  const decision = { kind: 'reply', text: '', model, why: 'first' } as const;
+  const turn = (of: typeof asked, ms: number): void => {
+    const who = { channel, id: messageId, sender: { id: 'ada', name: null } };
+    of.events.turnFinished({ ...who, brain: 'main', decision, ms });
+  };
+  for (let n = 0; n < 60; n++) turn(asked, 50_000);
+  for (let n = 0; n < 40; n++) turn(other, 8);
+  const { times } = await statusOf(asked.ports, 'operator', 'operator');
+  assert.ok(times.turns.p50Ms! > 30_000, String(times.turns.p50Ms));
+  for (let n = 0; n < 40; n++) turn(other, 8);
+  const after = await statusOf(asked.ports, 'operator', 'operator');
+  assert.ok(after.times.turns.p50Ms! <= 10, String(after.times.turns.p50Ms));
+  assert.ok(after.times.turns.p95Ms! > 30_000, String(after.times.turns.p95Ms));
 });
 
 test('calls that failed are added up by why', async () => {

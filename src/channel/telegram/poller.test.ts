@@ -61,6 +61,23 @@ test('of a hundred that wait the oldest are confirmed all the same, and counted'
   assert.ok(counted >= 30 && counted <= 50, String(counted));
 });
 
+for (const openMs of [10, 2_000]) {
+  const says = openMs < 1_000 ? 'is said again' : 'has come there, and is not said again';
+  test(`what a poll that was open for ${openMs} ms confirms ${says} at the stop`, async () => {
+    const clock = handClock();
+    await using it = await startPolling({}, clock.steady);
+    it.telegram.push(said(7, 'hello'));
+    const first = { ok: true, result: [said(7, 'hello')] } as const;
+    it.telegram.plan('getUpdates', first, 'hang');
+    it.run();
+    await it.telegram.until(() => it.polls().length === 2);
+    clock.pass(openMs);
+    await it.stop();
+    const confirms = { offset: 8, limit: 1, timeout: 0, allowed_updates: ['message'] };
+    assert.deepEqual(it.polls().slice(2), openMs < 1_000 ? [confirms] : []);
+  });
+}
+
 test('a stop in the middle of a batch confirms what is done and nothing else', async () => {
   await using it = await startPolling();
   it.ledger.settles = false;

@@ -49,6 +49,9 @@ export const pollTimes: PollTimes = {
   farewellMs: 2_000,
 };
 
+/** A poll that was open for so long has come to the platform, which confirms at its arrival. */
+const arrivedMs = 1_000;
+
 export type PollerParts = {
   readonly channel: ChannelKey;
   /** The variable that holds the token, for sentences. */
@@ -148,8 +151,9 @@ export class Poller {
   }
 
   async #getUpdates(timeout: number): Promise<CallResult> {
-    const { api, times } = this.#parts;
+    const { api, times, steady } = this.#parts;
     const { offset } = this.#held;
+    const begunAt = steady();
     const result = await api.call(
       'getUpdates',
       {
@@ -161,7 +165,8 @@ export class Poller {
       times.pollMs,
       this.#signal,
     );
-    if (result.kind === 'done') this.#confirmed = offset;
+    const hasArrived = this.#signal.aborted && steady() - begunAt >= arrivedMs;
+    if (result.kind === 'done' || hasArrived) this.#confirmed = offset;
     return result;
   }
 

@@ -52,6 +52,7 @@ export type LedgerParts = ArrivalParts &
 
 const no = Promise.resolve(false);
 const nowhere = { messages: 0, bytes: 0 };
+const nobody: ReadonlySet<string> = new Set();
 
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
@@ -97,7 +98,7 @@ export class LaneLedger implements Ledger {
     storage.listen({
       failed,
       roomChanged: () => this.#intakeLimit.settled(),
-      forgetHere: async (theirs) => void (await this.#forgetHere(theirs)),
+      forgetHere: async (theirs, answered) => void (await this.#forgetHere(theirs, answered)),
     });
   }
 
@@ -300,17 +301,30 @@ export class LaneLedger implements Ledger {
     return deleted;
   }
 
-  /** What of theirs is in memory goes, also what is on its way into the storage. */
-  async #forgetHere(theirs: Theirs): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
+  /**
+   * What of theirs is in memory goes, also what is on its way into the storage, or from it.
+   * @param answered ids of messages: replies to them are theirs
+   */
+  async #forgetHere(
+    theirs: Theirs,
+    answered: ReadonlySet<string> = nobody,
+  ): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
     const { whose, beforeId } = theirs;
     const arrived = this.#accepting.unwanted(theirs);
     const remove = (matches: (row: Row) => boolean): number =>
       removeRows(this.#rows, this.#open, whose, matches);
-    const removed = remove((row) => rowIsOf(whose, row) && isBefore(row, beforeId));
+    const removeTheirs = (): number =>
+      remove(
+        (row) =>
+          (rowIsOf(whose, row) && isBefore(row, beforeId)) ||
+          (row.box === 'out' && answered.has(row.head.inReplyTo)),
+      );
+    let removed = removeTheirs();
     const written = await this.#storage.written();
     arrived();
     if (!written) throw new Error('the storage has failed');
-    this.#storage.unwanted?.(theirs);
+    await this.#storage.unwanted?.(theirs);
+    removed += removeTheirs();
     this.#storage.quarantine?.forgotten();
     return { removed, remove };
   }

@@ -81,8 +81,11 @@ export interface LedgerStorage {
   serve?(channels: readonly ChannelKey[]): void;
   /** What was accepted by others, or by this process and is worked by none: it takes up room. */
   readonly elsewhere?: { readonly messages: number; readonly bytes: number };
-  /** Messages of theirs that wait to be entered are not to be. */
-  unwanted?(theirs: Theirs): void;
+  /**
+   * Messages of theirs that wait to be entered are not to be. Resolves when what was being read
+   * just now has been entered.
+   */
+  unwanted?(theirs: Theirs): Promise<void>;
   /** Nothing more is to be begun: what is not in hand may be left to others. */
   drain?(): void;
 
@@ -141,8 +144,11 @@ export type StorageTold = {
   /** Nothing can be written or read any more. */
   readonly failed: (error: unknown) => void;
   readonly roomChanged: () => void;
-  /** Another instance forgets: what of theirs is here goes from memory. Rejects when that fails. */
-  readonly forgetHere: (theirs: Theirs) => Promise<void>;
+  /**
+   * An instance forgets: what of theirs is here goes from memory. Rejects when that fails.
+   * @param answered ids of messages: replies to them are theirs
+   */
+  readonly forgetHere: (theirs: Theirs, answered: ReadonlySet<string>) => Promise<void>;
 };
 
 /** What somebody said, or was said in a conversation, in messages with ids before this one. */

@@ -6,13 +6,19 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Client } from 'pg';
 import { readAddress } from '../postgres/server/address.ts';
 import { connect } from '../postgres/server/connect.ts';
-import { migrate as makeTables } from '../postgres/server/migrations.ts';
+import {
+  migrate as makeTables,
+  migrationFiles,
+  schemaState,
+  schemaVersion,
+} from '../postgres/server/migrations.ts';
 import type { StoreProblem } from '../problem.ts';
 import { settle, syncFile } from '../sqlite/files/backup.ts';
 import { takeOwnerLock } from '../sqlite/files/database-files.ts';
 import { migrate } from '../sqlite/files/migrations.ts';
 import { lockedProblem, problemOf } from '../sqlite/files/problem.ts';
 import { openForReading } from '../sqlite/read/reader.ts';
+import { lockSource, lockTarget, uncleanProblem } from './instances.ts';
 import { Migration } from './migrate.ts';
 import { PostgresSide } from './postgres-source.ts';
 import { PostgresTarget } from './postgres-target.ts';
@@ -61,7 +67,7 @@ function fileSource(path: string): Side | StoreProblem {
     return new SqliteSide(db, close);
   }
   close();
-  return unclean(`The database ${path}`);
+  return uncleanProblem(`The database ${path}`);
 }
 
 function fileTarget(path: string): Target | StoreProblem {
@@ -95,24 +101,27 @@ function fileTarget(path: string): Target | StoreProblem {
   }
 }
 
-const beatSeconds = 10;
-
 async function serverSource(url: string): Promise<Side | StoreProblem> {
-  return atServer(url, 'REPEATABLE READ', isMade, async (client, named) => {
-    const locked = await lockOut(client, named);
-    if (locked !== null) return locked;
-    const { rows: ends } = await client.query(
-      "SELECT coalesce(ended, '') AS ended FROM svc.instance ORDER BY id DESC LIMIT 1",
-    );
-    const end = String(ends[0]?.['ended'] ?? '{"clean":true}');
-    return end.includes('"clean":true') ? new PostgresSide(client) : unclean(`The ${named}`);
+  return atServer(url, 'REPEATABLE READ', isOurs, async (client, named) => {
+    return (await lockSource(client, named)) ?? new PostgresSide(client);
   });
 }
 
-async function isMade(client: Client, named: string): Promise<StoreProblem | null> {
-  const { rows } = await client.query("SELECT to_regclass('svc.schema') IS NOT NULL AS made");
-  if (rows[0]?.['made'] === true) return null;
-  return problem('storage_missing', `The ${named} has no tables of svc.`);
+/** What a newer svc has added would be left behind; an older one has not said all that is asked. */
+async function isOurs(client: Client, named: string): Promise<StoreProblem | null> {
+  if ((await schemaState(client)).kind !== 'ours') {
+    return problem('storage_missing', `The ${named} has no tables of svc.`);
+  }
+  const [version, known] = [await schemaVersion(client), migrationFiles().length];
+  if (version === known) return null;
+  if (version > known) {
+    return problem(
+      'storage_newer_schema',
+      `The ${named} was written by a newer svc; run that one.`,
+    );
+  }
+  const what = 'was written by an older svc. Start this one on it and stop it again';
+  return problem('storage_older', `The ${named} ${what}.`);
 }
 
 async function make(client: Client): Promise<null> {
@@ -120,12 +129,18 @@ async function make(client: Client): Promise<null> {
   return null;
 }
 
+/**
+ * A start would work by what stands there. What instances only said to each other means nothing
+ * once none of them lives.
+ */
+const notMoved = ['config'];
+
 async function serverTarget(url: string): Promise<Target | StoreProblem> {
   return atServer(url, 'READ COMMITTED', make, async (client, named) => {
-    const locked = await lockOut(client, named);
+    const locked = await lockTarget(client, named);
     if (locked !== null) return locked;
     const names = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note'];
-    const all = [...names, 'tool_use', 'tool_call', 'dedupe', 'cursor', 'audit'];
+    const all = [...names, 'tool_use', 'tool_call', 'dedupe', 'cursor', 'audit', ...notMoved];
     const some = all.map((table) => `EXISTS (SELECT 1 FROM svc.${table})`).join(' OR ');
     const { rows } = await client.query(`SELECT ${some} AS used`);
     if (rows[0]?.['used'] !== true) return new PostgresTarget(client);
@@ -162,23 +177,6 @@ async function atServer<Of extends Side>(
     await client?.end().catch(() => {});
     return problem('storage_unreachable', `The ${named}: ${(error as Error).message}.`, true);
   }
-}
-
-/** No svc can begin on it until the transaction ends. */
-async function lockOut(client: Client, named: string): Promise<StoreProblem | null> {
-  await client.query("SET LOCAL lock_timeout = '5s'");
-  await client.query('LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE');
-  const { rows } = await client.query(
-    'SELECT 1 FROM svc.instance WHERE NOT dead ' +
-      `AND beat_at > clock_timestamp() - interval '${beatSeconds} seconds'`,
-  );
-  if (rows.length === 0) return null;
-  return problem('storage_locked', `The ${named} is in use by another svc. Stop that one.`, true);
-}
-
-function unclean(named: string): StoreProblem {
-  const what = 'was not closed by the svc that ran on it last. Start svc on it and stop it again';
-  return problem('migration_unclean', `${named} ${what}: that puts in order what was under way.`);
 }
 
 function problem(code: string, message: string, isPassing = false): StoreProblem {

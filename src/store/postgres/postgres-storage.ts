@@ -260,8 +260,8 @@ export class PostgresStorage implements LedgerStorage {
     return this.#lanes.elsewhere;
   }
 
-  unwanted(theirs: Theirs): void {
-    this.#lanes.owned.forget(theirs);
+  unwanted(theirs: Theirs): Promise<void> {
+    return this.#lanes.forget(theirs);
   }
 
   drain(): void {

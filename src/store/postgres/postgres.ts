@@ -25,7 +25,7 @@ import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
 import { lookAt } from './server/look.ts';
 import { migrate } from './server/migrations.ts';
-import { lockedProblem, problemOf, refusalOf } from './server/problem.ts';
+import { aloneProblem, movedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
 import { compose, sizeOf } from './write/compose.ts';
 import { Flights, flightTimes, type FlightTimes } from './write/flights.ts';
@@ -77,7 +77,7 @@ export async function openPostgresStore(
     const { version, now, self = ownProcess() } = options;
     const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
     const joined = await joinInstances(client, { version, self, waits, now });
-    if (joined.kind === 'locked') return lockedProblem(where, sayHolder(joined));
+    if (joined.kind === 'locked') return lockedBy(joined, where);
     const store = await open(client, joined, again, options);
     client = null;
     return store;
@@ -174,9 +174,10 @@ function failureNotes(
   };
 }
 
-function sayHolder({ since, process }: Locked): string {
+function lockedBy({ since, version, process }: Locked, where: string): StoreProblem {
+  if (version === null) return movedProblem(where);
   const who = process === null ? '' : `process ${process.pid} on ${process.host}, `;
-  return `${who}since ${since.toISOString()}`;
+  return aloneProblem(where, `${who}version ${version}, since ${since.toISOString()}`);
 }
 
 function urlProblem(problems: readonly string[]): StoreProblem {

@@ -36,7 +36,7 @@ export class People {
     const rows = [...this.#model.outbox, ...dead];
     const answered = rows.some((row) => row.box === 'out' && row.reply.inReplyTo === id);
     if (kind === 'discard' && answered) return null;
-    const answer = await this.#world.ledger[kind](id);
+    const answer = await this.#world.during(this.#world.ledger[kind](id));
     assert.equal(answer, durable ? this.#model[kind](id) : 'not_kept', kind);
     return `${kind} ${id}`;
   }
@@ -59,7 +59,8 @@ export class People {
     });
     this.#notes.forget(lanes);
     const expected = this.#model.forget(lanes, whose.kind);
-    assert.equal(await this.#world.ledger.forget(whose), expected, 'how much was forgotten');
+    const deleted = await this.#world.during(this.#world.ledger.forget(whose));
+    assert.equal(deleted, expected, 'how much was forgotten');
     return `forget ${whose.kind} ${whose.kind === 'sender' ? sender : conversation} on ${channel}`;
   }
 

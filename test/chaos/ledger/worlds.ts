@@ -74,6 +74,11 @@ export abstract class World implements AsyncDisposable {
     mock.timers.tick(ms);
   }
 
+  /** What is asked of the ledger, with all that it has to wait for in the meantime. */
+  during<T>(act: Promise<T>): Promise<T> {
+    return act;
+  }
+
   /** Resolves when nothing is under way any more. */
   abstract settle(): Promise<void>;
   /** An orderly stop and a start. */
@@ -98,13 +103,15 @@ function makeWorld(options: WorldOptions): MemoryWorld | SqliteWorld | PostgresW
 }
 
 /** A form that forgets does all that people ask for. */
-async function forgets({ ledger }: World): Promise<boolean> {
+async function forgets(world: World): Promise<boolean> {
+  const { ledger } = world;
   const channel = 'webhook' as ChannelKey;
   const conversation = 'nobody' as ConversationId;
   const address = { channel, target: conversation };
   const facts = { text: 'hello', media: null, sender: { id: 'nobody', name: null } };
   await ledger.accept([{ channel, conversation, address, ...facts, dedupeKey: null }]);
-  if ((await ledger.forget({ kind: 'conversation', channel, conversation })) > 0) return true;
+  const forgotten = ledger.forget({ kind: 'conversation', channel, conversation });
+  if ((await world.during(forgotten)) > 0) return true;
   const [claim] = await ledger.claim('in', channel, 1);
   await ledger.complete(claim!, nothing);
   return false;
@@ -212,6 +219,9 @@ class SqliteWorld extends World {
 
 /** Longer than any walk: no timer of the flights comes due in it. */
 const neverMs = 2 ** 31 - 1;
+const beatMs = 1_000;
+/** Of the machine, whatever the clock of a world says. */
+const machineTimeout = setTimeout;
 
 class PostgresWorld extends World {
   readonly durable = true;
@@ -222,7 +232,7 @@ class PostgresWorld extends World {
   async open(): Promise<void> {
     this.#url ??= await newDatabase();
     const { messagesMax, plant } = this.options;
-    const store = await openPostgresStore({
+    const opening = openPostgresStore({
       url: this.#url,
       ids: this.ids,
       ...this.clock,
@@ -230,25 +240,34 @@ class PostgresWorld extends World {
       version: 'model',
       limits: { messagesMax },
       times: { awayMs: neverMs, beatMs: neverMs, holdMs: neverMs },
+      peersTimes: { beatMs, deadMs: neverMs, holdMs: neverMs },
       // A process that began before all others is none that runs.
       self: { ...ownProcess(), began: '0' },
       killed: this.#life.signal,
     });
+    const store = await this.during(opening);
     if ('kind' in store) throw new Error(store.message);
     this.ledger = plant(store.ledger, this.crashes);
   }
 
+  /** What waits for parked replies looks with each beat. */
   async settle(): Promise<void> {
-    do {
-      mock.timers.tick(5);
-      await new Promise(setImmediate);
-    } while (this.ledger.gauges().commitsPending > 0);
+    await this.#land();
+    mock.timers.tick(beatMs);
+    await this.#land();
     mock.timers.tick(1);
     for (let turns = 0; turns < 4; turns++) await Promise.resolve();
   }
 
+  override async during<T>(act: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = act.finally(() => (isOver = true));
+    await ticking(() => isOver);
+    return over;
+  }
+
   async reopen(): Promise<void> {
-    await this.ledger[Symbol.asyncDispose]();
+    await this.during(this.ledger[Symbol.asyncDispose]());
     await this.open();
   }
 
@@ -257,13 +276,28 @@ class PostgresWorld extends World {
     this.crashes++;
     this.#life.abort();
     this.#life = new AbortController();
-    await this.#left;
+    await this.during(this.#left);
     this.#left = ledger[Symbol.asyncDispose]();
     await this.open();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#left;
-    await this.ledger[Symbol.asyncDispose]();
+    await this.during(this.#left);
+    await this.during(this.ledger[Symbol.asyncDispose]());
+  }
+
+  #land(): Promise<void> {
+    return ticking(() => this.ledger.gauges().commitsPending === 0);
+  }
+}
+
+/** Lets short timers come due until so it is. */
+async function ticking(isSo: () => boolean): Promise<void> {
+  for (let looks = 0; ; looks++) {
+    mock.timers.tick(5);
+    await new Promise(setImmediate);
+    if (isSo()) return;
+    // The server has other work, too; a connection is given up after many ticks.
+    if (looks > 100) await new Promise((resolve) => machineTimeout(resolve, 1));
   }
 }

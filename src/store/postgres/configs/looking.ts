@@ -8,6 +8,7 @@ import type {
 import type { Ask } from '../read/ask.ts';
 import { fromText } from '../server/text.ts';
 import { newestNumber } from './texts.ts';
+import { readEnd } from './told.ts';
 
 type InstanceRow = { readonly id: number; readonly version: string; readonly process: string };
 
@@ -19,7 +20,7 @@ export async function endOf(ask: Ask, proposal: number): Promise<ProposalEnd | n
   );
   // So many came after it that it is kept no more.
   if (row === undefined) return { kind: 'closed', why: 'moved' };
-  return row.outcome === null ? null : (JSON.parse(fromText(row.outcome)) as ProposalEnd);
+  return row.outcome === null ? null : readEnd(fromText(row.outcome));
 }
 
 /** @param orphanMs after so long nobody decides it any more */

@@ -1,9 +1,10 @@
 /** Counts the votes on a proposal, and says what came of it. */
-import type { Decided, InstanceRefusal, ProposalEnd, VoteRefusal } from '../../shared-configs.ts';
+import type { Decided, InstanceRefusal, ProposalEnd } from '../../shared-configs.ts';
 import type { Ask } from '../read/ask.ts';
 import { fromText } from '../server/text.ts';
 import { endOf, named } from './looking.ts';
 import { insertConfig, newestNumber } from './texts.ts';
+import { readRefusal } from './told.ts';
 
 /** So many proposals are kept, for who waits for the end of one. */
 const proposalsKept = 20;
@@ -71,5 +72,5 @@ async function use(ask: Ask, proposal: number): Promise<ProposalEnd> {
 
 function refusalOf({ refusal, ...voter }: VoterRow): InstanceRefusal | null {
   if (refusal === null) return null;
-  return { instance: named(voter), ...(JSON.parse(fromText(refusal)) as VoteRefusal) };
+  return { instance: named(voter), ...readRefusal(fromText(refusal)) };
 }

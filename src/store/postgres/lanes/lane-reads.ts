@@ -5,6 +5,7 @@ import type { Quarantine, Suspect } from '../../order/quarantine.ts';
 import type { Lane, MessageProgress } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import { foundMessage, foundReply, messageColumns, replyColumns } from '../ledger/stored-rows.ts';
+import type { History } from '../ledger/history.ts';
 import type { Reads } from '../parts.ts';
 import { toText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
@@ -18,7 +19,7 @@ const asked = `json_to_recordset($1) AS x(place integer, channel text COLLATE "C
   conversation text COLLATE "C", after bigint)`;
 const messages = `
 SELECT x.place, one.* FROM ${asked} CROSS JOIN LATERAL (
-  SELECT ${messageColumns}, n,
+  SELECT ${messageColumns}, n, replayed,
     EXISTS (SELECT FROM svc.outbox WHERE message_id = inbox.id) AS answered
   FROM svc.inbox AS inbox WHERE ${here} AND n > x.after OFFSET 0
 ) AS one
@@ -32,6 +33,7 @@ ORDER BY x.place, one.seq`;
 export type LaneReadsParts = {
   readonly rows: WorkingSet;
   readonly lanes: OwnedLanes;
+  readonly history: Pick<History, 'drop'>;
   readonly reads: Reads;
   /** Holds messages that may have ended a process. */
   readonly quarantine: Pick<Quarantine, 'hold' | 'suspects'>;
@@ -49,6 +51,7 @@ type Asked = {
 export class LaneReads {
   readonly #parts: LaneReadsParts;
   #running: Promise<void> | null = null;
+  #underWay: Promise<void> = Promise.resolve();
 
   constructor(parts: LaneReadsParts) {
     this.#parts = parts;
@@ -64,13 +67,19 @@ export class LaneReads {
     return this.#running;
   }
 
+  /** Resolves when what is being read just now has been entered, or cannot be. */
+  async underWay(): Promise<void> {
+    await this.#underWay.catch(() => {});
+  }
+
   async #run(): Promise<void> {
     const { lanes, failed } = this.#parts;
     try {
       while (lanes.hasUnread) {
         const unread = lanes.takeUnread();
         for (let from = 0; from < unread.length; from += lanesMax) {
-          await this.#read(unread.slice(from, from + lanesMax));
+          this.#underWay = this.#read(unread.slice(from, from + lanesMax));
+          await this.#underWay;
         }
         lanes.allRead();
       }
@@ -116,11 +125,11 @@ export class LaneReads {
     const isFirst = known.inbox.length === 0;
     rows.hold(known);
     const progressOf = new Map<string, MessageProgress>();
-    const suspect = this.#enterMessages(lane, inbox, isWhole && isFirst, progressOf);
+    const unknown = inbox.filter(({ n }) => Number(n) > lane.tail);
+    const suspect = this.#enterMessages(lane, unknown, isWhole && isFirst, progressOf);
     this.#enterReplies(known, outbox, progressOf);
-    const newest = Math.max(upTo, ...inbox.map(({ n }) => Number(n)));
     rows.goOn(known, wasBusy || suspect !== null);
-    lanes.wasRead(lane, newest);
+    lanes.wasRead(lane, Math.max(upTo, Number(unknown.at(-1)?.['n'] ?? 0)), unknown.length);
     return suspect;
   }
 
@@ -133,8 +142,8 @@ export class LaneReads {
   ): Suspect | null {
     const { rows } = this.#parts;
     let suspect: Suspect | null = null;
+    if (inbox.some(({ replayed }) => replayed === true)) this.#drop(lane);
     for (const [at, found] of inbox.entries()) {
-      if (Number(found['n']) <= lane.tail) continue;
       const { stored, attempts, alone } = foundMessage(found, rows.nextSeq());
       const row = rows.restoreMessage(stored, textOf(lane, stored.head.id));
       row.attempt = attempts + 1;
@@ -144,6 +153,13 @@ export class LaneReads {
       if (isFirst && at === 0 && isSuspect) suspect = { row, alone };
     }
     return suspect;
+  }
+
+  /** With a message that was dead the turn went that its burial had left. */
+  #drop({ channel, conversation }: OwnedLane): void {
+    const { rows, history } = this.#parts;
+    rows.outdate(channel, conversation);
+    history.drop({ channel, conversation });
   }
 
   #enterReplies(known: Lane, outbox: Rows, progressOf: Map<string, MessageProgress>): void {

@@ -5,6 +5,7 @@
  */
 import { messengerTypes } from '../../../channel/kinds.ts';
 import { channelTypeOf, type ChannelKey } from '../../../domain/ids.ts';
+import type { Theirs } from '../../ledger/storage.ts';
 import type { Quarantine } from '../../order/quarantine.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Counting } from '../ledger/counting.ts';
@@ -12,10 +13,12 @@ import type { History } from '../ledger/history.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Taker } from '../write/accepts.ts';
 import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
+import { GrownLanes } from './grown-lanes.ts';
 import { LaneReads } from './lane-reads.ts';
 import { LostLanes } from './lost-lanes.ts';
-import { Moves, type Taking } from './moves.ts';
+import { Moves, whereOf, type Taking } from './moves.ts';
 import { OwnedLanes, type OwnedLane } from './owned-lanes.ts';
+import { UnknownLanes } from './unknown-lanes.ts';
 
 /** The post of the one that tries suspects. */
 export const quarantinePost = 'quarantine';
@@ -56,6 +59,8 @@ export class Lanes {
   #peers: BeatingPeers | null = null;
   #reading: LaneReads | null = null;
   #lost: LostLanes | null = null;
+  #unknown: UnknownLanes | null = null;
+  #grown: GrownLanes | null = null;
   #quarantine: Quarantine | null = null;
   /** The channels that are served here; null: nobody has said yet. */
   #served: readonly ChannelKey[] | null = null;
@@ -75,6 +80,8 @@ export class Lanes {
     const { instance, rows, history } = parts;
     this.owned = new OwnedLanes({ instance, rows, history });
     const drop = ({ channel, conversation }: OwnedLane): boolean => {
+      const [known] = rows.lanesOn(channel, conversation);
+      if (known === undefined || known.replies === 0) return false;
       return rows.remove(channel, conversation, (row) => row.box === 'out' && row.parked) > 0;
     };
     const soon = (): void => this.#flights?.rearSoon();
@@ -88,12 +95,12 @@ export class Lanes {
     quarantine: Quarantine,
     failed: (error: unknown) => void,
   ): void {
-    const { rows, reads, slowReads, now } = this.#parts;
+    const { rows, history, reads, slowReads, now } = this.#parts;
     this.#flights = flights;
     this.#peers = peers;
     this.#quarantine = quarantine;
     const lanes = this.owned;
-    const reading = new LaneReads({ rows, lanes, reads, quarantine, failed });
+    const reading = new LaneReads({ rows, lanes, history, reads, quarantine, failed });
     this.#reading = reading;
     lanes.onChange(() => {
       if (lanes.hasUnread) void reading.run();
@@ -101,11 +108,20 @@ export class Lanes {
     });
     this.#lost = new LostLanes({
       reads: slowReads,
+      takesParked: () => peers.share() === 1,
       free: (found) => this.moves.free(found, now()),
       write: (text, values) => {
         flights.add({ kind: 'single', text, values });
         return flights.written(() => {});
       },
+    });
+    this.#grown = new GrownLanes({ rows, lanes, reads });
+    this.#unknown = new UnknownLanes({
+      instance: this.#parts.instance,
+      reads: slowReads,
+      now,
+      isKnown: (lane) => lanes.get(whereOf(lane)) !== undefined,
+      take: (found) => this.moves.takeOwn(found),
     });
   }
 
@@ -124,8 +140,9 @@ export class Lanes {
     for (const post of [keeperPost, quarantinePost]) void peers.hold(post, until, end);
     await this.#heardOfPosts();
     if (this.#flights!.broken) throw new Error('another instance has the database for itself');
+    this.owned.keepParked(peers.share() === 1);
     if (peers.share() > 1) return;
-    await this.#lost!.look(this.#unburied);
+    await this.#lost!.look(this.#unburied, true);
     await this.takeWaiting();
   }
 
@@ -154,9 +171,12 @@ export class Lanes {
     if (isHad(keeperPost) && isHad(quarantinePost)) this.#heard();
     // What was accepted at the last moment is left to others as well.
     if (this.#closing) return this.drain();
+    this.owned.keepParked(this.#peers?.share() === 1);
     this.#letGoOfOthers();
     if (this.#isTrying) this.#letGoOfUntried();
     void this.#count();
+    void this.#unknown?.look();
+    if (this.#peers!.share() > 1) void this.#grown?.look();
     if (this.#peers?.holds(keeperPost) === true) {
       const looked = this.#lost!.look(this.#unburied);
       if (unburied.length > 0) void looked.then(() => this.takeWaiting());
@@ -188,6 +208,12 @@ export class Lanes {
         await this.#reading?.run();
       }
     }
+  }
+
+  /** As `unwanted` of a storage. */
+  async forget(theirs: Theirs): Promise<void> {
+    this.owned.forget(theirs);
+    await this.#reading?.underWay();
   }
 
   /** Frees all lanes that are not at work, in order: others go on with them. */

@@ -4,63 +4,55 @@
  * where nobody looks.
  */
 import type { Reads } from '../parts.ts';
-import type { Rows } from '../write/statement.ts';
+import { RowPages, type LaneName } from './row-pages.ts';
 
-/** So many rows are looked at in one go. */
-const rowsMax = 2_000;
 /** So many lanes are made free in one go. */
 const lanesMax = 500;
 
-/** $1: the last id of the page before. A parked reply is found when it is due. */
-const page = (table: string, runs: string): string => `
-WITH seen AS (
-  SELECT id, channel, conversation, ${runs} AS runs FROM svc.${table}
-  WHERE id > $1 ORDER BY id LIMIT ${rowsMax}
-)
-SELECT DISTINCT seen.channel, seen.conversation, NULL AS last, 0 AS rows FROM seen
-JOIN svc.lane AS lane ON lane.channel = seen.channel AND lane.conversation = seen.conversation
-WHERE (lane.owner IS NULL AND lane.waits < 2 AND seen.runs) OR (lane.owner IS NOT NULL AND NOT EXISTS (
-  SELECT FROM svc.instance AS one WHERE one.id = lane.owner AND NOT one.dead
-))
-UNION ALL SELECT NULL, NULL, max(id), count(*)::int FROM seen`;
-const pages = [page('inbox', 'true'), page('outbox', 'NOT parked')] as const;
+/** $2: parked replies count, too; else they are found when they are due. */
+const isLost = `(lane.owner IS NULL AND lane.waits < 2 AND (seen.runs OR $2))
+  OR (lane.owner IS NOT NULL AND NOT EXISTS (
+    SELECT FROM svc.instance AS one WHERE one.id = lane.owner AND NOT one.dead
+  ))`;
 
 const buried = 'UPDATE svc.instance SET buried = true WHERE id = ANY($1) AND dead AND NOT buried';
 
-type LostLane = { readonly channel: string; readonly conversation: string };
-
 export type LostLanesParts = {
   readonly reads: Reads;
+  /** Whether parked replies are to be in hand as well: there is nobody else. */
+  readonly takesParked: () => boolean;
   /** Makes lanes free. @returns false: it is not known whether they are */
-  readonly free: (lanes: readonly LostLane[]) => Promise<boolean>;
+  readonly free: (lanes: readonly LaneName[]) => Promise<boolean>;
   /** Writes down that they are over. */
   readonly write: (text: string, values: readonly unknown[]) => Promise<boolean>;
 };
 
 export class LostLanes {
   readonly #parts: LostLanesParts;
-  /** The table that is looked through, and how far. */
-  #table = 0;
-  #last = '';
+  readonly #pages: RowPages;
   #looking: Promise<void> | null = null;
-  /** The dead that the newest look is for. */
+  /** The dead that the newest look is for, and whether it goes over all rows. */
   #lookedFor: readonly number[] = [];
+  #isWhole = false;
 
   constructor(parts: LostLanesParts) {
     this.#parts = parts;
+    this.#pages = new RowPages(parts.reads, isLost);
   }
 
   /**
    * Resolves when all lanes of the dead are free, or cannot be made so now. Never rejects.
-   * @param dead instances that are dead, and whose lanes may not be free; with none a page is looked
-   *   at, unless a look goes on
+   * @param dead instances that are dead, and whose lanes may not be free
+   * @param isWhole all rows are looked at; else a page, unless a look goes on
    */
-  look(dead: readonly number[]): Promise<void> {
+  look(dead: readonly number[], isWhole = dead.length > 0): Promise<void> {
     const before = this.#looking;
-    if (before !== null && dead.every((id) => this.#lookedFor.includes(id))) return before;
+    const isAsked = dead.every((id) => this.#lookedFor.includes(id)) && (!isWhole || this.#isWhole);
+    if (before !== null && isAsked) return before;
     this.#lookedFor = dead;
+    this.#isWhole = isWhole;
     const looked = (before ?? Promise.resolve())
-      .then(() => this.#look(dead))
+      .then(async () => void (await (isWhole ? this.#lookAtAll(dead) : this.#next())))
       .catch(() => {})
       .finally(() => {
         if (this.#looking === looked) this.#looking = null;
@@ -69,36 +61,24 @@ export class LostLanes {
     return looked;
   }
 
-  async #look(dead: readonly number[]): Promise<void> {
-    if (dead.length === 0) return void (await this.#next());
-    this.#table = 0;
-    this.#last = '';
+  async #lookAtAll(dead: readonly number[]): Promise<void> {
+    this.#pages.begin();
     let isSound = true;
     for (let isOver = false; !isOver;) {
       const seen = await this.#next();
       isSound &&= seen.isSound;
-      isOver = seen.isOver;
+      isOver = seen.isLast;
     }
-    if (isSound) await this.#parts.write(buried, [dead]);
+    if (isSound && dead.length > 0) await this.#parts.write(buried, [dead]);
   }
 
-  /** `isOver`: all tables were looked through. */
-  async #next(): Promise<{ readonly isOver: boolean; readonly isSound: boolean }> {
-    const { reads, free } = this.#parts;
-    const found = await reads.ask({ text: pages[this.#table]!, values: [this.#last] });
-    const lanes = found.filter(({ channel }) => channel !== null).map(laneOf);
+  async #next(): Promise<{ readonly isLast: boolean; readonly isSound: boolean }> {
+    const { free, takesParked } = this.#parts;
+    const { lanes, isLast } = await this.#pages.next(takesParked());
     let isSound = true;
     for (let from = 0; from < lanes.length; from += lanesMax) {
       if (!(await free(lanes.slice(from, from + lanesMax)))) isSound = false;
     }
-    const { last, rows } = found.find(({ channel }) => channel === null)!;
-    this.#last = Number(rows) < rowsMax ? '' : String(last);
-    const isOver = this.#last === '' && this.#table === pages.length - 1;
-    if (this.#last === '') this.#table = (this.#table + 1) % pages.length;
-    return { isOver, isSound };
+    return { isLast, isSound };
   }
-}
-
-function laneOf({ channel, conversation }: Rows[number]): LostLane {
-  return { channel: String(channel), conversation: String(conversation) };
 }

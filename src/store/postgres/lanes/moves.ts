@@ -7,11 +7,13 @@
  * change the same row, so neither can miss the other.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type { Where } from '../../ledger/memories.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Rear } from '../write/flights.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
 import type { OwnedLane, OwnedLanes } from './owned-lanes.ts';
+import type { LaneName } from './row-pages.ts';
 import { aloneMax, attemptsMax } from '../../order/quarantine.ts';
 
 /** So many lanes change hands in one statement. */
@@ -23,14 +25,17 @@ const named = 'x(channel text COLLATE "C", conversation text COLLATE "C")';
 const pk = (table: string): string =>
   `lane.channel = ${table}.channel AND lane.conversation = ${table}.conversation`;
 
-/** $2: this instance. `given`: also where more has come, which the next owner reads. */
+/**
+ * $2: this instance. `given`: also where more has come, which the next owner reads. One that is late,
+ * after its connection was lost, finds that the lane was taken again since.
+ */
 const release = `
 WITH mine AS (
   SELECT lane.channel, lane.conversation, lane.tail, x.tail = lane.tail OR x.given AS goes, x.waits
   FROM json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C",
-    tail bigint, waits smallint, given boolean)
+    epoch bigint, tail bigint, waits smallint, given boolean)
   JOIN svc.lane AS lane ON ${pk('x')}
-  WHERE lane.owner = $2 FOR UPDATE OF lane SKIP LOCKED
+  WHERE lane.owner = $2 AND lane.epoch = x.epoch FOR UPDATE OF lane SKIP LOCKED
 ), free AS (
   UPDATE svc.lane AS lane SET owner = NULL, waits = mine.waits
   FROM mine WHERE ${pk('mine')} AND mine.goes
@@ -44,7 +49,7 @@ WHERE was.channel = x.channel AND was.conversation = x.conversation
   AND was.attempts > 0 AND was.alone < ${aloneMax}`;
 
 const owners = `
-SELECT x.channel, x.conversation, lane.owner FROM json_to_recordset($1) AS ${named}
+SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM json_to_recordset($1) AS ${named}
 LEFT JOIN svc.lane AS lane ON ${pk('x')}`;
 
 /** $2: channels; $3 and $4: whether all others but these, too. */
@@ -52,7 +57,7 @@ const mayTake =
   'lane.owner IS NULL AND (lane.channel = ANY($2) OR ($3 AND lane.channel <> ALL($4)))';
 const take = (found: string): string => `
 WITH ${found}
-UPDATE svc.lane AS lane SET owner = $1, epoch = lane.epoch + 1
+UPDATE svc.lane AS lane SET owner = $1, epoch = lane.epoch + 1, waits = greatest(lane.waits, 2)
 FROM found WHERE ${pk('found')}
 RETURNING lane.channel, lane.conversation, lane.epoch, lane.tail`;
 
@@ -74,9 +79,14 @@ const takeDue = take(`due AS (
   WHERE lane.waits < 2 AND ${mayTake} LIMIT ${lanesMax} FOR UPDATE OF lane SKIP LOCKED
 )`);
 
-/** Of this instance, and taken with rows that wait. */
+/** Those that this instance has taken since something waits in them. */
 const takenBefore =
   'SELECT channel, conversation, epoch, tail FROM svc.lane WHERE waits >= 2 AND owner = $1';
+
+/** $2: this instance. */
+const own = `
+SELECT lane.channel, lane.conversation, lane.epoch, lane.tail FROM json_to_recordset($1) AS ${named}
+JOIN svc.lane AS lane ON ${pk('x')} WHERE lane.owner = $2`;
 
 /** The owner is no more; or nobody has it, and nobody looks for it. */
 const isLost = `(lane.owner IS NULL AND lane.waits < 2) OR (lane.owner IS NOT NULL
@@ -149,7 +159,6 @@ export type MovesParts = {
   readonly soon: () => void;
 };
 
-type LaneName = { readonly channel: string; readonly conversation: string };
 type Move = { readonly asked: Asked; readonly read: (rows: Rows | null) => void };
 
 export class Moves implements Rear {
@@ -157,6 +166,7 @@ export class Moves implements Rear {
   readonly #takes: Move[] = [];
   #sent: readonly Move[] = [];
   #place: readonly [string, string] = ['', ''];
+  #isOver = false;
 
   constructor(parts: MovesParts) {
     this.#parts = parts;
@@ -181,6 +191,13 @@ export class Moves implements Rear {
     const sent = this.#sent;
     this.#sent = [];
     for (const [at, { read }] of sent.entries()) read(answers?.[at] ?? null);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    const left = [...this.#sent, ...this.#takes.splice(0)];
+    this.#sent = [];
+    for (const { read } of left) read(null);
   }
 
   /**
@@ -211,6 +228,12 @@ export class Moves implements Rear {
     return found !== null;
   }
 
+  /** What of these is this instance's by the tables, and is not known here: its release was lost. */
+  async takeOwn(named: readonly LaneName[]): Promise<void> {
+    const values = [JSON.stringify(named.map(nameOf)), this.#parts.instance];
+    for (const row of (await this.#ask({ text: own, values })) ?? []) this.#taken(row);
+  }
+
   /** Makes lanes free whose owner is no more. @returns false: it is not known whether they are */
   async free(lanes: readonly LaneName[], now: number): Promise<boolean> {
     const values = [JSON.stringify(lanes.map(nameOf)), now];
@@ -218,15 +241,13 @@ export class Moves implements Rear {
   }
 
   #taken({ channel, conversation, epoch, tail }: Rows[number]): void {
-    const where = {
-      channel: channel as ChannelKey,
-      conversation: fromText(String(conversation)) as ConversationId,
-    };
+    const where = whereOf({ channel: String(channel), conversation: String(conversation) });
     this.#parts.lanes.take(where, Number(epoch), Number(tail));
   }
 
   /** Resolves to null where it is not known whether it has landed. */
   #ask(asked: Asked): Promise<Rows | null> {
+    if (this.#isOver) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#takes.push({ asked, read: resolve });
       this.#parts.soon();
@@ -253,10 +274,11 @@ export class Moves implements Rear {
   #release(going: readonly OwnedLane[]): Move {
     const { instance, lanes, drop } = this.#parts;
     const rows = going.map((lane) => {
-      const { channel, conversation, tail } = lane;
+      const { channel, conversation, epoch, tail } = lane;
       const waits = lanes.leftIn(lane);
       if (!lanes.isClosing) lane.hasParked = drop(lane) || lane.hasParked;
-      return { channel, conversation: toText(conversation), tail, waits, given: waits === 2 };
+      const given = waits === 2;
+      return { channel, conversation: toText(conversation), epoch, tail, waits, given };
     });
     const asked = { text: release, values: [JSON.stringify(rows), instance] };
     return { asked, read: (found) => this.#released(going, found) };
@@ -275,15 +297,15 @@ export class Moves implements Rear {
     }
   }
 
-  /** Of lanes that cannot be let go again and again: another's, or forgotten with its row. */
+  /** Of lanes that cannot be let go again and again: another's, taken again, or forgotten. */
   #whose(stuck: readonly OwnedLane[]): Move {
     const { lanes, instance } = this.#parts;
     const read = (found: Rows | null): void => {
-      for (const { channel, conversation, owner } of found ?? []) {
-        if (owner === instance) continue;
+      for (const { channel, conversation, owner, epoch } of found ?? []) {
         const name = `${String(channel)} ${String(conversation)}`;
         const lane = stuck.find((one) => `${one.channel} ${toText(one.conversation)}` === name);
-        if (lane !== undefined) lanes.gone(lane);
+        if (lane === undefined || (owner === instance && epoch === lane.epoch)) continue;
+        lanes.gone(lane);
       }
     };
     return { asked: this.#named(owners, stuck), read };
@@ -295,6 +317,14 @@ export class Moves implements Rear {
     });
     return { text, values: [JSON.stringify(names)] };
   }
+}
+
+/** The conversation that the tables name so. */
+export function whereOf({ channel, conversation }: LaneName): Where {
+  return {
+    channel: channel as ChannelKey,
+    conversation: fromText(conversation) as ConversationId,
+  };
 }
 
 function nameOf({ channel, conversation }: LaneName): LaneName {

@@ -17,6 +17,9 @@ import type { WorkingSet } from '../../order/working-set.ts';
 import type { History } from '../ledger/history.ts';
 import type { LaneFacts } from '../write/writes.ts';
 
+/** Of so many lanes that were let go it is known which. */
+const leftMax = 1_000;
+
 /** A message that has landed; `n`: its number in the lane. */
 export type Arrived = { readonly arrival: Arrival; readonly n: number; readonly enter: Enter };
 
@@ -39,6 +42,8 @@ export class OwnedLane {
   isLeaving = false;
   /** Parked replies lie in it that have left the working set. */
   hasParked = false;
+  /** Something has come into it that is no message, and was not read. */
+  hasOthers = false;
   /** How often it could not be let go, since another instance held its row just then. */
   skips = 0;
 
@@ -66,9 +71,12 @@ export class OwnedLanes {
   readonly #unread = new Set<OwnedLane>();
   /** Some are leaving, or were once. */
   #hasLeaving = false;
+  /** Those that were let go last, and how often each was taken by then. */
+  readonly #left = new Map<string, number>();
   /** One is being emptied. */
   #emptying = false;
   #isClosing = false;
+  #keepsParked = false;
   /** How many are being read. */
   #reading = 0;
   #changed: () => void = () => {};
@@ -153,6 +161,12 @@ export class OwnedLanes {
     return 'next';
   }
 
+  /** @param tail its newest number, as it was lately: what is not known here is read */
+  mayHaveGrown(lane: OwnedLane, tail: number): void {
+    if (!this.has(lane) || lane.isLeaving || lane.unread !== 'nothing') return;
+    if (tail > lane.upTo) this.read(lane, 'messages', tail);
+  }
+
   /** It was taken since rows wait in it. @param tail its newest number */
   take(where: Where, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
@@ -173,9 +187,11 @@ export class OwnedLanes {
   /**
    * All up to a number has been entered. What came meanwhile follows.
    * @param upTo what was known of when the read began, or was found by it
+   * @param messages how many were found behind those that were known
    */
-  wasRead(lane: OwnedLane, upTo: number): void {
-    if (lane.unread === 'all') lane.hasParked = false;
+  wasRead(lane: OwnedLane, upTo: number, messages: number): void {
+    if (lane.unread === 'all') lane.hasParked = lane.hasOthers = false;
+    else if (upTo - lane.tail > messages) lane.hasOthers = true;
     lane.unread = 'nothing';
     lane.tail = Math.max(lane.tail, upTo);
     const arrived = lane.arrived.toSorted((a, b) => a.n - b.n);
@@ -184,9 +200,17 @@ export class OwnedLanes {
     this.#restIfQuiet(lane);
   }
 
+  /** @param keeps lanes stay as long as parked replies lie in them: nobody else would take those */
+  keepParked(keeps: boolean): void {
+    if (this.#keepsParked === keeps) return;
+    this.#keepsParked = keeps;
+    if (!keeps) for (const lane of this.#lanes.values()) this.#restIfQuiet(lane);
+  }
+
   /** It may be let go: nothing of it is in hand. */
   rest(lane: OwnedLane): void {
     if (!lane.isLeaving && (lane.unread !== 'nothing' || lane.arrived.length > 0)) return;
+    if (this.#isKept(lane)) return;
     this.#resting.add(lane);
     this.#changed();
   }
@@ -203,18 +227,19 @@ export class OwnedLanes {
       return;
     }
     this.#resting.delete(lane);
-    if (tail > lane.upTo || lane.hasParked) this.read(lane, 'all', tail);
-    else this.#restIfQuiet(lane);
+    const isMore = tail > lane.upTo;
+    // A reply that is in hand may be gone before the answer comes, which still has it.
+    if (!this.#isQuiet(lane)) {
+      if (isMore) this.read(lane, 'messages', tail);
+    } else if (isMore || lane.hasParked) this.read(lane, 'all', tail);
+    else this.rest(lane);
   }
 
   /** It is being let go. @returns false: it is no longer to be */
   mayGo(lane: OwnedLane): boolean {
     if (this.#isClosing) return this.has(lane);
-    const { rows } = this.#parts;
-    const [known] = rows.lanesOn(lane.channel, lane.conversation);
-    const isQuiet = known === undefined || known.isQuiet;
     const isRead = lane.isLeaving || (lane.unread === 'nothing' && lane.arrived.length === 0);
-    return this.has(lane) && isQuiet && isRead;
+    return this.has(lane) && this.#isQuiet(lane) && isRead && !this.#isKept(lane);
   }
 
   /** It is free, or another's. */
@@ -222,7 +247,11 @@ export class OwnedLanes {
     this.#resting.delete(lane);
     this.#unread.delete(lane);
     if (!this.has(lane)) return;
-    this.#lanes.delete(keyOf(lane));
+    const key = keyOf(lane);
+    this.#lanes.delete(key);
+    this.#left.delete(key);
+    this.#left.set(key, lane.epoch);
+    for (const [oldest] of this.#left) if (this.#left.size > leftMax) this.#left.delete(oldest);
     this.#parts.history.left(lane);
   }
 
@@ -250,7 +279,8 @@ export class OwnedLanes {
 
   /** What lies in a lane that is let go, as its row says it. */
   leftIn(lane: OwnedLane): 0 | 1 | 2 {
-    if (lane.isLeaving || lane.unread !== 'nothing' || lane.arrived.length > 0) return 2;
+    if (lane.isLeaving || lane.hasOthers) return 2;
+    if (lane.unread !== 'nothing' || lane.arrived.length > 0) return 2;
     const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
     if (known !== undefined && known.inbox.length + known.outbox.length > 0) return 2;
     return lane.hasParked || (known?.replies ?? 0) > 0 ? 1 : 0;
@@ -285,8 +315,11 @@ export class OwnedLanes {
   #ownedBy(where: Where, { epoch, waits }: LaneFacts, tail: number): OwnedLane {
     const known = this.get(where);
     if (known !== undefined && known.epoch === epoch) return known;
-    const lane = this.#begin(where, epoch, waits > 0 ? 0 : tail);
-    if (waits > 0) this.read(lane, 'all', tail);
+    // It was let go, and that was lost: others may have left messages in it.
+    const isLost = this.#left.get(keyOf(where)) === epoch;
+    const isRead = waits > 0 || isLost;
+    const lane = this.#begin(where, epoch, isRead ? 0 : tail);
+    if (isRead) this.read(lane, 'all', tail);
     return lane;
   }
 
@@ -300,8 +333,18 @@ export class OwnedLanes {
   }
 
   #restIfQuiet(lane: OwnedLane): void {
+    if (this.#isQuiet(lane)) this.rest(lane);
+  }
+
+  #isQuiet(lane: OwnedLane): boolean {
     const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
-    if (known === undefined || known.isQuiet) this.rest(lane);
+    return known === undefined || known.isQuiet;
+  }
+
+  #isKept(lane: OwnedLane): boolean {
+    if (!this.#keepsParked || lane.isLeaving) return false;
+    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
+    return known !== undefined && known.replies > 0;
   }
 
   #empty(lane: OwnedLane): void {

@@ -4,7 +4,9 @@
  *
  * What was on its way at the request has landed when this begins: after that everything of theirs
  * is found by looking. Ids tell what is older than the request from what comes after it, which
- * stays. The server reclaims the place of deleted rows in its own time.
+ * stays. What was taken up again before it was deleted leaves the memory of all instances once
+ * more, and what its turns have written meanwhile goes, too. The server reclaims the place of
+ * deleted rows in its own time.
  */
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
@@ -54,6 +56,8 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
   AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
+/** Whoever accepts a message there meanwhile is seen by what comes after it. */
+const lockLane = `SELECT FROM svc.lane WHERE ${inConversation} FOR UPDATE`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
 /** A conversation in which something is left keeps its place. */
 const nothingLeft =
@@ -70,6 +74,14 @@ type Parts = {
   readonly invalidations: Invalidations;
 };
 
+/** What was come upon. */
+type Found = {
+  readonly conversations: Set<ConversationId>;
+  /** Messages that were not settled, and those of which a reply was not. */
+  readonly waiting: string[];
+  readonly answered: Set<string>;
+};
+
 export class Forgetting {
   readonly #parts: Parts;
 
@@ -83,30 +95,20 @@ export class Forgetting {
    * @throws when the storage has failed, so that nobody believes that the texts are gone
    */
   async forget(asked: Forgotten): Promise<number> {
+    const { invalidations } = this.#parts;
     const { whose, beforeId } = asked;
-    const touched = new Set<ConversationId>();
-    await this.#parts.invalidations.forget(asked);
+    const found: Found = { conversations: new Set(), waiting: [], answered: new Set() };
+    const { conversations, waiting, answered } = found;
+    await invalidations.forget({ whose, beforeId });
     await this.#write([lastIdMark(beforeId)]);
-    let deleted = await this.#messages(asked, touched);
-    const { channel } = whose;
-    if (whose.kind === 'conversation') {
-      touched.add(whose.conversation);
-      const place = [channel, toText(whose.conversation), beforeId];
-      deleted += await this.#replies(await this.#ask(repliesIn, ...place));
-      deleted += await this.#turns(inConversation, place);
-    } else {
-      const theirs = [channel, toText(whose.sender), beforeId];
-      for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
-        touched.add(fromText(String(conversation)) as ConversationId);
-      }
-      deleted += await this.#turns(bySender, theirs);
-      // The quoted block may hold what they said.
-      for (const conversation of touched) {
-        deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);
-      }
-    }
-    for (const conversation of touched) await this.#close(asked, conversation);
-    await this.#parts.invalidations.changed(channel, [...touched]);
+    let deleted = await this.#messages(asked, found);
+    deleted += await this.#turnsOf(asked, conversations);
+    await Promise.all([
+      invalidations.forget({ whose, beforeId }, answered),
+      invalidations.changed(whose.channel, [...conversations]),
+    ]);
+    for (const batch of batchesOf(waiting)) deleted += await this.#batch(asked, batch, found);
+    for (const conversation of conversations) await this.#close(asked, conversation);
     return deleted;
   }
 
@@ -134,44 +136,42 @@ export class Forgetting {
   }
 
   /** Their messages, and what was answered to those. */
-  async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
+  async #messages(asked: Forgotten, found: Found): Promise<number> {
     const { whose, beforeId } = asked;
     const ofConversation = whose.kind === 'conversation';
     const name = toText(ofConversation ? whose.conversation : whose.sender);
     const theirs = [whose.channel, name, beforeId];
     const which = ofConversation ? inConversation : bySender;
-    let deleted = await this.#found(asked, await this.#ask(waiting(which), ...theirs), touched);
+    const rows = await this.#ask(waiting(which), ...theirs);
+    for (const { id } of rows) found.waiting.push(String(id));
+    let deleted = await this.#found(asked, rows, found);
     if (ofConversation) {
-      return deleted + (await this.#found(asked, await this.#ask(settled, ...theirs), touched));
+      return deleted + (await this.#found(asked, await this.#ask(settled, ...theirs), found));
     }
     for (let last: unknown = ''; last !== null;) {
       const seen = await this.#ask(settledInWindow, ...theirs, last);
-      deleted += await this.#found(asked, seen.slice(0, -1), touched);
+      deleted += await this.#found(asked, seen.slice(0, -1), found);
       last = seen.at(-1)!['id'];
     }
     return deleted;
   }
 
-  async #found(asked: Forgotten, found: Rows, touched: Set<ConversationId>): Promise<number> {
-    let deleted = found.length;
-    for (let from = 0; from < found.length; from += batchMax) {
-      const batch = found.slice(from, from + batchMax);
-      for (const { conversation } of batch) {
-        touched.add(fromText(String(conversation)) as ConversationId);
-      }
-      deleted += await this.#batch(
-        asked,
-        batch.map(({ id }) => String(id)),
-      );
+  async #found(asked: Forgotten, rows: Rows, found: Found): Promise<number> {
+    let deleted = rows.length;
+    for (const { conversation } of rows) {
+      found.conversations.add(fromText(String(conversation)) as ConversationId);
     }
+    const ids = rows.map(({ id }) => String(id));
+    for (const batch of batchesOf(ids)) deleted += await this.#batch(asked, batch, found);
     return deleted;
   }
 
   /** After a restart a reply does not know whose message it answers: the message leads to it. */
-  async #batch({ remove }: Forgotten, ids: readonly string[]): Promise<number> {
+  async #batch({ remove }: Forgotten, ids: readonly string[], found: Found): Promise<number> {
     const replies = await this.#ask(repliesTo, ids);
     const unsettled = replies.filter((reply) => reply['unsettled'] === true);
     const answered = new Set(unsettled.map((reply) => String(reply['message_id'])));
+    for (const id of answered) found.answered.add(id);
     if (answered.size > 0) {
       remove((row) => row.box === 'out' && answered.has(row.head.inReplyTo));
       await this.#write([]);
@@ -190,8 +190,7 @@ export class Forgetting {
   }
 
   async #replies(found: Rows): Promise<number> {
-    for (let from = 0; from < found.length; from += batchMax) {
-      const ids = found.slice(from, from + batchMax).map(({ id }) => String(id));
+    for (const ids of batchesOf(found.map(({ id }) => String(id)))) {
       await this.#write(
         ['outbox', 'sent'].map((table) => {
           return { text: `DELETE FROM svc.${table} WHERE id = ANY($1)`, values: [ids] };
@@ -200,6 +199,26 @@ export class Forgetting {
       for (const id of ids) this.#parts.deadLetters.remove(id);
     }
     return found.length;
+  }
+
+  /** All that is left of what they said, and what may quote it. */
+  async #turnsOf({ whose, beforeId }: Forgotten, conversations: Set<ConversationId>) {
+    const { channel } = whose;
+    if (whose.kind === 'conversation') {
+      conversations.add(whose.conversation);
+      const place = [channel, toText(whose.conversation), beforeId];
+      const replies = await this.#replies(await this.#ask(repliesIn, ...place));
+      return replies + (await this.#turns(inConversation, place));
+    }
+    const theirs = [channel, toText(whose.sender), beforeId];
+    for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
+      conversations.add(fromText(String(conversation)) as ConversationId);
+    }
+    let deleted = await this.#turns(bySender, theirs);
+    for (const conversation of conversations) {
+      deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);
+    }
+    return deleted;
   }
 
   /** Found first: what a flight answers may be lost, and then nobody would know what is left. */
@@ -220,6 +239,7 @@ export class Forgetting {
       [
         // The notes made there may hold what they said.
         { text: deleteNotes, values: [...place, beforeId] },
+        { text: lockLane, values: place },
         { text: `DELETE FROM svc.cut WHERE ${nothingLeft}`, values: place },
         { text: `DELETE FROM svc.lane WHERE ${nothingLeft}`, values: place },
       ],
@@ -245,4 +265,12 @@ export class Forgetting {
     if (!(await flights.written(then))) throw new Error('the storage has failed');
     return answers;
   }
+}
+
+function batchesOf(ids: readonly string[]): readonly (readonly string[])[] {
+  const batches: (readonly string[])[] = [];
+  for (let from = 0; from < ids.length; from += batchMax) {
+    batches.push(ids.slice(from, from + batchMax));
+  }
+  return batches;
 }

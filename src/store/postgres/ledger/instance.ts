@@ -40,10 +40,11 @@ export type FormerEnd =
   | { readonly kind: 'none' | 'clean' | 'unknown' }
   | { readonly kind: 'storage_failed'; readonly alone: string | null };
 
-/** Another instance runs. `process` is null where it cannot be told. */
+/** Another instance runs. `version` and `process` are null where they cannot be told. */
 export type Locked = {
   readonly kind: 'locked';
   readonly since: Date;
+  readonly version: string | null;
   readonly process: ProcessFacts | null;
 };
 
@@ -68,6 +69,7 @@ export type Beats = ReadonlyMap<number, string>;
 /** One that may be alive. */
 export type Other = {
   readonly id: number;
+  readonly version: string;
   readonly process: string;
   readonly began_at: Date;
   readonly beat: string;
@@ -108,7 +110,8 @@ export async function untilFree<Got>(
     const { inTheWay } = found;
     const known = beats.get(inTheWay.id);
     if (known !== undefined && known !== inTheWay.beat) {
-      return { kind: 'locked', since: inTheWay.began_at, process: factsOf(inTheWay.process) };
+      const { began_at: since, version } = inTheWay;
+      return { kind: 'locked', since, version, process: factsOf(inTheWay.process) };
     }
     if (known === undefined) {
       watchedFrom = steady();
@@ -131,7 +134,7 @@ export function hasEnded(
 }
 
 export const othersColumns =
-  'id, process, began_at, beat_at::text AS beat, ' +
+  'id, version, process, began_at, beat_at::text AS beat, ' +
   'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age';
 
 async function tryToTake(

@@ -1,4 +1,4 @@
-/** What another instance tells may be of another release: what is made of it, and that it goes on. */
+/** What another instance tells may be of another release: what is made of it, and it goes on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said } from '../../../../test/contract/ledger/kit.ts';
@@ -33,25 +33,28 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
     return message;
   });
   const forgotten: Theirs[] = [];
+  const answered: string[] = [];
   const invalidations = new Invalidations({ peers, rows, history });
-  invalidations.hear(async (theirs) => void forgotten.push(theirs));
+  invalidations.hear(async (theirs, replied) => {
+    forgotten.push(theirs);
+    answered.push(...replied);
+  });
   const remembered = (): readonly string[] =>
     messages.filter((one) => history.holds(one)).map(({ conversation }) => conversation);
   const tell = (kind: string, body: unknown): Promise<void> =>
     peers.tell(kind, typeof body === 'string' ? body : JSON.stringify(body));
-  return { rows, history, messages, invalidations, forgotten, remembered, tell };
+  return { rows, history, messages, invalidations, forgotten, answered, remembered, tell };
 }
 
-test('what others ask to be forgotten is, with fields that this release does not know', async () => {
+test('what others ask to be forgotten is, with fields unknown to this release', async () => {
   const it = await remembering();
-  await it.tell('forget', { by: 2, whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
-  await it.tell('forget', { whose: ofBob, beforeId, by: 3 });
+  await it.tell('forget', { answered: [], whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
+  await it.tell('forget', { whose: ofBob, beforeId, answered: ['01k'] });
   assert.deepEqual(it.forgotten, [
     { whose: ofAda, beforeId },
     { whose: ofBob, beforeId },
   ]);
-  await it.tell('forget', { whose: ofBob, beforeId, by: 1 });
-  assert.equal(it.forgotten.length, 2, 'its own it has done before');
+  assert.deepEqual(it.answered, ['01k'], 'replies to these go, whoever they are to');
   assert.deepEqual(it.remembered(), ['ada', 'bob'], 'the rest is remembered');
 });
 
@@ -73,11 +76,12 @@ const unreadable: readonly unknown[] = [
   { channel, conversations: [{ name: 'ada' }] },
   { conversations: ['ada'] },
   { whose: ofAda, beforeId },
-  { whose: ofAda, by: 2 },
-  { whose: null, beforeId, by: 2 },
-  { whose: { kind: 'conversation', channel }, beforeId, by: 2 },
-  { whose: { kind: 'sender', conversation: 'ada' }, beforeId, by: 2 },
-  { whose: { kind: 'tag', channel, tag: 'x' }, beforeId, by: 2 },
+  { whose: ofAda, answered: [] },
+  { whose: ofAda, beforeId, answered: [7] },
+  { whose: null, beforeId, answered: [] },
+  { whose: { kind: 'conversation', channel }, beforeId, answered: [] },
+  { whose: { kind: 'sender', conversation: 'ada' }, beforeId, answered: [] },
+  { whose: { kind: 'tag', channel, tag: 'x' }, beforeId, answered: [] },
 ];
 
 for (const kind of ['forget', 'changed']) {
@@ -117,6 +121,7 @@ postgresTest('a release that says more, or what nobody can read, holds up no oth
   await put('forget', '');
   await here.invalidations.forget({ whose: ofAda, beforeId });
   assert.deepEqual([here.remembered(), there.remembered()], [[], []]);
-  assert.deepEqual([here.forgotten, there.forgotten], [[], [{ whose: ofAda, beforeId }]]);
+  const told = [{ whose: ofAda, beforeId }];
+  assert.deepEqual([here.forgotten, there.forgotten], [told, told]);
   assert.deepEqual([one.broken(), other.broken()], [null, null]);
 });

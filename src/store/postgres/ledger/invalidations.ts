@@ -1,12 +1,12 @@
 /**
  * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
  *
- * What is told comes from the database, and so from another release. Where it cannot be read it may
- * be about anybody: then nothing that is remembered here is believed any more, and all is read anew.
+ * What is told comes from the database, and so from another release. Where it cannot be read it
+ * may be about anybody: then nothing that is remembered here is believed, and all is read anew.
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
-import type { Theirs } from '../../ledger/storage.ts';
+import type { StorageTold, Theirs } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Peers } from '../../peers.ts';
 import type { History } from './history.ts';
@@ -14,8 +14,8 @@ import type { History } from './history.ts';
 const forgetKind = 'forget';
 const changedKind = 'changed';
 
-/** By whom it was asked, since that one has done its part already. */
-type Asked = Theirs & { readonly by: number };
+/** With messages that were answered: replies to them are theirs. */
+type Asked = Theirs & { readonly answered: readonly string[] };
 type Changed = {
   readonly channel: ChannelKey;
   readonly conversations: readonly ConversationId[];
@@ -35,7 +35,7 @@ export class Invalidations {
   }
 
   /** @param forgetHere takes what of theirs is in this instance's memory away */
-  hear(forgetHere: (theirs: Theirs) => Promise<void>): void {
+  hear(forgetHere: StorageTold['forgetHere']): void {
     const { peers, rows, history } = this.#parts;
     const believeNothing = (): void => {
       rows.outdateAll();
@@ -44,9 +44,9 @@ export class Invalidations {
     peers.on(forgetKind, async (body) => {
       const asked = askedIn(objectIn(body));
       if (asked === null) return believeNothing();
-      const { by, ...theirs } = asked;
+      const { answered, ...theirs } = asked;
       // A storage that has failed ends this process, and all that it remembers.
-      if (by !== peers.id) await forgetHere(theirs).catch(() => {});
+      await forgetHere(theirs, new Set(answered)).catch(() => {});
     });
     peers.on(changedKind, (body) => {
       const changed = changedIn(objectIn(body));
@@ -59,10 +59,13 @@ export class Invalidations {
     });
   }
 
-  /** Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked. */
-  async forget({ whose, beforeId }: Theirs): Promise<void> {
+  /**
+   * Resolves when nothing of theirs is in any instance's memory, as far as it is to be worked.
+   * @param answered ids of messages: replies to them are theirs
+   */
+  async forget({ whose, beforeId }: Theirs, answered: Iterable<string> = []): Promise<void> {
     const { peers } = this.#parts;
-    const asked: Asked = { whose, beforeId, by: peers.id };
+    const asked: Asked = { whose, beforeId, answered: [...answered] };
     await peers.tell(forgetKind, JSON.stringify(asked));
   }
 
@@ -87,10 +90,14 @@ function objectIn(body: string): Fields {
 }
 
 /** @returns null: it cannot be read */
-function askedIn({ whose, beforeId, by }: Fields): Asked | null {
+function askedIn({ whose, beforeId, answered }: Fields): Asked | null {
   const theirs = whoseIn(whose);
-  if (theirs === null || typeof beforeId !== 'string' || typeof by !== 'number') return null;
-  return { whose: theirs, beforeId: beforeId as MessageId, by };
+  if (theirs === null || typeof beforeId !== 'string' || !areTexts(answered)) return null;
+  return { whose: theirs, beforeId: beforeId as MessageId, answered };
+}
+
+function areTexts(told: unknown): told is readonly string[] {
+  return Array.isArray(told) && told.every((one) => typeof one === 'string');
 }
 
 function whoseIn(told: unknown): Whose | null {
@@ -106,7 +113,9 @@ function whoseIn(told: unknown): Whose | null {
 
 /** @returns null: it cannot be read */
 function changedIn({ channel, conversations }: Fields): Changed | null {
-  if (typeof channel !== 'string' || !Array.isArray(conversations)) return null;
-  if (!conversations.every((one) => typeof one === 'string')) return null;
-  return { channel: channel as ChannelKey, conversations: conversations as ConversationId[] };
+  if (typeof channel !== 'string' || !areTexts(conversations)) return null;
+  return {
+    channel: channel as ChannelKey,
+    conversations: conversations as readonly string[] as readonly ConversationId[],
+  };
 }

@@ -80,8 +80,8 @@ postgresTest('the dead are told of until they are buried, and how they ended', a
   one!.peers.beat.onNews((is) => (news = is));
   await untilTrue('both are dead', () => news.unburied.length === 2);
   assert.deepEqual(news.unburied, [
-    { id: other!.id, ended: '{"clean":true}', beside: true },
-    { id: third!.id, ended: '{"alone":"m1"}', beside: true },
+    { id: other!.id, ended: '{"clean":true}' },
+    { id: third!.id, ended: '{"alone":"m1"}' },
   ]);
   await all.client.query('UPDATE svc.instance SET buried = true WHERE id = $1', [other!.id]);
   await untilTrue('one is left', () => news.unburied.length === 1);

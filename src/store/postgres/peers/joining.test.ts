@@ -131,7 +131,7 @@ postgresTest('while its tables are locked the database is in use', async () => {
   const moving = await marks.another();
   await moving.query('BEGIN; LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE');
   const found = await join(marks.client, { lockMs: 100, now: () => 5 });
-  assert.deepEqual(found, { kind: 'locked', since: new Date(5), process: null });
+  assert.deepEqual(found, { kind: 'locked', since: new Date(5), version: null, process: null });
   await moving.query('ROLLBACK');
   await joined(marks.client);
 });

@@ -1,6 +1,6 @@
 /**
- * How a start begins to work beside other instances, or learns that one has the database alone: one
- * of a release that knows no others, or a command.
+ * How a start begins to work beside other instances, or learns that one of the release before,
+ * which knows no others, has the database alone.
  */
 import type { Client } from 'pg';
 import { steadyNow, type ClockReading } from '../../../lib/clock.ts';
@@ -35,7 +35,7 @@ type Own = {
   readonly now: number;
 };
 
-type Row = Other & { readonly beside: boolean; readonly version: string };
+type Row = Other & { readonly beside: boolean };
 
 export type JoiningParts = TakingParts & {
   readonly now: () => number;
@@ -51,6 +51,19 @@ const lockedState = '55P03';
 const lockMsUsual = 15_000;
 
 /**
+ * Who had the database alone worked all lanes, and wrote into none that it did. The newest of them
+ * gets those in which something lies, and had taken over what was worked before it. From then on it
+ * is dead like any other, and its lanes are made free as theirs are.
+ */
+const nowKnown = 'UPDATE svc.instance SET beside = true WHERE dead AND NOT beside RETURNING id';
+const giveLanes = `
+UPDATE svc.lane AS lane SET owner = $1 FROM (
+  SELECT channel, conversation FROM svc.inbox UNION SELECT channel, conversation FROM svc.outbox
+) AS one
+WHERE lane.channel = one.channel AND lane.conversation = one.conversation
+  AND (lane.owner IS NULL OR lane.owner < $1)`;
+
+/**
  * Instances beside which it can work are left as they are, but for those whose process was on this
  * machine and is plainly gone: they are dead from now on. One that has the database alone is in the
  * way while it lives; it is watched as `takeInstance` does.
@@ -63,7 +76,7 @@ export async function joinInstances(client: Client, parts: JoiningParts): Promis
     return 'kind' in joined ? joined : { kind: 'joined', ...joined.got };
   } catch (error) {
     if (codeOf(error) !== lockedState) throw error;
-    return { kind: 'locked', since: new Date(parts.now()), process: null };
+    return { kind: 'locked', since: new Date(parts.now()), version: null, process: null };
   }
 }
 
@@ -77,7 +90,7 @@ async function tryToJoin(
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
     const { rows } = await client.query<Row>(
-      `SELECT ${othersColumns}, beside, version FROM svc.instance WHERE NOT dead ORDER BY id`,
+      `SELECT ${othersColumns}, beside FROM svc.instance WHERE NOT dead ORDER BY id`,
     );
     const inTheWay = rows.find((other) => !other.beside && !hasEnded(other, still, self));
     if (inTheWay !== undefined) return { inTheWay };
@@ -86,6 +99,10 @@ async function tryToJoin(
     await client.query('UPDATE svc.instance SET dead = true WHERE id = ANY($1)', [
       gone.map(({ id }) => id),
     ]);
+    const { rows: former } = await client.query<{ id: number }>(nowKnown);
+    if (former.length > 0) {
+      await client.query(giveLanes, [Math.max(...former.map(({ id }) => id))]);
+    }
     const askedAt = steady();
     const { rows: own } = await client.query<Own>(
       'INSERT INTO svc.instance (version, process, beside, board_read) ' +

@@ -30,8 +30,6 @@ export type Unburied = {
   readonly id: number;
   /** How it ended, as JSON; null: nobody knows. */
   readonly ended: string | null;
-  /** False: it had the database alone. */
-  readonly beside: boolean;
 };
 
 export type Post = { readonly name: string; readonly owner: number | null; readonly epoch: number };
@@ -49,7 +47,7 @@ SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'version', version, 'grp', grp,
       'beganAt', floor(extract(epoch FROM began_at) * 1000)::bigint, 'boardRead', board_read)
     ORDER BY id), '[]') FROM svc.instance WHERE NOT dead) AS alive,
-  (SELECT coalesce(json_agg(json_build_object('id', id, 'ended', ended, 'beside', beside)
+  (SELECT coalesce(json_agg(json_build_object('id', id, 'ended', ended)
     ORDER BY id), '[]') FROM (
       SELECT * FROM svc.instance WHERE dead AND NOT buried ORDER BY id LIMIT ${unburiedMax}
     ) AS limited) AS unburied,

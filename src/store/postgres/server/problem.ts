@@ -106,6 +106,18 @@ export function lockedProblem(where: string, holder: string | null): StoreProble
   return problem('storage_locked', `The ${where} ${what}.`);
 }
 
+/** @param holder an svc of the release before, for people */
+export function aloneProblem(where: string, holder: string): StoreProblem {
+  const what = `is in use by an older svc that shares it with none (${holder})`;
+  return problem('storage_locked', `The ${where} ${what}. Stop that one, then start this one.`);
+}
+
+/** Its tables have been locked for so long as only a command does. */
+export function movedProblem(where: string): StoreProblem {
+  const what = 'is locked by another program, as svc migrate does';
+  return problem('storage_locked', `The ${where} ${what}. Start svc when that has ended.`);
+}
+
 function foreignProblem(where: string): StoreProblem {
   const what = `has a schema svc that belongs to another program; ${otherUrl}`;
   return problem('storage_foreign', `The ${where} ${what}.`);

@@ -1,8 +1,15 @@
 /** What instances leave for each other on the server, and how long it stays there. */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import type { Client } from 'pg';
 import { put } from '../../../../test/fake/ledger-rows.ts';
-import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
+import {
+  newDatabase,
+  noPostgres,
+  postgresTest,
+  testServer,
+} from '../../../../test/fake/postgres.ts';
+import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import type { SharedView } from '../../shared-view.ts';
 import { connect } from '../server/connect.ts';
 import { migrate } from '../server/migrations.ts';
@@ -21,11 +28,12 @@ class Bench implements AsyncDisposable {
     this.other = createSharedView(open);
   }
 
-  static async open(): Promise<Bench> {
+  /** @param way to the database, from its own URL */
+  static async open(way = (url: string): string => url): Promise<Bench> {
     const url = await newDatabase();
     const client = await connect(url);
     await migrate(client);
-    return new Bench(client, url);
+    return new Bench(client, way(url));
   }
 
   /** A start of svc. @returns its number */
@@ -164,4 +172,30 @@ postgresTest('a crash of the server takes what was told, and no number of a lot'
   await it.client.query('TRUNCATE svc.frame, svc.instance_status');
   await it.one.tell(lot(a, 9));
   assert.deepEqual(await it.other.hear(new Map([[a, 8]])), [lot(a, 9)]);
+});
+
+const pooled = { skip: noPostgres || noPgBouncer };
+
+test('all of it works with a pooler before the server', pooled, async () => {
+  await using pooler = await startPgBouncer((await testServer()).url('postgres'));
+  await using it = await Bench.open((url) => pooler.url(url));
+  const [a, b] = [await it.begin(), await it.begin()];
+  for (let n = 1; n <= 5; n++) {
+    await Promise.all([
+      it.one.publish(a, `{"n":${n}}`),
+      it.other.publish(b, '{}'),
+      it.one.tell(lot(a, n)),
+      it.other.look(),
+      it.other.hear(new Map([[a, 0]])),
+      it.one.sweep(),
+    ]);
+  }
+  assert.deepEqual(
+    (await it.other.look()).reports.map(({ instance, report }) => [instance, report]),
+    [
+      [a, '{"n":5}'],
+      [b, '{}'],
+    ],
+  );
+  assert.equal((await it.other.hear(new Map([[a, 2]]))).length, 3);
 });

@@ -42,12 +42,15 @@ export interface Rear {
   take(): Behind;
   /** Of what was taken. @param answers null: whether it has landed is not known */
   landed(answers: readonly Rows[] | null): void;
+  /** Nothing goes any more. */
+  end(): void;
 }
 
 const noRear: Rear = {
   isWaiting: false,
   take: () => ({ asked: [], takes: false }),
   landed: () => {},
+  end: () => {},
 };
 
 /** For how long a write that nobody waits for may wait for company. */
@@ -179,6 +182,7 @@ export class Flights<Write, Landed> {
     this.#clearTimer();
     this.#writer.close();
     this.#waiting.end();
+    this.#rear.end();
   }
 
   async #writeLeft(): Promise<void> {
@@ -341,5 +345,6 @@ export class Flights<Write, Landed> {
     this.#writer.close();
     this.#failed(error);
     this.#waiting.end();
+    this.#rear.end();
   }
 }

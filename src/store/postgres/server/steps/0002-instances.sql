@@ -1,10 +1,10 @@
 -- From here on several instances share one database. An instance owns a conversation's lane while it
 -- has work; see lanes/owned-lanes.ts.
 
--- beside: it works beside others; false: of the release before, or a command, which has the database
--- alone. buried: it is dead, and its lanes are free again. board_read: the last row of the board that
--- it has acted on. config: the number in svc.config that it has in use; null: it is not asked about
--- another one, since it has none in use yet, or ends.
+-- beside: it works beside others, and its lanes bear its number; false: of the release before, which
+-- has the database alone, and no lane of its own yet. buried: it is dead, and its lanes are free
+-- again. board_read: the last row of the board that it has acted on. config: the number in svc.config
+-- that it has in use; null: it is not asked about another one, since it has none in use yet, or ends.
 ALTER TABLE svc.instance
   ADD COLUMN beside boolean NOT NULL DEFAULT false,
   ADD COLUMN buried boolean NOT NULL DEFAULT false,

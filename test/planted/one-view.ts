@@ -1,0 +1,107 @@
+/** Faults of what instances tell each other, and of how one answers for all. */
+import type { Fault } from './fault.ts';
+
+export const oneView: readonly Fault[] = [
+  {
+    name: 'The times of several instances are those of the last one.',
+    file: 'src/admin/instances/merging.ts',
+    find: 'all.add(Histogram.of(counts, sumMs));',
+    replace: 'Object.assign(all, Histogram.of(counts, sumMs));',
+  },
+  {
+    name: 'Dead letters, which are kept once, are counted once an instance.',
+    file: 'src/admin/instances/merging.ts',
+    find: 'deadLettersKept: own.report.deadLettersKept',
+    replace: 'deadLettersKept: sumOf(whole, (report) => report.deadLettersKept)',
+  },
+  {
+    name: 'A provider is as the call of some instance showed, which may be hours old.',
+    file: 'src/admin/instances/merging.ts',
+    find: 'shownAt < this.shownAt) return;',
+    replace: 'shownAt > this.shownAt) return;',
+  },
+  {
+    name: 'While one instance is upgraded, svc as a whole is failing.',
+    file: 'src/admin/instances/whole.ts',
+    find: "state === 'up' || state === 'failing'",
+    replace: "state !== 'late'",
+  },
+  {
+    name: 'A paused instance is shown as one that is up.',
+    file: 'src/admin/instances/whole.ts',
+    find: "told.ageMs > lateMs ? 'late'",
+    replace: "told.ageMs > lateMs * 100 ? 'late'",
+  },
+  {
+    name: 'A bot that works is shown as one that begins, by an instance that waits for it.',
+    file: 'src/admin/instances/channels.ts',
+    find: 'if (whole.members.length > 0 && isMessenger(channel))',
+    replace: 'if (whole.members.length < 0 && isMessenger(channel))',
+  },
+  {
+    name: 'What a row carries along, such as what was said, is told to the other instances.',
+    file: 'src/admin/instances/report.ts',
+    find: 'JSON.stringify(only(reportSchema, report))',
+    replace: 'JSON.stringify(report)',
+  },
+  {
+    name: 'A path that may be a secret is told to whoever reads the status.',
+    file: 'src/admin/instances/listener-address.ts',
+    find: "const mayTell = asker === 'operator' ||",
+    replace: "const mayTell = asker === 'operator' || bind !== '' ||",
+  },
+  {
+    name: 'Whoever looks at the status waits for a database server that does not answer.',
+    file: 'src/run/view/report-exchange.ts',
+    find: 'await Promise.race([over, waited]);',
+    replace: 'await over;',
+  },
+  {
+    name: 'An instance writes its row every second, though nothing has changed.',
+    file: 'src/run/view/report-exchange.ts',
+    find: 'if (isKnown) return;',
+    replace: '',
+  },
+  {
+    name: 'An instance that was declared dead comes back into the view.',
+    file: 'src/store/postgres/view/shared-view.ts',
+    find: 'WHERE id = $1 AND NOT dead',
+    replace: 'WHERE id = $1',
+  },
+  {
+    name: 'Frames are written to the database though nobody looks.',
+    file: 'src/run/view/frame-exchange.ts',
+    find: 'if (frames.isListened) this.#begin();',
+    replace: 'this.#begin();',
+  },
+  {
+    name: 'A flood at one instance fills the database with frames.',
+    file: 'src/run/view/frame-exchange.ts',
+    find: 'if (this.#frames.length < this.#allowed)',
+    replace: 'if (this.#frames.length < 1e9)',
+  },
+  {
+    name: 'Who listens believes that nothing happened elsewhere before it was heard of.',
+    file: 'src/run/view/frame-exchange.ts',
+    find: 'if (this.#isUntold) this.#missed(null);',
+    replace: '',
+  },
+  {
+    name: 'Frames that were lost on their way are missed without a word.',
+    file: 'src/run/view/frame-exchange.ts',
+    find: 'if (known !== undefined && lot.n > known + 1) this.#missed(null);',
+    replace: '',
+  },
+  {
+    name: 'The metrics of an instance tell of a bot whose connection another one has.',
+    file: 'src/admin/status.ts',
+    find: 'return isHeld ? [{ type, state, lastSeenAt }] : [];',
+    replace: 'return [{ type, state, lastSeenAt }];',
+  },
+  {
+    name: 'A connection to what became a standby is kept, and nothing is told any more.',
+    file: 'src/store/postgres/view/connection.ts',
+    find: "if (faultOf(error) === 'away') this.#drop(opening);",
+    replace: '',
+  },
+];
