@@ -7,11 +7,8 @@ import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import { takeInstance, type ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { migrate } from '../../../src/store/postgres/server/migrations.ts';
-import {
-  Flights,
-  flightTimes,
-  type FlightTimes,
-} from '../../../src/store/postgres/write/flights.ts';
+import { flightTimes, type FlightTimes } from '../../../src/store/postgres/write/flight-times.ts';
+import { Flights } from '../../../src/store/postgres/write/flights.ts';
 import type { Composed, Statement } from '../../../src/store/postgres/write/statement.ts';
 import { Writer, type WriterParts } from '../../../src/store/postgres/write/writer.ts';
 import { newDatabase } from '../postgres.ts';

@@ -1,4 +1,4 @@
-/** How lanes come and go: when they are let go, who takes them, and what becomes of lost answers. */
+/** How lanes come and go: when they are let go, who takes them, what lost answers do. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import {
