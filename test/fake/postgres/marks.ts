@@ -11,6 +11,7 @@ import {
   Flights,
   flightTimes,
   type FlightTimes,
+  type Rear,
 } from '../../../src/store/postgres/write/flights.ts';
 import type { Composed, Statement } from '../../../src/store/postgres/write/statement.ts';
 import { Writer, type WriterParts } from '../../../src/store/postgres/write/writer.ts';
@@ -58,6 +59,7 @@ type FlightsAsked = {
   readonly times?: Partial<FlightTimes>;
   readonly answerMs?: number;
   readonly steady?: () => SteadyTime;
+  readonly rear?: Rear;
 };
 
 export class Marks implements AsyncDisposable {
@@ -113,10 +115,11 @@ export class Marks implements AsyncDisposable {
     return writer;
   }
 
-  async flights({ times, answerMs = 15_000, steady = steadyNow }: FlightsAsked = {}) {
+  async flights({ times, answerMs = 15_000, steady = steadyNow, rear }: FlightsAsked = {}) {
     const writer = await this.writer({ answerMs });
     const parts = { compose: composeMarks, steady, times: { ...flightTimes, ...times } };
-    const flights: MarkFlights = new Flights(writer, parts);
+    const behind = rear === undefined ? {} : { rear };
+    const flights: MarkFlights = new Flights(writer, { ...parts, ...behind });
     this.#stack.defer(() => flights.abandon());
     return flights;
   }
