@@ -42,11 +42,11 @@ WITH mine AS (
 )
 SELECT channel, conversation, tail, goes FROM mine`;
 
-/** Given back in order: what waits in them has not been tried. */
+/** Given back in order: nothing that waits in them is a suspect, unless it is condemned. */
 const untried = `
-UPDATE svc.inbox AS was SET attempts = 0 FROM json_to_recordset($1) AS ${named}
+UPDATE svc.inbox AS was SET attempts = 0, alone = 0 FROM json_to_recordset($1) AS ${named}
 WHERE was.channel = x.channel AND was.conversation = x.conversation
-  AND was.attempts > 0 AND was.alone < ${aloneMax}`;
+  AND (was.attempts > 0 OR was.alone > 0) AND was.alone < ${aloneMax}`;
 
 const owners = `
 SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM json_to_recordset($1) AS ${named}
@@ -94,7 +94,8 @@ const isLost = `(lane.owner IS NULL AND lane.waits < 2) OR (lane.owner IS NOT NU
 
 /**
  * Makes lanes free whose owner is no more. What was first in them counts as tried, unless the owner
- * ended in order or by a fault of the storage; a reply that was due may have been sent. $2: now.
+ * ended by a fault of the storage, or in order: then nothing in them does any more. A reply that was
+ * due may have been sent. $2: now.
  */
 const free = `
 WITH lost AS (
@@ -110,10 +111,13 @@ WITH lost AS (
     CASE WHEN ends.kind = 'crash' THEN head.attempts + 1
       WHEN ends.kind = 'clean' AND head.alone < ${aloneMax} THEN 0
       ELSE head.attempts END AS attempts,
-    CASE WHEN head.id = ends.alone THEN head.alone - 1 ELSE head.alone END AS alone
+    CASE WHEN head.id = ends.alone THEN head.alone - 1
+      WHEN ends.kind = 'clean' AND head.alone < ${aloneMax} THEN 0
+      ELSE head.alone END AS alone
   FROM ends CROSS JOIN LATERAL (
     SELECT id, attempts, alone FROM svc.inbox
-    WHERE channel = ends.channel AND conversation = ends.conversation ORDER BY n LIMIT 1
+    WHERE channel = ends.channel AND conversation = ends.conversation
+    ORDER BY n LIMIT CASE WHEN ends.kind = 'clean' THEN NULL ELSE 1 END
   ) AS head
 ), tried AS (
   UPDATE svc.inbox AS was SET attempts = heads.attempts, alone = heads.alone
