@@ -1,4 +1,4 @@
-/** A server's database is moved, or moved into, only where no instance works on it, or may again. */
+/** A server's database is moved, or moved into, only where no instance works on it or may again. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Client } from 'pg';

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runSvc } from './run-svc.ts';
+import { runSvc, type Run } from './run-svc.ts';
 
 export const secret = 'a-webhook-secret-of-the-tests';
 
@@ -20,7 +20,10 @@ export type Program = AsyncDisposable & {
 
 /** Starts `svc <args>`; whoever made it ends it by leaving its scope. */
 export function startProgram(args: readonly string[], env: Record<string, string> = {}): Program {
-  const run = runSvc(args, { env: { HOME: tmpdir(), ...env } });
+  return programOf(runSvc(args, { env: { HOME: tmpdir(), ...env } }));
+}
+
+export function programOf(run: Run): Program {
   const { child } = run;
   const ended = run.ended.then(({ code, signal }) => code ?? signal!);
   return {

@@ -20,6 +20,7 @@ import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { telegramKill } from './telegram-kill.ts';
 import { upgrade } from './upgrade.ts';
+import { upgradeMany } from './upgrade-many.ts';
 
 export const proofs: readonly Proof[] = [
   kill,
@@ -42,4 +43,5 @@ export const proofs: readonly Proof[] = [
   telegramKill,
   longTests,
   upgrade,
+  upgradeMany,
 ];

@@ -21,7 +21,7 @@ const isMessage = 'SELECT 1 FROM svc.message WHERE id = $1 AND failure IS NOT NU
 const partsOf =
   'SELECT id FROM svc.sent WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
 
-/** Its owner sees by the number that something came; one that is free is taken by whoever has room. */
+/** Its owner sees by the number that something came; a free one is taken by whoever has room. */
 const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   SELECT DISTINCT channel, conversation, 1, 2 FROM gone
   ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,

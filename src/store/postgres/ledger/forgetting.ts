@@ -4,9 +4,9 @@
  *
  * What was on its way at the request has landed when this begins: after that everything of theirs
  * is found by looking. Ids tell what is older than the request from what comes after it, which
- * stays. What was taken up again before it was deleted leaves the memory of all instances once more,
- * and what its turns have written meanwhile goes, too. The server reclaims the place of deleted rows
- * in its own time.
+ * stays. What was taken up again before it was deleted leaves the memory of all instances once
+ * more, and what its turns have written meanwhile goes, too. The server reclaims the place of
+ * deleted rows in its own time.
  */
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';

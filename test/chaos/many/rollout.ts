@@ -1,0 +1,214 @@
+/** Several svc on one database behind a balancer, each of which may be replaced by another release. */
+import assert from 'node:assert/strict';
+import type { Client } from 'pg';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { schemaVersion } from '../../../src/store/postgres/server/migrations.ts';
+import type { FakeModel } from '../../fake/model-server.ts';
+import { startFakeOllama } from '../../fake/ollama.ts';
+import { newDatabase } from '../../fake/postgres.ts';
+import { startReceiver, type Receiver } from '../../fake/receiver.ts';
+import { freePort, scratch, secret, webhookConfig, writeConfig } from '../../program.ts';
+import { assertKept, audit, type Audit } from '../audit.ts';
+import { Crowd, type Tried } from '../crowd.ts';
+import { History } from '../history.ts';
+import { someMoment } from '../moments.ts';
+import { ask, untilTrue } from '../outside.ts';
+import { untilAnswered } from '../world.ts';
+import { Balancer } from './balancer.ts';
+import { Instance } from './instance.ts';
+import { startRelease, type Release } from './releases.ts';
+import { Rows } from './rows.ts';
+
+const modelMs = 30;
+const pauseMs = 60;
+/** When no reply has come for so long, no more come. */
+const stallMs = 60_000;
+
+/** One of them, and what it runs after its next start. */
+class Place {
+  readonly instance: Instance;
+  readonly adminPort: number;
+  release: Release;
+
+  constructor(instance: (of: () => Release) => Instance, adminPort: number, release: Release) {
+    this.instance = instance(() => this.release);
+    this.adminPort = adminPort;
+    this.release = release;
+  }
+}
+
+type Parts = Pick<Rollout, 'places'> & {
+  readonly crowd: Crowd;
+  readonly model: FakeModel;
+  readonly receiver: Receiver;
+  readonly balancer: Balancer;
+  readonly client: Client;
+  readonly rows: Rows;
+  readonly history: History;
+  readonly random: () => number;
+};
+
+export class Rollout implements AsyncDisposable {
+  readonly places: readonly Place[];
+  /** By how they ended. */
+  readonly replaced = { terminate: 0, kill: 0 };
+  /** How long it took at most until who wrote had an answer. */
+  slowestMs = 0;
+  #unanswered = 0;
+  readonly #parts: Parts;
+  readonly #own: AsyncDisposableStack;
+
+  private constructor(parts: Parts, own: AsyncDisposableStack) {
+    this.places = parts.places;
+    this.#parts = parts;
+    this.#own = own;
+    parts.crowd.onTried = ({ ms, status }: Tried) => {
+      this.slowestMs = Math.max(this.slowestMs, Math.round(ms));
+      if (status === null) this.#unanswered++;
+    };
+  }
+
+  /** They are all of that release, and listen. */
+  static async open(random: () => number, count: number, release: Release): Promise<Rollout> {
+    await using own = new AsyncDisposableStack();
+    const url = await newDatabase();
+    const client = await connect(url);
+    own.defer(() => client.end());
+    const receiver = own.use(await startReceiver());
+    const history = new History();
+    const model = own.use(
+      await startFakeOllama((call) => history.answer(call, random() * modelMs)),
+    );
+    const places: Place[] = [];
+    for (let at = 0; at < count; at++) {
+      const { path: folder } = own.use(await scratch());
+      const [port, adminPort] = [await freePort(), await freePort()];
+      const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+      const document = { ...webhookConfig(where), storage: { url_env: 'LETTERS_URL' } };
+      const file = await writeConfig(folder, document);
+      const own_ = [
+        '--webhook-bind',
+        `127.0.0.1:${port}`,
+        '--admin-addr',
+        `127.0.0.1:${adminPort}`,
+      ];
+      const env = { WEBHOOK_SECRET: secret, LETTERS_URL: url };
+      const make = (of: () => Release): Instance =>
+        new Instance({
+          name: `svc ${at + 1}`,
+          port,
+          ways: [],
+          spawn: () => startRelease(of(), ['serve', '--config', file, ...own_], env),
+          drawAheadMs: () => 0,
+        });
+      const place = new Place(make, adminPort, release);
+      own.use(place.instance).begin();
+      places.push(place);
+    }
+    const instances = places.map(({ instance }) => instance);
+    const balancer = own.use(await Balancer.before(instances));
+    for (const instance of instances) await instance.untilUp();
+    const crowd = new Crowd(balancer.url, random, pauseMs);
+    own.defer(() => crowd.leave());
+    const rows = new Rows(() => url);
+    const parts = { places, crowd, model, receiver, balancer, client, rows, history, random };
+    return new Rollout(parts, own.move());
+  }
+
+  begin(speakers: number): void {
+    this.#parts.crowd.begin(speakers);
+  }
+
+  /** At some moment it ends, and is of that release when it takes messages again. */
+  async replace(place: Place, release: Release, how: 'terminate' | 'kill'): Promise<void> {
+    const { random, client } = this.#parts;
+    const { instance } = place;
+    await someMoment(this.#parts, instance.life.program, random);
+    place.release = release;
+    await instance[how]();
+    this.replaced[how]++;
+    await instance.untilUp();
+    assert.deepEqual(this.faults, []);
+    const before = this.#takenBy(place);
+    await untilTrue(`${instance.name} takes messages`, () => this.#takenBy(place) > before);
+    assert.equal(await schemaVersion(client), Math.max(this.#schema, release.schema));
+    this.#schema = Math.max(this.#schema, release.schema);
+    for (const one of this.places) await this.#assertSees(one);
+    await this.#sayMore();
+  }
+
+  get faults(): readonly string[] {
+    return this.places.flatMap(({ instance }) => instance.faults);
+  }
+
+  /** What each has logged last, for who reads why a proof failed. */
+  logs(): string {
+    return this.places.map(({ instance }) => instance.log()).join('\n');
+  }
+
+  /**
+   * People stop, all that was accepted is answered, every svc stops as asked; then nothing is lost,
+   * refused, unmarked, out of order, run twice, buried, or left over.
+   */
+  async conclude(): Promise<Audit> {
+    const { crowd, receiver, rows, history, balancer } = this.#parts;
+    await crowd.end();
+    await untilAnswered(this.#parts, stallMs);
+    for (const { instance } of this.places) assert.equal(await instance.end(), 0, instance.log());
+    assert.deepEqual(this.faults, []);
+    const figures = audit(crowd, receiver.received);
+    const refused = crowd.refusals.values().reduce((sum, count) => sum + count, this.#unanswered);
+    assertKept({
+      ...figures,
+      ...(await rows.left()),
+      refused,
+      'other ids for a resend': crowd.secondIds,
+      'wrong histories': history.wrong,
+    });
+    const others = [...balancer.statuses.keys()].filter((status) => ![200, 503].includes(status));
+    assert.deepEqual(others, [], 'nothing but 200 and 503 is answered');
+    return figures;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#own.disposeAsync();
+  }
+
+  /** The highest that was started. */
+  #schema = 0;
+
+  #takenBy({ instance }: Place): number {
+    const taken = this.#parts.balancer.takenBy.values();
+    return taken.filter((one) => one === instance).toArray().length;
+  }
+
+  /** One knows all that live, each with its release. */
+  async #assertSees({ instance, adminPort }: Place): Promise<void> {
+    const wanted = this.places.map(({ release }) => release.version).toSorted();
+    let seen: readonly string[] = [];
+    const sees = async (): Promise<boolean> => {
+      const answer = await ask({ port: adminPort, path: '/api/v1/status' });
+      const status = JSON.parse(answer?.body ?? '{}') as { instances?: { version: string }[] };
+      seen = (status.instances ?? []).map(({ version }) => version).toSorted();
+      return seen.join() === wanted.join();
+    };
+    const what = (): string => `${instance.name} sees ${wanted.join()}, and not ${seen.join()}`;
+    await untilTrue('it sees all', sees).catch((error: unknown) => {
+      throw new Error(what(), { cause: error });
+    });
+  }
+
+  /** What a release after both would tell, and what nobody can read. */
+  async #sayMore(): Promise<void> {
+    const said: readonly (readonly [string, string])[] = [
+      ['of a later release', '{"more":1}'],
+      ['changed', '{"channel":"webhook","conversations":["nobody"],"more":1}'],
+      ['changed', '{"channel":'],
+    ];
+    for (const row of said) {
+      await this.#parts.client.query('INSERT INTO svc.board (kind, body) VALUES ($1, $2)', [
+        ...row,
+      ]);
+    }
+  }
+}

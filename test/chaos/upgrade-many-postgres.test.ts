@@ -1,0 +1,4 @@
+import { testSmallest } from './smallest.ts';
+import { upgradeMany } from './upgrade-many.ts';
+
+testSmallest(upgradeMany);
