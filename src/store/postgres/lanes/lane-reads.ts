@@ -75,6 +75,8 @@ export class LaneReads {
 
   async #run(): Promise<void> {
     const { lanes, failed } = this.#parts;
+    // Those that are taken together are read together.
+    await Promise.resolve();
     try {
       while (lanes.unread.hasAny) {
         const unread = lanes.unread.take();
@@ -103,7 +105,10 @@ export class LaneReads {
     const said = Map.groupBy(inbox, ({ place }) => Number(place));
     const answered = Map.groupBy(outbox, ({ place }) => Number(place));
     const tried: Suspect[] = [];
-    for (const [at, one] of all.entries()) {
+    // The oldest are offered first.
+    const ids = all.map((_one, at) => String(said.get(at)?.[0]?.['id'] ?? ''));
+    const inOrder = [...all.entries()].sort(([a], [b]) => (ids[a]! < ids[b]! ? -1 : 1));
+    for (const [at, one] of inOrder) {
       if (!lanes.has(one.lane) || one.lane.isLeaving) continue;
       const suspect = this.#enter(one, said.get(at) ?? [], answered.get(at) ?? []);
       if (suspect !== null) tried.push(suspect);
