@@ -1,4 +1,4 @@
-/** Several svc on one database behind a balancer, each of which may be replaced by another release. */
+/** Several svc on one database behind a balancer; each may be replaced by another release. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { connect } from '../../../src/store/postgres/server/connect.ts';

@@ -129,6 +129,18 @@ export class TestStores implements AsyncDisposable {
     return Number(rows[0]!.n);
   }
 
+  /** From now on whoever takes a lane waits in the midst of it. @returns lets them go on */
+  async holdUpTakes(): Promise<() => Promise<void>> {
+    const client = await this.another();
+    await client.query(`
+      CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN PERFORM pg_advisory_xact_lock(777); RETURN NEW; END$$;
+      CREATE TRIGGER hold_up BEFORE UPDATE ON svc.lane FOR EACH ROW
+      WHEN (OLD.owner IS NULL AND NEW.owner IS NOT NULL) EXECUTE FUNCTION hold_up();
+      SELECT pg_advisory_lock(777)`);
+    return async () => void (await client.query('SELECT pg_advisory_unlock(777)'));
+  }
+
   /** Another connection that nothing happens to. */
   async another(): Promise<Client> {
     const client = await connect(this.url);

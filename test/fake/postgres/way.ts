@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePort } from '../../program.ts';
 
-type Side = { readonly from: Socket; readonly to: Socket; readonly isAnswer: boolean };
+type Side = { readonly from: Socket; readonly to: Socket };
 
 export class Way implements AsyncDisposable {
   readonly port: number;
@@ -18,12 +18,7 @@ export class Way implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #held: (() => void)[] | null = null;
-  #holdsAll = false;
-  readonly #underWay: {
-    readonly arrives: number;
-    readonly isAnswer: boolean;
-    readonly act: () => void;
-  }[] = [];
+  readonly #underWay: { readonly arrives: number; readonly act: () => void }[] = [];
 
   private constructor(port: number, far: { readonly host: string; readonly port: number }) {
     this.port = port;
@@ -70,18 +65,11 @@ export class Way implements AsyncDisposable {
   /** From now on bytes are taken, and arrive only when it is released. */
   hold(): void {
     this.#held ??= [];
-    this.#holdsAll = true;
-  }
-
-  /** The same of what the server sends alone: it does what it is asked, and nobody is told. */
-  holdAnswers(): void {
-    this.#held ??= [];
   }
 
   release(): void {
     const held = this.#held ?? [];
     this.#held = null;
-    this.#holdsAll = false;
     for (const pass of held) pass();
   }
 
@@ -93,35 +81,29 @@ export class Way implements AsyncDisposable {
     this.begun++;
     const far = connect(this.#far);
     for (const side of [
-      { from: near, to: far, isAnswer: false },
-      { from: far, to: near, isAnswer: true },
+      { from: near, to: far },
+      { from: far, to: near },
     ]) {
       this.#sockets.add(side.from);
       side.from.setNoDelay(true);
-      side.from.on('data', (bytes) =>
-        this.#pass(side, () => side.to.writable && side.to.write(bytes)),
-      );
-      side.from.on('end', () => this.#pass(side, () => side.to.end()));
+      side.from.on('data', (bytes) => this.#pass(() => side.to.writable && side.to.write(bytes)));
+      side.from.on('end', () => this.#pass(() => side.to.end()));
       side.from.on('error', () => this.#lose(side));
       side.from.on('close', () => this.#lose(side));
     }
   }
 
-  #lose(side: Side): void {
-    const { from, to } = side;
+  #lose({ from, to }: Side): void {
     this.#sockets.delete(from);
     // What is on its way still arrives.
     if (from.errored !== null) to.destroy();
-    else if (!to.writableEnded) this.#pass(side, () => to.end());
+    else if (!to.writableEnded) this.#pass(() => to.end());
   }
 
   /** What is sent later arrives later, also where the way has become faster meanwhile. */
-  #pass({ isAnswer }: Side, act: () => void): void {
-    const arrives = Math.max(
-      performance.now() + this.latencyMs,
-      this.#underWay.at(-1)?.arrives ?? 0,
-    );
-    this.#underWay.push({ arrives, isAnswer, act });
+  #pass(act: () => void): void {
+    const arrives = performance.now() + this.latencyMs;
+    this.#underWay.push({ arrives: Math.max(arrives, this.#underWay.at(-1)?.arrives ?? 0), act });
     if (this.#underWay.length === 1) this.#deliver();
   }
 
@@ -130,8 +112,7 @@ export class Way implements AsyncDisposable {
       const ms = next.arrives - performance.now();
       if (ms > 0) return void setTimeout(() => this.#deliver(), ms);
       this.#underWay.shift();
-      const isHeld = this.#holdsAll || next.isAnswer;
-      if (this.#held === null || !isHeld) next.act();
+      if (this.#held === null) next.act();
       else this.#held.push(next.act);
     }
   }

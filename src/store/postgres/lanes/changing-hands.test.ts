@@ -1,6 +1,5 @@
-/** How lanes come and go: when they are let go, who takes them, and what becomes of lost answers. */
+/** How lanes come and go: when they are let go, who takes them, what lost answers do. */
 import assert from 'node:assert/strict';
-import type { Client } from 'pg';
 import {
   accept,
   answer,
@@ -8,6 +7,7 @@ import {
   deliverAll,
   exchange,
   hook,
+  ids,
   noneIn,
   noneOut,
   other as bot,
@@ -26,17 +26,6 @@ import {
 import { failure } from '../../../domain/failure.ts';
 
 const why = failure('server_error');
-
-/** From now on whoever takes a lane waits for this lock. @returns ends it */
-async function holdUpTakes(all: TestStores, client: Client): Promise<() => Promise<void>> {
-  await all.client.query(`
-    CREATE OR REPLACE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
-    $$BEGIN PERFORM pg_advisory_xact_lock(777); RETURN NEW; END$$;
-    CREATE OR REPLACE TRIGGER hold_up BEFORE UPDATE ON svc.lane FOR EACH ROW
-    WHEN (OLD.owner IS NULL AND NEW.owner IS NOT NULL) EXECUTE FUNCTION hold_up()`);
-  await client.query('SELECT pg_advisory_lock(777)');
-  return async () => void (await client.query('SELECT pg_advisory_unlock(777)'));
-}
 
 /** A reply that is tried again after `ms`, and holds nothing up. */
 async function park(store: TestStore, conversation: string, ms: number): Promise<void> {
@@ -247,15 +236,16 @@ function aborted(signal: AbortSignal): Promise<void> {
 for (const what of ['message', 'reply that is due'] as const) {
   postgresTest(`no lane is lost with the answer to who took it for a ${what}`, async () => {
     await using all = await TestStores.open();
-    const both = await all.beginTwo();
-    const client = await all.another();
-    const goOn = await holdUpTakes(all, client);
+    // For these nothing has lain for long.
+    const both = await all.beginTwo({ now: () => Date.now() - 86_400_000 });
+    const goOn = await all.holdUpTakes();
     const isReply = what !== 'message';
-    if (isReply) await put(all.client, 'outbox', { parked: true, late: true, due_at: 1 });
-    else await put(all.client, 'inbox', {});
+    if (isReply)
+      await put(all.client, 'outbox', { id: `${ids.reply()}-00`, parked: true, due_at: 1 });
+    else await put(all.client, 'inbox', { id: ids.message() });
     await put(all.client, 'lane', { waits: isReply ? 1 : 2 });
     await until('one takes it', async () => (await all.waiting()) > 0);
-    for (const { way } of both) way.holdAnswers();
+    for (const { way } of both) way.hold();
     await goOn();
     await until('it is taken', async () => (await all.lane('ann'))?.owner !== null);
     const owned = await all.lane('ann');

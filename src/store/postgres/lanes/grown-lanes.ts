@@ -6,7 +6,8 @@
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Reads } from '../parts.ts';
 import { toText } from '../server/text.ts';
-import type { OwnedLane, OwnedLanes } from './owned-lanes.ts';
+import type { OwnedLane } from './owned-lane.ts';
+import type { OwnedLanes } from './owned-lanes.ts';
 
 /** So many lanes are looked at in one go; the others have their turn after them. */
 const lanesMax = 1_000;

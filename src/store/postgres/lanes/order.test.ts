@@ -1,4 +1,4 @@
-/** A conversation whose messages come in at several instances is worked in the order of their numbers. */
+/** A conversation with messages at several instances is worked in the order of their numbers. */
 import assert from 'node:assert/strict';
 import {
   accept,

@@ -4,7 +4,7 @@ import { wholeIdLength } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { DeadLetterMove } from '../../store.ts';
 import type { Lanes } from '../lanes/lanes.ts';
-import type { LaneGrowth } from '../lanes/owned-lanes.ts';
+import type { LaneGrowth } from '../lanes/owned-lane.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
