@@ -63,11 +63,10 @@ export class Bots implements AsyncDisposable {
       return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 60 };
     };
     const model = opening.use(await startFakeOllama(script));
-    const documentOf = ({ adminPort }: { readonly adminPort: number }): object =>
-      documentFor(platforms, model.url, adminPort);
+    const document = documentFor(platforms, model.url);
     const env = Object.fromEntries(platforms.map(({ type, token }) => [tokenOf(type), token]));
-    const servers = aloneServer(server);
-    const fleet = opening.use(await Fleet.start({ servers, instances, random, documentOf, env }));
+    const common = { servers: aloneServer(server), instances, random };
+    const fleet = opening.use(await Fleet.start({ ...common, document, hasWebhook: false, env }));
     return new Bots({ fleet, platforms }, random, opening.move());
   }
 
@@ -169,12 +168,12 @@ function isThere(entered: Entered | null): boolean {
   return entered !== null && entered.instance.life === entered.life && entered.instance.isAtWork;
 }
 
-function documentFor(platforms: readonly Platform[], modelUrl: string, adminPort: number): object {
+function documentFor(platforms: readonly Platform[], modelUrl: string): object {
   const [telegram, discord] = platforms.map(({ type, url }) => {
     const mode = type === 'telegram' ? 'polling' : 'gateway';
     return { type, mode, token_env: tokenOf(type), base_url: url };
   });
-  const where = { port: 1, adminPort, modelUrl, receiverUrl: 'http://127.0.0.1' };
+  const where = { port: 1, adminPort: 2, modelUrl, receiverUrl: 'http://127.0.0.1' };
   return {
     ...webhookConfig(where),
     channels: [telegram, discord],

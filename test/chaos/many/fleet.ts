@@ -31,8 +31,10 @@ export type FleetParts = {
   readonly servers: Servers;
   readonly instances: number;
   readonly random: () => number;
-  /** The configuration, but for `storage` and what names an address. */
-  readonly documentOf: (where: { readonly port: number; readonly adminPort: number }) => object;
+  /** The configuration of all of them, but for `storage`. */
+  readonly document: object;
+  /** Whether it has a webhook, which each listens for at an address of its own. */
+  readonly hasWebhook: boolean;
   /** What svc finds in its environment. */
   readonly env: Readonly<Record<string, string>>;
 };
@@ -57,9 +59,13 @@ export class Fleet implements AsyncDisposable {
     await using own = new AsyncDisposableStack();
     const database = new URL(await servers.primary.newDatabase()).pathname.slice(1);
     const rows = new Rows(() => servers.url(database));
+    const { path: folder } = own.use(await scratch());
+    const document = { ...parts.document, storage: { url_env: 'LETTERS_URL' } };
+    const file = await writeConfig(folder, document);
     const instances: Instance[] = [];
     for (let index = 0; index < parts.instances; index++) {
-      instances.push(own.use(await makeInstance(`svc ${index + 1}`, database, parts, own)));
+      const place = { ...parts, name: `svc ${index + 1}`, database, file };
+      instances.push(own.use(await makeInstance(place, own)));
     }
     for (const instance of instances) instance.begin();
     return new Fleet({ instances, rows }, own.move());
@@ -105,24 +111,27 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
+type Place = Pick<FleetParts, 'servers' | 'hasWebhook' | 'random' | 'env'> & {
+  readonly name: string;
+  readonly database: string;
+  readonly file: string;
+};
+
 async function makeInstance(
-  name: string,
-  database: string,
-  { servers, random, documentOf, env }: FleetParts,
+  { name, database, file, servers, hasWebhook, random, env }: Place,
   own: AsyncDisposableStack,
 ): Promise<Instance> {
-  const { path: folder } = own.use(await scratch());
   const ways = [];
   for (const server of servers.both) ways.push(own.use(await Way.to(server.url())));
   const url = servers.url(
     database,
-    ways.map(({ port }) => port),
+    ways.map((way) => way.port),
   );
   const [port, adminPort] = [await freePort(), await freePort()];
-  const document = { ...documentOf({ port, adminPort }), storage: { url_env: 'LETTERS_URL' } };
-  const file = await writeConfig(folder, document);
+  const webhook = hasWebhook ? ['--webhook-bind', `127.0.0.1:${port}`] : [];
+  const admin = ['--admin-addr', `127.0.0.1:${adminPort}`];
   const spawn = (aheadMs: number): Program =>
-    startProgram(['serve', '--config', file], {
+    startProgram(['serve', '--config', file, ...webhook, ...admin], {
       ...env,
       LETTERS_URL: url,
       NODE_OPTIONS: `--import=${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`,

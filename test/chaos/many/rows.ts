@@ -58,6 +58,20 @@ export class Rows {
     };
   }
 
+  /** What is unsettled, and who has what, for who reads why a proof failed. */
+  async told(): Promise<string> {
+    const box = (table: string): string =>
+      `SELECT '${table}' AS box, channel, conversation, owner, waits, count(*)::int AS n, ` +
+      `min(to_jsonb(one) ->> 'attempts') AS attempts, min(to_jsonb(one) ->> 'parked') AS parked, ` +
+      `min(to_jsonb(one) ->> 'due_at') AS due FROM svc.${table} AS one ` +
+      'LEFT JOIN svc.lane USING (channel, conversation) GROUP BY 1, 2, 3, 4, 5';
+    const instances = 'SELECT id, dead, buried, ended FROM svc.instance ORDER BY id DESC LIMIT 12';
+    const asked = [box('inbox'), box('outbox'), instances, 'SELECT name, owner FROM svc.post'];
+    const all = [];
+    for (const text of asked) all.push(...(await this.#ask(text)));
+    return all.map((row) => JSON.stringify(row)).join('\n');
+  }
+
   /** Who has a post. */
   async holderOf(post: string): Promise<number | null> {
     const text = 'SELECT owner FROM svc.post WHERE name = $1';

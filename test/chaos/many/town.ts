@@ -47,9 +47,10 @@ export class Town implements AsyncDisposable {
         return history.answer(call, pace.modelMsMin + random() * pace.modelMs);
       }),
     );
-    const documentOf = (where: { readonly port: number; readonly adminPort: number }): object =>
-      webhookConfig({ ...where, modelUrl: model.url, receiverUrl: receiver.url });
-    const parts = { servers, instances, random, documentOf, env: { WEBHOOK_SECRET: secret } };
+    const where = { port: 1, adminPort: 2, modelUrl: model.url, receiverUrl: receiver.url };
+    const document = webhookConfig(where);
+    const env = { WEBHOOK_SECRET: secret };
+    const parts = { servers, instances, random, document, hasWebhook: true, env };
     const fleet = own.use(await Fleet.start(parts));
     const balancer = own.use(await Balancer.before(fleet.instances));
     const crowd = new Crowd(balancer.url, random, pace.pauseMs);
