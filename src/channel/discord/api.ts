@@ -68,7 +68,7 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
-  /** How far the time of day was ahead of the steady clock at the last call. */
+  /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #ahead: number;
   /** All requests are limited until then. */
   #limitedUntil: SteadyTime;
@@ -77,7 +77,7 @@ class LimitedApi implements Api {
     this.#library = library;
     this.#parts = parts;
     this.#limitedUntil = parts.steady();
-    this.#ahead = parts.now() - this.#limitedUntil;
+    this.#ahead = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: parts.baseUrl ?? discordApi,
       version: '10',
@@ -111,7 +111,7 @@ class LimitedApi implements Api {
     const { RequestMethod } = this.#library;
     this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
-    const limitedMs = this.#rest.globalReset - this.#parts.now();
+    const limitedMs = this.#rest.globalReset - Date.now();
     if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
     // The library forgets the token at the first 401.
     this.#rest.setToken(this.#parts.token);
@@ -129,17 +129,18 @@ class LimitedApi implements Api {
   }
 
   /**
-   * The library knows the ends of limits by the time of day. When that is set back, limits would
-   * last longer by as much. So they are forgotten, except the limit of all requests.
+   * The library knows the ends of limits by this machine's time of day, whatever all instances tell
+   * as theirs. When that is set back, limits would last longer by as much. So they are forgotten,
+   * except the limit of all requests.
    */
   #heedClock(): void {
-    const { now, steady } = this.#parts;
-    const ahead = now() - steady();
+    const { steady } = this.#parts;
+    const ahead = Date.now() - steady();
     const setBack = ahead < this.#ahead - clockSlackMs;
     this.#ahead = ahead;
     if (!setBack) return;
     this.#rest.handlers.clear();
-    this.#rest.globalReset = now() + Math.max(0, this.#limitedUntil - steady());
+    this.#rest.globalReset = Date.now() + Math.max(0, this.#limitedUntil - steady());
   }
 
   #resultOf(error: unknown): ApiResult {
@@ -167,7 +168,7 @@ class LimitedApi implements Api {
     if (headers['x-ratelimit-global'] !== undefined) {
       this.#limitedUntil = later(steady(), ms);
       this.#rest.globalRemaining = 0;
-      this.#rest.globalReset = now() + ms;
+      this.#rest.globalReset = Date.now() + ms;
     }
     return new Limited(ms);
   }

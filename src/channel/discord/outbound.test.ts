@@ -135,6 +135,20 @@ test('a time of day that is set back makes no limit last longer', async (t) => {
   assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
 });
 
+test('a limit lasts as long where this machine tells another time of day than the instances', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make({ now: () => Date.now() + 300_000 });
+  await channel.open();
+  const stop = new Stopper();
+  const all = { 'x-ratelimit-global': 'true', 'retry-after': '60' };
+  bench.discord.posts.push({ status: 429, headers: all, body: { global: true } });
+  await channel.deliver(reply, attempt, stop);
+  const limited = await channel.deliver(reply, attempt, stop);
+  assert.ok(limited.kind === 'retry');
+  const { retryAfterMs } = limited.failure;
+  assert.ok(retryAfterMs !== null && retryAfterMs <= 60_000, String(retryAfterMs));
+});
+
 test('after a 401 the next try bears the token again', async () => {
   await using bench = await startDiscordBench();
   await using channel = bench.make();
