@@ -46,12 +46,12 @@ class Former implements AsyncDisposable {
     return new Former(url, client, own.move());
   }
 
-  /** One of its starts, as it writes it down. @param beat how old the last one is */
-  async start(process = farProcess, beat = '0 s'): Promise<number> {
+  /** One of its starts, as it writes it down. @param age of its last beat */
+  async start(process = farProcess, age = '0 s'): Promise<number> {
     const { rows } = await this.client.query<{ id: number }>(
       'INSERT INTO svc.instance (version, process, beat_at) ' +
         'VALUES ($1, $2, clock_timestamp() - $3::interval) RETURNING id',
-      [version, JSON.stringify(process), beat],
+      [version, JSON.stringify(process), age],
     );
     return rows[0]!.id;
   }
@@ -67,7 +67,7 @@ class Former implements AsyncDisposable {
    * Three messages of ann, one of bob, who has an answer that is due; eve and fay have one that is
    * not, of which fay's is parked; gil has one that is parked and due.
    */
-  async fill(ofAnn: object = {}): Promise<void> {
+  async leave(ofAnn: object = {}): Promise<void> {
     const { client } = this;
     const names = ['ann', 'bob', 'eve', 'fay', 'gil'];
     await put(
@@ -148,7 +148,7 @@ const ofAnn = (claims: readonly InClaim[]): unknown[] =>
 postgresTest('what it had in hand when it was killed is worked, in order, and marked', async () => {
   await using it = await Former.open();
   await it.startOfDead();
-  await it.fill();
+  await it.leave();
   const now = await it.begin();
   const buried = [version, true, true, true];
   assert.deepEqual(await it.instances(), [buried, ['this one', false, true, false]]);
@@ -189,7 +189,7 @@ postgresTest('of one that ended in order nothing counts as tried', async () => {
   await using it = await Former.open();
   await it.startOfDead();
   const id = await it.start();
-  await it.fill({ attempts: 1 });
+  await it.leave({ attempts: 1 });
   await it.ended(endedClean, ...endedClean.values(id));
   const now = await it.begin();
   assert.deepEqual(
@@ -206,7 +206,7 @@ postgresTest('of one that ended in order nothing counts as tried', async () => {
 postgresTest('of one whose storage failed no message counts as tried, and replies do', async () => {
   await using it = await Former.open();
   const id = await it.startOfDead();
-  await it.fill({ attempts: 1, alone: 2 });
+  await it.leave({ attempts: 1, alone: 2 });
   await it.ended(endedByStorage, ...endedByStorage.values(id, idOf(1)));
   await it.begin();
   assert.deepEqual((await it.rowsOf('inbox', 'conversation, n, attempts, alone'))[0], [
@@ -226,7 +226,7 @@ postgresTest('of one whose storage failed no message counts as tried, and replie
 postgresTest('what was next at a second kill is suspected, and all else is worked', async () => {
   await using it = await Former.open();
   await it.startOfDead();
-  await it.fill({ attempts: 1 });
+  await it.leave({ attempts: 1 });
   const now = await it.begin();
   assert.deepEqual((await it.rowsOf('inbox', 'conversation, n, attempts'))[0], ['ann', 1, 2]);
   const claims = await work(now, 1);
@@ -241,7 +241,7 @@ postgresTest('what it had counts as tried once, whoever finds it first', async (
   await using it = await Former.open();
   await it.startOfDead();
   await it.startOfDead();
-  await it.fill();
+  await it.leave();
   await migrate(it.client);
   const first = { version: 'this one', self: goneProcess, now: Date.now };
   // One that is gone before it has freed any lane, and one that has freed some.
@@ -260,7 +260,7 @@ postgresTest('what it had counts as tried once, whoever finds it first', async (
 
 postgresTest('one that was started in between has taken over what was there', async () => {
   await using it = await Former.open();
-  await it.fill();
+  await it.leave();
   await migrate(it.client);
   const self = { version: 'this one', self: farProcess, now: Date.now };
   const joined = await joinInstances(it.client, self);
@@ -284,7 +284,7 @@ async function beat({ client }: Former, id: number, stop: AbortSignal): Promise<
 postgresTest('while it runs a start is refused, says what to do, and leaves it alone', async () => {
   await using it = await Former.open();
   const id = await it.start();
-  await it.fill();
+  await it.leave();
   const stopped = new AbortController();
   const beating = beat(it, id, stopped.signal);
   const found = await it.open();
@@ -293,10 +293,9 @@ postgresTest('while it runs a start is refused, says what to do, and leaves it a
   await beating;
   assert.ok('kind' in found && found.code === 'storage_locked');
   assert.equal(found.isPassing, true);
-  assert.match(
-    found.message,
-    /in use by an older svc that shares it with none \(process 99999999 on somewhere, version the one before, since .*\)\. Stop that one, then start this one\./,
-  );
+  const who = String.raw`\(process 99999999 on somewhere, version the one before, since .*\)`;
+  const what = `in use by an older svc that shares it with none ${who}`;
+  assert.match(found.message, new RegExp(String.raw`${what}\. Stop that one, then start this`));
   assert.equal(await schemaVersion(it.client), migrationSteps().length, 'which it runs on');
   assert.deepEqual(await it.instances(), [[version, false, false, false]]);
   await it.ended(endedClean, ...endedClean.values(id));

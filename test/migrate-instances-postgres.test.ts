@@ -1,4 +1,4 @@
-/** A server's database is moved, or moved into, only where no instance works on it, or may again. */
+/** A server's database is moved, or filled, only where no instance works on it, or may again. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Client } from 'pg';
@@ -190,14 +190,14 @@ postgresTest(
   async () => {
     await using it = await Bench.open();
     const from = await it.waiting('one');
-    const said = [
+    const told = [
       "post (name, owner, epoch) VALUES ('keeper', 1, 1)",
       "board (kind, body) VALUES ('forget', '{}')",
       "instance_status (id, body) VALUES (1, '{}')",
       "proposal (base, instance, revision, by, text) VALUES (1, 1, 'r', 'b', '{}')",
       'vote (proposal, instance) VALUES (1, 1)',
     ];
-    for (const one of said) await it.client.query(`INSERT INTO svc.${one}`);
+    for (const one of told) await it.client.query(`INSERT INTO svc.${one}`);
     assert.equal(await refusal(from, it.server), 'opened', 'what instances only said is nothing');
     const ledger = await it.start();
     assert.match(await refusal(from, it.server), /^storage_locked: /);
@@ -221,7 +221,7 @@ for (const side of ['source', 'target'] as const) {
         "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
           'AND datname = current_database()',
       );
-      return Number(rows[0]!.n) > 0;
+      return rows[0]!.n > 0;
     });
     assert.equal((await migration.run(quiet, never)).kind, 'moved');
     await migration[Symbol.asyncDispose]();

@@ -130,8 +130,8 @@ async function make(client: Client): Promise<null> {
 }
 
 /**
- * A start would work by what stands there. What instances only said to each other means nothing once
- * none of them lives.
+ * A start would work by what stands there. What instances only said to each other means nothing
+ * once none of them lives.
  */
 const notMoved = ['config'];
 

@@ -1,6 +1,6 @@
 /**
- * How a start begins to work beside other instances, or learns that one of the release before, which
- * knows no others, has the database alone.
+ * How a start begins to work beside other instances, or learns that one of the release before,
+ * which knows no others, has the database alone.
  */
 import type { Client } from 'pg';
 import { steadyNow, type ClockReading } from '../../../lib/clock.ts';
