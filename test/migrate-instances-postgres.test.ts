@@ -1,4 +1,4 @@
-/** A server's database is moved, or filled, only where no instance works on it, or may again. */
+/** A server's database is moved, or moved into, only where no instance works on it or may again. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { Client } from 'pg';
@@ -198,7 +198,7 @@ postgresTest(
       'vote (proposal, instance) VALUES (1, 1)',
     ];
     for (const one of told) await it.client.query(`INSERT INTO svc.${one}`);
-    assert.equal(await refusal(from, it.server), 'opened', 'what instances only said is nothing');
+    assert.equal(await refusal(from, it.server), 'opened', 'what instances only told is nothing');
     const ledger = await it.start();
     assert.match(await refusal(from, it.server), /^storage_locked: /);
     await ledger[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import { openSqliteLedger, type SqliteOptions } from '../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/store/store.ts';
-import { ids, type accept } from '../contract/ledger/kit.ts';
+import { ids, type Bench } from '../contract/ledger/kit.ts';
 
 /** A folder of its own, and the ledgers that were opened in it. */
 export class LedgerFolder implements AsyncDisposable {
@@ -24,7 +24,7 @@ export class LedgerFolder implements AsyncDisposable {
     return new LedgerFolder(await mkdtemp(join(tmpdir(), 'svc-sqlite-')));
   }
 
-  async open(more: Partial<SqliteOptions> = {}): Promise<{ readonly ledger: Ledger } & Bench> {
+  async open(more: Partial<SqliteOptions> = {}): Promise<Bench> {
     const ledger = await this.try(more);
     if ('kind' in ledger) throw new Error(ledger.message);
     return { ledger, reopen: () => Promise.reject(), [Symbol.asyncDispose]: () => ended(ledger) };
@@ -51,5 +51,4 @@ export class LedgerFolder implements AsyncDisposable {
   }
 }
 
-export type Bench = Parameters<typeof accept>[0];
 export const ended = (ledger: Ledger): Promise<void> => ledger[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@
  * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
  * ends it, and it waits for its signal.
  */
+import { aborted } from '../../lib/aborted.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
@@ -276,11 +277,4 @@ const nothing = { kind: 'accepted', receipts: [] } as const;
 function inboundOf(channel: ChannelKey, heard: Heard): Inbound {
   const { target, ...message } = heard;
   return { channel, ...message, address: { channel, target } };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

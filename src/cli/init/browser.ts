@@ -4,6 +4,7 @@
  *
  * inviting (a code is good for 60 s) → signed in → over (the last page is shown, or Ctrl-C)
  */
+import { aborted } from '../../lib/aborted.ts';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithin } from '../../lib/lifetime.ts';
@@ -215,10 +216,3 @@ class BrowserFace {
 }
 
 const isDone = ({ id }: Choice): boolean => id === 'done';
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  else signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise;
-}

@@ -10,7 +10,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey, IdSource } from '../../domain/ids.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral } from '../../domain/reply.ts';
@@ -19,7 +19,6 @@ import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
-import { isBefore, removeRows, rowIsOf } from '../order/removal.ts';
 import { laterParts, type Row } from '../order/rows.ts';
 import type {
   ChannelBacklog,
@@ -39,7 +38,8 @@ import { Unroutable } from '../order/unroutable.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import { Accepting, type ArrivalParts } from './accepting.ts';
 import { Claiming } from './claiming.ts';
-import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
+import { Forgetting } from './forgetting.ts';
+import type { LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
@@ -52,13 +52,11 @@ export type LedgerParts = ArrivalParts &
 
 const no = Promise.resolve(false);
 const nowhere = { messages: 0, bytes: 0 };
-const nobody: ReadonlySet<string> = new Set();
 
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly calls: ToolCalls;
   readonly #now: () => number;
-  readonly #ids: IdSource;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
   readonly #open = new OpenClaims();
@@ -66,6 +64,7 @@ export class LaneLedger implements Ledger {
   readonly #accepting: Accepting;
   readonly #claiming: Claiming;
   readonly #unroutable: Unroutable;
+  readonly #forgetting: Forgetting;
   /** Requests of people are done one at a time. */
   readonly #asked = new OneAtATime();
   readonly #onFault: (error: unknown) => void;
@@ -75,7 +74,6 @@ export class LaneLedger implements Ledger {
   constructor(parts: LedgerParts) {
     const { now, steady, ids, rows, storage, news, onFault = () => {} } = parts;
     this.#now = now;
-    this.#ids = ids;
     this.#rows = rows;
     this.#storage = storage;
     this.#onFault = onFault;
@@ -95,10 +93,14 @@ export class LaneLedger implements Ledger {
       take: (box, channel, n) => this.#claiming.takeUnserved(box, channel, n),
       bury: (claim, why) => this.bury(claim, why),
     });
+    const settled = (): void => this.#intakeLimit.settled();
+    const [open, accepting] = [this.#open, this.#accepting];
+    const forgetting = new Forgetting({ ids, rows, open, storage, accepting, settled });
+    this.#forgetting = forgetting;
     storage.listen({
       failed,
-      roomChanged: () => this.#intakeLimit.settled(),
-      forgetHere: async (theirs, answered) => void (await this.#forgetHere(theirs, answered)),
+      roomChanged: settled,
+      forgetHere: async (theirs, answered) => void (await forgetting.forgetHere(theirs, answered)),
     });
   }
 
@@ -195,7 +197,7 @@ export class LaneLedger implements Ledger {
   }
 
   forget(whose: Whose): Promise<number> {
-    return this.#ask(() => this.#forget(whose));
+    return this.#ask(() => this.#forgetting.forget(whose));
   }
 
   clearNotes(of: NotesOf): Promise<number> {
@@ -289,43 +291,5 @@ export class LaneLedger implements Ledger {
       if (closed === undefined) throw new Error('the ledger is closed');
       return closed;
     });
-  }
-
-  async #forget(whose: Whose): Promise<number> {
-    const before = this.#rows.nextSeq();
-    const theirs = { whose, beforeId: this.#ids.message() };
-    const gone = await this.#forgetHere(theirs);
-    const deleted = await this.#storage.forgetting.forget({ ...theirs, ...gone, before });
-    this.#storage.quarantine?.forgotten();
-    this.#intakeLimit.settled();
-    return deleted;
-  }
-
-  /**
-   * What of theirs is in memory goes, also what is on its way into the storage, or from it.
-   * @param answered ids of messages: replies to them are theirs
-   */
-  async #forgetHere(
-    theirs: Theirs,
-    answered: ReadonlySet<string> = nobody,
-  ): Promise<Pick<Forgotten, 'removed' | 'remove'>> {
-    const { whose, beforeId } = theirs;
-    const arrived = this.#accepting.unwanted(theirs);
-    const remove = (matches: (row: Row) => boolean): number =>
-      removeRows(this.#rows, this.#open, whose, matches);
-    const removeTheirs = (): number =>
-      remove(
-        (row) =>
-          (rowIsOf(whose, row) && isBefore(row, beforeId)) ||
-          (row.box === 'out' && answered.has(row.head.inReplyTo)),
-      );
-    let removed = removeTheirs();
-    const written = await this.#storage.written();
-    arrived();
-    if (!written) throw new Error('the storage has failed');
-    await this.#storage.unwanted?.(theirs);
-    removed += removeTheirs();
-    this.#storage.quarantine?.forgotten();
-    return { removed, remove };
   }
 }

@@ -57,7 +57,7 @@ export class Recovering {
     this.#rows = rows;
     this.#end = end;
     this.#now = now;
-    rows.restore();
+    rows.restoring(true);
   }
 
   /** Messages come in order, and all of them before the first reply. */
@@ -101,7 +101,7 @@ export class Recovering {
   /** All rows are there. */
   done(): Recovered {
     const suspects = chooseSuspects(this.#tried);
-    this.#rows.restored();
+    this.#rows.restoring(false);
     return {
       blamed: this.#blamed,
       cleared: this.#cleared,

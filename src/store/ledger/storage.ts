@@ -82,8 +82,8 @@ export interface LedgerStorage {
   /** What was accepted by others, or by this process and is worked by none: it takes up room. */
   readonly elsewhere?: { readonly messages: number; readonly bytes: number };
   /**
-   * Messages of theirs that wait to be entered are not to be. Resolves when what was being read just
-   * now has been entered.
+   * Messages of theirs that wait to be entered are not to be. Resolves when what was being read
+   * just now has been entered.
    */
   unwanted?(theirs: Theirs): Promise<void>;
   /** Nothing more is to be begun: what is not in hand may be left to others. */

@@ -14,24 +14,21 @@ import type { Clock } from '../../lib/clock.ts';
 import { Totals } from './totals.ts';
 import { Lanes } from './lanes.ts';
 import { DelayQueue } from './delay-queue.ts';
+import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type { InRow, Lane, OutRow, OutState, Row, StoredMessage, StoredReply } from './rows.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import type { ChannelBacklog } from '../store.ts';
 import { messageRow, replyRow } from './weight.ts';
 
-/** A conversation with so many unsettled replies gets no further message offered. */
-const repliesMax = 100;
-
 export class WorkingSet {
   readonly #lanes = new Lanes();
   readonly ready = new ReadyQueues();
   readonly #delayed: DelayQueue;
   readonly totals = new Totals();
+  readonly #offering = new Offering(this.ready, this.#lanes);
   #seq = 0;
   #closed = false;
-  #restoring = false;
-  #rested: (lane: Lane) => void = () => {};
 
   constructor(clock: Clock) {
     this.#delayed = new DelayQueue(clock, (row) => this.ready.offer(row));
@@ -48,23 +45,20 @@ export class WorkingSet {
 
   /** Is told of a lane each time that something in it has ended, or was given back. */
   onRest(rested: (lane: Lane) => void): void {
-    this.#rested = rested;
+    this.#offering.onRest(rested);
   }
 
-  /** Nothing is offered of its messages until it goes on: more of them are to be put back. */
-  hold(lane: Lane): void {
+  /** Rows are to be put back into it: none of its messages is offered until it goes on. */
+  hold(channel: ChannelKey, conversation: ConversationId): Lane {
+    const lane = this.#lanes.of(channel, conversation);
     lane.inBusy = true;
+    return lane;
   }
 
   /** @param held its first message is not to be offered */
   goOn(lane: Lane, held = false): void {
     lane.inBusy = held;
-    this.#goOn(lane);
-  }
-
-  /** The lane of a conversation that is to get a row. */
-  laneOf(channel: ChannelKey, conversation: ConversationId): Lane {
-    return this.#lanes.of(channel, conversation);
+    this.#offering.goOn(lane);
   }
 
   addMessage(message: Message, seq: number): InRow {
@@ -74,7 +68,7 @@ export class WorkingSet {
   addReply(reply: Reply, of: MessageProgress, seq: number): OutRow {
     const row = this.#makeReply(replyRow(reply, seq), reply, of);
     row.lane.outbox.push(row);
-    this.#offerOutbox(row.lane);
+    this.#offering.reply(row.lane);
     return row;
   }
 
@@ -106,7 +100,7 @@ export class WorkingSet {
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { lane } = row;
-    if (row.gone) return this.#pass(row);
+    if (row.gone) return this.#offering.pass(row);
     this.totals.claimed[row.box]--;
     if (row.box === 'in') {
       this.ready.went(row);
@@ -118,11 +112,11 @@ export class WorkingSet {
       for (const part of parts) this.#drop(part);
       if (!row.parked) {
         lane.outBusy = false;
-        this.#offerOutbox(lane);
+        this.#offering.reply(lane);
       }
     }
-    this.#offerInbox(lane);
-    this.#rest(lane);
+    this.#offering.message(lane);
+    this.#offering.rest(lane);
   }
 
   /** Given back untouched: first in its lane, and first to be taken again. */
@@ -130,12 +124,12 @@ export class WorkingSet {
     this.totals.claimed[row.box]--;
     row.taken = false;
     this.ready.offerFirst(row);
-    this.#rested(row.lane);
+    this.#offering.rest(row.lane);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
   postpone(row: OutRow, at: number, park: boolean): void {
-    if (row.gone) return this.#pass(row);
+    if (row.gone) return this.#offering.pass(row);
     this.totals.claimed.out--;
     row.taken = false;
     const { lane } = row;
@@ -143,10 +137,10 @@ export class WorkingSet {
       this.#delayed.park(row);
       lane.outbox.shift();
       lane.outBusy = false;
-      this.#offerOutbox(lane);
+      this.#offering.reply(lane);
     }
     this.#delayed.until(row, at);
-    this.#rest(lane);
+    this.#offering.rest(lane);
   }
 
   /** The lanes of a channel, or the one of a conversation on it, as far as they are known. */
@@ -179,7 +173,7 @@ export class WorkingSet {
       removed++;
     }
     this.ready.forgetGone(channel);
-    for (const lane of lanes) this.#goOn(lane);
+    for (const lane of lanes) this.#offering.goOn(lane);
     return removed;
   }
 
@@ -188,7 +182,6 @@ export class WorkingSet {
     for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
   }
 
-  /** The same of every conversation. */
   outdateAll(): void {
     for (const lane of this.#lanes) lane.historyVersion++;
   }
@@ -205,7 +198,7 @@ export class WorkingSet {
     this.totals.messageCame(progress);
     this.ready.came(row);
     lane.inbox.push(row);
-    this.#offerInbox(lane);
+    this.#offering.message(lane);
     return row;
   }
 
@@ -225,7 +218,7 @@ export class WorkingSet {
     }
     lane.outbox.push(row);
     if (dueAt === null || lane.outBusy) {
-      this.#offerOutbox(lane);
+      this.#offering.reply(lane);
     } else {
       lane.outBusy = true;
       this.#delayed.until(row, dueAt);
@@ -239,14 +232,9 @@ export class WorkingSet {
     return lane !== undefined && lane.hasReply(head.id);
   }
 
-  /** From now on rows of before are put back: a message is offered when all replies are there. */
-  restore(): void {
-    this.#restoring = true;
-  }
-
-  restored(): void {
-    this.#restoring = false;
-    for (const lane of this.#lanes) this.#offerInbox(lane);
+  /** @param isRestoring rows of before are being put back: no message is offered until all are */
+  restoring(isRestoring: boolean): void {
+    this.#offering.restoring(isRestoring);
   }
 
   /** @param seq the last number ever given: new rows come after all old ones */
@@ -288,21 +276,6 @@ export class WorkingSet {
     return row;
   }
 
-  #offerInbox(lane: Lane): void {
-    const head = lane.inbox.peek();
-    if (head === undefined || lane.inBusy || this.#restoring) return;
-    if (lane.replies >= repliesMax) return;
-    lane.inBusy = true;
-    this.ready.offer(head);
-  }
-
-  #offerOutbox(lane: Lane): void {
-    const head = lane.outbox.peek();
-    if (head === undefined || lane.outBusy) return;
-    lane.outBusy = true;
-    this.ready.offer(head);
-  }
-
   #vanish(row: Row): void {
     row.gone = true;
     if (row.taken) this.totals.claimed[row.box]--;
@@ -313,24 +286,6 @@ export class WorkingSet {
       this.#delayed.drop(row);
     }
     this.totals.left(row.progress);
-  }
-
-  /** The end of a row that is gone has been written down. */
-  #pass(row: Row): void {
-    if (row.box === 'in') row.lane.inBusy = false;
-    else if (!row.parked) row.lane.outBusy = false;
-    this.#goOn(row.lane);
-  }
-
-  #goOn(lane: Lane): void {
-    this.#offerInbox(lane);
-    this.#offerOutbox(lane);
-    this.#rest(lane);
-  }
-
-  #rest(lane: Lane): void {
-    this.#lanes.rest(lane);
-    this.#rested(lane);
   }
 
   #drop(row: OutRow): void {

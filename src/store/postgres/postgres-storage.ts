@@ -1,7 +1,7 @@
 /** PostgreSQL under the ledger: flights of grouped writes, and a connection that reads. */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import type { ChannelKey, MessageId } from '../../domain/ids.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
@@ -34,10 +34,10 @@ import { readTexts } from './ledger/texts.ts';
 import type { PostgresParts } from './parts.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
-import { acceptWrite, turnWrite, useRow } from './write/row-codec.ts';
-import type { First, Landed, Write } from './write/writes.ts';
-
-const safe = Promise.resolve();
+import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
+import { receiptOf, safe } from './write/receipts.ts';
+import { acceptWrite, turnWrite } from './write/row-codec.ts';
+import type { Landed, Write } from './write/writes.ts';
 
 export class PostgresStorage implements LedgerStorage {
   readonly durability = keptDurability;
@@ -120,23 +120,26 @@ export class PostgresStorage implements LedgerStorage {
       this.#flights.add({ kind: 'cursor', channel, name, value: toText(value) });
     }
     return new Promise((resolve) => {
-      const refuse = (reason: 'full' | 'storage_failed'): void => {
+      const refuse = (answer: Acceptance): void => {
         cursors.refused(moves);
-        resolve(refused(reason, storageRetryMs));
+        resolve(answer);
       };
-      const conflicted = (): void => {
-        cursors.refused(moves);
-        resolve(conflict);
-      };
+      const failed = (reason: 'full' | 'storage_failed'): void =>
+        refuse(refused(reason, storageRetryMs));
       const landed = (what: Landed | null): void => {
-        if (what === null) return refuse('storage_failed');
+        if (what === null) return failed('storage_failed');
         cursors.landed(moves);
         const receipts = arrivals.map((arrival) => this.#arrived(arrival, what, enter));
         resolve({ kind: 'accepted', receipts });
       };
-      const full = (): void => refuse('full');
+      const full = (): void => failed('full');
       if (expecting.length === 0) this.#flights.flush(landed, full);
-      else this.#flights.flushAlone({ written: landed, refused: full, conflicted });
+      else
+        this.#flights.flushAlone({
+          written: landed,
+          refused: full,
+          conflicted: () => refuse(conflict),
+        });
     });
   }
 
@@ -183,49 +186,20 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
-    const { row, why, dueAt, how } = end;
-    const parked = how.park || row.parked;
-    this.#flights.add({
-      kind: 'deferred',
-      id: row.head.id,
-      attempts: row.attempt,
-      dueAt: Math.round(dueAt),
-      late: row.late || parked,
-      parked,
-      possibleDuplicate: how.possibleDuplicate,
-      uncounted: how.uncounted === true ? 1 : 0,
-      failure: JSON.stringify(why),
-      tried: triedText(end),
-    });
-    return this.#done(row, then);
+    this.#flights.add(deferredWrite(end));
+    return this.#done(end.row, then);
   }
 
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
-    const { row, at, why } = end;
-    const failure = JSON.stringify(why);
-    const died = { kind: 'sent', at, tookMs: null, failure } as const;
-    const tried = { attempts: row.attempt, tried: triedText(end) };
-    this.#flights.add({ ...died, id: row.head.id, ...tried });
-    for (const { head } of parts) {
-      this.#flights.add({ ...died, id: head.id, attempts: null, tried: null });
-    }
-    return this.#done(row, () => {
-      for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
+    for (const write of diedWrites(end, parts)) this.#flights.add(write);
+    return this.#done(end.row, () => {
+      for (const { head } of [end.row, ...parts]) this.deadLetters.add(head.id);
       then();
     });
   }
 
   callBegun(message: Message, call: BegunCall): Promise<boolean> {
-    const { id: messageId, channel } = message;
-    this.#flights.add({
-      kind: 'begun',
-      ...useRow({ ...call, ms: 0, outcome: 'unknown' }),
-      messageId,
-      channel,
-      conversation: toText(message.conversation),
-      hash: call.hash,
-      private: call.sensitivity === 'private',
-    });
+    this.#flights.add(begunWrite(message, call));
     return this.#flights.writtenNow();
   }
 
@@ -235,10 +209,8 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   /** Does not wait while nothing can be written. */
-  audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
-    const told = reason === null ? null : toText(reason);
-    const row = { at, action: toText(action), target: JSON.stringify(target), status };
-    this.#flights.add({ kind: 'audit', ...row, reason: told });
+  audit(row: AuditRow): Promise<boolean> {
+    this.#flights.add(auditWrite(row));
     return this.#flights.writtenNow();
   }
 
@@ -324,15 +296,4 @@ export class PostgresStorage implements LedgerStorage {
     this.#flights.add(one);
     return this.written();
   }
-}
-
-/** Without a fingerprint on either side there is nothing to compare. */
-function receiptOf({ id, fingerprint }: First, { keyCheck }: Arrival): Receipt {
-  const own = keyCheck?.fingerprint ?? null;
-  const reused = own !== null && fingerprint !== null && own !== fingerprint;
-  return { id: id as MessageId, duplicate: !reused, keyReused: reused, safe };
-}
-
-function triedText({ row, at, why }: FailedDelivery): string {
-  return JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]);
 }

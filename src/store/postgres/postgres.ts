@@ -28,7 +28,8 @@ import { migrate } from './server/migrations.ts';
 import { aloneProblem, movedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
 import { compose, sizeOf } from './write/compose.ts';
-import { Flights, flightTimes, type FlightTimes } from './write/flights.ts';
+import { flightTimes, type FlightTimes } from './write/flight-times.ts';
+import { Flights } from './write/flights.ts';
 import { Writer } from './write/writer.ts';
 
 export type PostgresOptions = Clock & {

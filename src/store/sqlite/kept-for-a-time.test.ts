@@ -14,8 +14,9 @@ import {
   said,
   takeIn,
   until,
+  type Bench,
 } from '../../../test/contract/ledger/kit.ts';
-import { ended, LedgerFolder, type Bench } from '../../../test/fake/ledger-folder.ts';
+import { ended, LedgerFolder } from '../../../test/fake/ledger-folder.ts';
 import { sweep } from './write/sweep.ts';
 
 const dayMs = 86_400_000;

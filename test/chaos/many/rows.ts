@@ -41,8 +41,8 @@ export class Rows {
   /** Conversations that an instance works, and how many messages wait or are at work in each. */
   async lanesOf(instance: number): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#ask<{ conversation: string; n: number }>(
-      'SELECT conversation, count(*) AS n FROM svc.lane JOIN svc.inbox USING (channel, conversation) ' +
-        'WHERE owner = $1 GROUP BY conversation',
+      'SELECT conversation, count(*) AS n FROM svc.lane ' +
+        'JOIN svc.inbox USING (channel, conversation) WHERE owner = $1 GROUP BY conversation',
       [instance],
     );
     return new Map(rows.map(({ conversation, n }) => [conversation, n]));

@@ -89,7 +89,7 @@ export class Town implements AsyncDisposable {
   }
 }
 
-/** In milliseconds: how long a model takes at least, how much more at most, and who speaks pauses. */
+/** In milliseconds: how long a model takes at least, how much more at most, and what a pause is. */
 export type Pace = {
   readonly modelMsMin: number;
   readonly modelMs: number;

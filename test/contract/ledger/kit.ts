@@ -16,6 +16,9 @@ export interface Bench extends AsyncDisposable {
   reopen(): Promise<void>;
 }
 
+/** What a case does things to. */
+export type HasLedger = Pick<Bench, 'ledger'>;
+
 /** One whose clock is at hand. */
 export interface ClockedBench extends Bench {
   /** Sets the ledger's time of day forward or back against the machine's, for good. */
@@ -68,7 +71,7 @@ export function said(conversation: string, text: string, more: Partial<Inbound> 
 }
 
 /** Hands a batch in, which must be accepted. */
-export async function accept(it: Bench, ...batch: Inbound[]): Promise<readonly Receipt[]> {
+export async function accept(it: HasLedger, ...batch: Inbound[]): Promise<readonly Receipt[]> {
   return accepted(await it.ledger.accept(batch));
 }
 
@@ -77,17 +80,17 @@ export function accepted(acceptance: Acceptance): readonly Receipt[] {
   return acceptance.kind === 'accepted' ? acceptance.receipts : [];
 }
 
-export function takeIn(it: Bench, n = 1, channel = hook): Promise<readonly InClaim[]> {
+export function takeIn(it: HasLedger, n = 1, channel = hook): Promise<readonly InClaim[]> {
   return it.ledger.claim('in', channel, n);
 }
 
-export function takeOut(it: Bench, n = 1, channel = hook): Promise<readonly OutClaim[]> {
+export function takeOut(it: HasLedger, n = 1, channel = hook): Promise<readonly OutClaim[]> {
   return it.ledger.claim('out', channel, n);
 }
 
 /** Claims as soon as something can be, which may take a storage a moment. */
 async function whenReady<C extends InClaim | OutClaim>(
-  { ledger }: Bench,
+  { ledger }: HasLedger,
   take: () => Promise<readonly C[]>,
 ): Promise<readonly C[]> {
   const rung = Promise.withResolvers<'rung'>();
@@ -102,24 +105,24 @@ async function whenReady<C extends InClaim | OutClaim>(
 }
 
 /** The one message that can be claimed. */
-export async function oneIn(it: Bench, channel = hook): Promise<InClaim> {
+export async function oneIn(it: HasLedger, channel = hook): Promise<InClaim> {
   const claims = await whenReady(it, () => takeIn(it, 10, channel));
   assert.equal(claims.length, 1, 'one message can be claimed');
   return claims[0]!;
 }
 
 /** The one reply that can be claimed. */
-export async function oneOut(it: Bench, channel = hook): Promise<OutClaim> {
+export async function oneOut(it: HasLedger, channel = hook): Promise<OutClaim> {
   const claims = await whenReady(it, () => takeOut(it, 10, channel));
   assert.equal(claims.length, 1, 'one reply can be claimed');
   return claims[0]!;
 }
 
-export async function noneIn(it: Bench, channel = hook): Promise<void> {
+export async function noneIn(it: HasLedger, channel = hook): Promise<void> {
   assert.deepEqual(textsIn(await takeIn(it, 10, channel)), []);
 }
 
-export async function noneOut(it: Bench, channel = hook): Promise<void> {
+export async function noneOut(it: HasLedger, channel = hook): Promise<void> {
   assert.deepEqual(textsOut(await takeOut(it, 10, channel)), []);
 }
 
@@ -177,12 +180,12 @@ export function effects(
 }
 
 /** Completes a claim with these replies; the claim must still have been open. */
-export async function answer(it: Bench, claim: InClaim, ...texts: string[]): Promise<void> {
+export async function answer(it: HasLedger, claim: InClaim, ...texts: string[]): Promise<void> {
   assert.equal(await it.ledger.complete(claim, effects(claim, texts)), true);
 }
 
 /** Accepts one message of a conversation, and completes its turn with these replies. */
-export async function exchange(it: Bench, who: string, text: string, ...replies: string[]) {
+export async function exchange(it: HasLedger, who: string, text: string, ...replies: string[]) {
   await accept(it, said(who, text));
   const claim = await oneIn(it);
   assert.equal(claim.message.text, text);
@@ -193,7 +196,7 @@ export async function exchange(it: Bench, who: string, text: string, ...replies:
  * Notes replies as delivered and waits until that has its effect: a ledger may answer before it has
  * written it down, since only the next reply of the conversation depends on it.
  */
-export async function deliver(it: Bench, ...claims: readonly OutClaim[]): Promise<void> {
+export async function deliver(it: HasLedger, ...claims: readonly OutClaim[]): Promise<void> {
   const before = it.ledger.gauges().outboxClaimed;
   for (const counted of await Promise.all(claims.map((claim) => it.ledger.delivered(claim)))) {
     assert.equal(counted, true);
@@ -203,7 +206,7 @@ export async function deliver(it: Bench, ...claims: readonly OutClaim[]): Promis
 }
 
 /** Delivers every reply that can be claimed now, and what follows; returns their texts. */
-export async function deliverAll(it: Bench, channel = hook): Promise<string[]> {
+export async function deliverAll(it: HasLedger, channel = hook): Promise<string[]> {
   const texts: string[] = [];
   for (;;) {
     const claims = await takeOut(it, 100, channel);

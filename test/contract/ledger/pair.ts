@@ -40,7 +40,7 @@ export type PairParts = {
 export function pairOf({ both, client, random, now }: PairParts): Ledger {
   const givenBy = new WeakMap<object, Ledger>();
   const dealt = (): Ledger => both[random() < 0.5 ? 0 : 1];
-  const of = (claim: object): Ledger => givenBy.get(claim) ?? dealt();
+  const of = (given: object): Ledger => givenBy.get(given) ?? dealt();
   const [first] = both;
 
   const quiet = async (): Promise<void> => {

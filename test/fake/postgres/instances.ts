@@ -10,7 +10,8 @@ import type { BeatingPeers, PeersTimes } from '../../../src/store/postgres/peers
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { migrate } from '../../../src/store/postgres/server/migrations.ts';
 import { compose } from '../../../src/store/postgres/write/compose.ts';
-import { Flights, flightTimes } from '../../../src/store/postgres/write/flights.ts';
+import { flightTimes } from '../../../src/store/postgres/write/flight-times.ts';
+import { Flights } from '../../../src/store/postgres/write/flights.ts';
 import { Writer } from '../../../src/store/postgres/write/writer.ts';
 import { newDatabase } from '../postgres.ts';
 import { farProcess } from './marks.ts';

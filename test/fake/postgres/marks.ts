@@ -7,11 +7,9 @@ import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
 import { takeInstance, type ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { migrate } from '../../../src/store/postgres/server/migrations.ts';
-import {
-  Flights,
-  flightTimes,
-  type FlightTimes,
-} from '../../../src/store/postgres/write/flights.ts';
+import { flightTimes, type FlightTimes } from '../../../src/store/postgres/write/flight-times.ts';
+import { Flights } from '../../../src/store/postgres/write/flights.ts';
+import type { Rear } from '../../../src/store/postgres/write/rear.ts';
 import type { Composed, Statement } from '../../../src/store/postgres/write/statement.ts';
 import { Writer, type WriterParts } from '../../../src/store/postgres/write/writer.ts';
 import { newDatabase } from '../postgres.ts';
@@ -58,6 +56,7 @@ type FlightsAsked = {
   readonly times?: Partial<FlightTimes>;
   readonly answerMs?: number;
   readonly steady?: () => SteadyTime;
+  readonly rear?: Rear;
 };
 
 export class Marks implements AsyncDisposable {
@@ -113,10 +112,11 @@ export class Marks implements AsyncDisposable {
     return writer;
   }
 
-  async flights({ times, answerMs = 15_000, steady = steadyNow }: FlightsAsked = {}) {
+  async flights({ times, answerMs = 15_000, steady = steadyNow, rear }: FlightsAsked = {}) {
     const writer = await this.writer({ answerMs });
     const parts = { compose: composeMarks, steady, times: { ...flightTimes, ...times } };
-    const flights: MarkFlights = new Flights(writer, parts);
+    const behind = rear === undefined ? {} : { rear };
+    const flights: MarkFlights = new Flights(writer, { ...parts, ...behind });
     this.#stack.defer(() => flights.abandon());
     return flights;
   }

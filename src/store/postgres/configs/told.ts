@@ -1,7 +1,8 @@
 /**
  * What instances said of a proposal, as JSON. It may be of another release: fields that this one
  * does not know are left out, a no that cannot be read stays a no, and an end that cannot be read
- * is one. What is in use is not told by it, but by what stands in `svc.config`.
+ * is one.
+ * What is in use is not told by it, but by what stands in `svc.config`.
  */
 import type {
   ClosedWhy,

@@ -9,7 +9,8 @@ import type { History } from '../ledger/history.ts';
 import type { Reads } from '../parts.ts';
 import { toText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
-import type { OwnedLane, OwnedLanes } from './owned-lanes.ts';
+import type { OwnedLane } from './owned-lane.ts';
+import type { OwnedLanes } from './owned-lanes.ts';
 
 /** So many lanes are read at once. */
 const lanesMax = 500;
@@ -62,7 +63,7 @@ export class LaneReads {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
       // It may have come after the last look.
-      if (this.#parts.lanes.hasUnread) void this.run();
+      if (this.#parts.lanes.unread.hasAny) void this.run();
     });
     return this.#running;
   }
@@ -74,14 +75,16 @@ export class LaneReads {
 
   async #run(): Promise<void> {
     const { lanes, failed } = this.#parts;
+    // Those that are taken together are read together.
+    await Promise.resolve();
     try {
-      while (lanes.hasUnread) {
-        const unread = lanes.takeUnread();
+      while (lanes.unread.hasAny) {
+        const unread = lanes.unread.take();
         for (let from = 0; from < unread.length; from += lanesMax) {
           this.#underWay = this.#read(unread.slice(from, from + lanesMax));
           await this.#underWay;
         }
-        lanes.allRead();
+        lanes.unread.allRead();
       }
     } catch (error) {
       failed(error);
@@ -102,7 +105,10 @@ export class LaneReads {
     const said = Map.groupBy(inbox, ({ place }) => Number(place));
     const answered = Map.groupBy(outbox, ({ place }) => Number(place));
     const tried: Suspect[] = [];
-    for (const [at, one] of all.entries()) {
+    // The oldest are offered first.
+    const ids = all.map((_one, at) => String(said.get(at)?.[0]?.['id'] ?? ''));
+    const inOrder = [...all.entries()].sort(([a], [b]) => (ids[a]! < ids[b]! ? -1 : 1));
+    for (const [at, one] of inOrder) {
       if (!lanes.has(one.lane) || one.lane.isLeaving) continue;
       const suspect = this.#enter(one, said.get(at) ?? [], answered.get(at) ?? []);
       if (suspect !== null) tried.push(suspect);
@@ -120,10 +126,10 @@ export class LaneReads {
   /** All messages are there before the first reply, and all replies before a message is offered. */
   #enter({ lane, upTo, isWhole }: Asked, inbox: Rows, outbox: Rows): Suspect | null {
     const { rows, lanes } = this.#parts;
-    const known = rows.laneOf(lane.channel, lane.conversation);
-    const wasBusy = known.inBusy;
+    const { channel, conversation } = lane;
+    const wasBusy = rows.lanesOn(channel, conversation)[0]?.inBusy === true;
+    const known = rows.hold(channel, conversation);
     const isFirst = known.inbox.length === 0;
-    rows.hold(known);
     const progressOf = new Map<string, MessageProgress>();
     const unknown = inbox.filter(({ n }) => Number(n) > lane.tail);
     const suspect = this.#enterMessages(lane, unknown, isWhole && isFirst, progressOf);

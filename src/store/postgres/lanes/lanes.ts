@@ -3,8 +3,8 @@
  * those in which rows wait; it lets go of what is quiet, and of what it may not work any more; and
  * as the keeper it makes free what the dead have had.
  */
-import { messengerTypes } from '../../../channel/kinds.ts';
-import { channelTypeOf, type ChannelKey } from '../../../domain/ids.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import { aborted } from '../../../lib/aborted.ts';
 import type { Theirs } from '../../ledger/storage.ts';
 import type { Quarantine } from '../../order/quarantine.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
@@ -13,19 +13,17 @@ import type { History } from '../ledger/history.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Taker } from '../write/accepts.ts';
 import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
+import { GrownLanes } from './grown-lanes.ts';
 import { LaneReads } from './lane-reads.ts';
 import { LostLanes } from './lost-lanes.ts';
-import { Moves, whereOf, type Taking } from './moves.ts';
-import { OwnedLanes, type OwnedLane } from './owned-lanes.ts';
+import { channelsToWork, isPost } from './channels-to-work.ts';
+import { Moves, whereOf } from './moves.ts';
+import type { OwnedLane } from './owned-lane.ts';
+import { OwnedLanes } from './owned-lanes.ts';
 import { UnknownLanes } from './unknown-lanes.ts';
 
 /** The post of the one that tries suspects. */
 export const quarantinePost = 'quarantine';
-
-/** So many rows of channels that are not served are in hand at most. */
-const unservedMax = 5_000;
-
-const nothing = { messages: 0, bytes: 0 };
 
 /** What of the news of a beat concerns lanes. */
 export type LaneNews = {
@@ -59,6 +57,7 @@ export class Lanes {
   #reading: LaneReads | null = null;
   #lost: LostLanes | null = null;
   #unknown: UnknownLanes | null = null;
+  #grown: GrownLanes | null = null;
   #quarantine: Quarantine | null = null;
   /** The channels that are served here; null: nobody has said yet. */
   #served: readonly ChannelKey[] | null = null;
@@ -68,7 +67,6 @@ export class Lanes {
   #heard: () => void = () => {};
   /** An answer was lost: lanes may be taken that are not known here. */
   #isUnsure = false;
-  #elsewhere = nothing;
   #taking: Promise<void> | null = null;
   #isAsked = false;
   #closing = false;
@@ -83,7 +81,7 @@ export class Lanes {
       return rows.remove(channel, conversation, (row) => row.box === 'out' && row.parked) > 0;
     };
     const soon = (): void => this.#flights?.rearSoon();
-    this.moves = new Moves({ instance, lanes: this.owned, drop, soon });
+    this.moves = new Moves({ instance, rows, lanes: this.owned, drop, soon });
   }
 
   /** Begins to work lanes. @param failed nothing can be read any more */
@@ -101,7 +99,7 @@ export class Lanes {
     const reading = new LaneReads({ rows, lanes, history, reads, quarantine, failed });
     this.#reading = reading;
     lanes.onChange(() => {
-      if (lanes.hasUnread) void reading.run();
+      if (lanes.unread.hasAny) void reading.run();
       if (lanes.resting.size > 0) flights.rearSoon();
     });
     this.#lost = new LostLanes({
@@ -113,6 +111,7 @@ export class Lanes {
         return flights.written(() => {});
       },
     });
+    this.#grown = new GrownLanes({ rows, lanes, reads });
     this.#unknown = new UnknownLanes({
       instance: this.#parts.instance,
       reads: slowReads,
@@ -129,12 +128,7 @@ export class Lanes {
    */
   async start(end: AbortSignal): Promise<void> {
     const peers = this.#peers!;
-    const until = (stop: AbortSignal): Promise<void> =>
-      new Promise((resolve) => {
-        if (stop.aborted) resolve();
-        else stop.addEventListener('abort', () => resolve(), { once: true });
-      });
-    for (const post of [keeperPost, quarantinePost]) void peers.hold(post, until, end);
+    for (const post of [keeperPost, quarantinePost]) void peers.hold(post, aborted, end);
     await this.#heardOfPosts();
     if (this.#flights!.broken) throw new Error('another instance has the database for itself');
     this.owned.keepParked(peers.share() === 1);
@@ -151,7 +145,7 @@ export class Lanes {
 
   /** Lanes that are being read or taken. */
   get pending(): number {
-    return this.owned.pending + this.moves.pending;
+    return this.owned.unread.pending + this.moves.pending;
   }
 
   serve(channels: readonly ChannelKey[]): void {
@@ -173,6 +167,7 @@ export class Lanes {
     if (this.#isTrying) this.#letGoOfUntried();
     void this.#count();
     void this.#unknown?.look();
+    if (this.#peers!.share() > 1) void this.#grown?.look();
     if (this.#peers?.holds(keeperPost) === true) {
       const looked = this.#lost!.look(this.#unburied);
       if (unburied.length > 0) void looked.then(() => this.takeWaiting());
@@ -197,7 +192,8 @@ export class Lanes {
       if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
       for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
         const takesSuspects = this.#takesSuspects;
-        const taking = { ...this.#which(), takesSuspects, now: this.#parts.now() };
+        const which = channelsToWork(this.#served, this.#peers!, this.#parts.rows);
+        const taking = { ...which, takesSuspects, now: this.#parts.now() };
         const more = await this.moves.takeWaiting(taking);
         this.#isUnsure = more === null;
         isMore = more === true;
@@ -228,26 +224,20 @@ export class Lanes {
 
   /** What this instance has not in hand, as of the last count. */
   get elsewhere(): { readonly messages: number; readonly bytes: number } {
-    return this.#elsewhere;
+    return this.#parts.counting.elsewhere;
   }
 
-  /** Alone, and with room for all that waits, this instance has everything in hand. */
-  async #count(): Promise<void> {
+  #count(): Promise<void> {
     const { rows, heldMax, counting, lettersCounted } = this.#parts;
-    const { unsettled, bytes } = rows.totals;
-    const isAlone = this.#peers!.share() === 1;
-    if (isAlone) lettersCounted(null);
-    if (isAlone && unsettled < heldMax / 2) {
-      this.#elsewhere = nothing;
-      return;
-    }
-    const all = await counting.count();
-    if (all === null) return;
-    this.#elsewhere = {
-      messages: Math.max(0, all.messages - unsettled),
-      bytes: Math.max(0, all.bytes - bytes),
-    };
-    if (!isAlone) lettersCounted(all.letters);
+    const { totals } = rows;
+    const hasOthers = (): boolean => this.#peers!.share() > 1;
+    return counting.count({
+      held: () => ({ messages: totals.unsettled, bytes: totals.bytes }),
+      // Alone, and with room for all that waits, this instance has everything in hand.
+      isPartial: () => hasOthers() || totals.unsettled >= heldMax / 2,
+      hasOthers,
+      lettersCounted,
+    });
   }
 
   /** While a suspect is tried here, the other instances work what comes. */
@@ -263,21 +253,6 @@ export class Lanes {
 
   get #takesSuspects(): boolean {
     return this.#peers?.holds(quarantinePost) === true;
-  }
-
-  /** A messenger's lanes are worked where its post is; the keeper has those that nobody serves. */
-  #which(): Pick<Taking, 'channels' | 'allBut'> {
-    const peers = this.#peers!;
-    const served = this.#served;
-    if (served === null) return { channels: [], allBut: peers.share() === 1 ? [] : null };
-    const channels = served.filter((channel) => !isPost(channel) || peers.holds(channel));
-    const isKeeper = peers.holds(keeperPost) && this.#unserved(served) < unservedMax;
-    return { channels, allBut: isKeeper ? served : null };
-  }
-
-  #unserved(served: readonly ChannelKey[]): number {
-    const others = this.#parts.rows.backlog().filter(({ channel }) => !served.includes(channel));
-    return others.reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
   }
 
   /** Resolves when somebody alive has each post; also when there are no more news. */
@@ -312,8 +287,4 @@ export class Lanes {
       if (!lane.isLeaving && !isSuspect) this.owned.leave(lane);
     }
   }
-}
-
-function isPost(channel: string): boolean {
-  return (messengerTypes as readonly string[]).includes(channelTypeOf(channel as ChannelKey));
 }

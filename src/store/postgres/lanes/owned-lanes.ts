@@ -8,53 +8,18 @@
  * where the number of a message shows that others came between, which another instance accepted.
  * Until then what comes into it waits, so that messages are worked in the order of their numbers.
  */
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import { keyOf, type Where } from '../../ledger/memories.ts';
-import type { Arrival, Enter, Theirs } from '../../ledger/storage.ts';
+import type { Theirs } from '../../ledger/storage.ts';
 import { isOf } from '../../order/removal.ts';
 import type { Lane } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { History } from '../ledger/history.ts';
 import type { LaneFacts } from '../write/writes.ts';
+import { OwnedLane, type Arrived, type LaneGrowth } from './owned-lane.ts';
+import { UnreadLanes } from './unread-lanes.ts';
 
 /** Of so many lanes that were let go it is known which. */
 const leftMax = 1_000;
-
-/** A message that has landed; `n`: its number in the lane. */
-export type Arrived = { readonly arrival: Arrival; readonly n: number; readonly enter: Enter };
-
-/** What a lane has become by what was put back into it. */
-export type LaneGrowth = { readonly tail: number; readonly owner: number | null };
-
-export class OwnedLane {
-  readonly channel: ChannelKey;
-  readonly conversation: ConversationId;
-  readonly epoch: number;
-  /** The newest number up to which all that is unsettled stands in the working set. */
-  tail: number;
-  /** The newest number that is known of: what was read after that has all up to it. */
-  upTo: number;
-  /** What is to be read, or is being read, before anything that has come is entered. */
-  unread: 'nothing' | 'messages' | 'all' = 'nothing';
-  /** They came while the lane was read, or show a gap; in the order of their numbers. */
-  arrived: Arrived[] = [];
-  /** It is to be free as soon as nothing of it is in hand, whatever else waits in it. */
-  isLeaving = false;
-  /** Parked replies lie in it that have left the working set. */
-  hasParked = false;
-  /** Something has come into it that is no message, and was not read. */
-  hasOthers = false;
-  /** How often it could not be let go, since another instance held its row just then. */
-  skips = 0;
-
-  constructor({ channel, conversation }: Where, epoch: number, tail: number) {
-    this.channel = channel;
-    this.conversation = conversation;
-    this.epoch = epoch;
-    this.tail = tail;
-    this.upTo = tail;
-  }
-}
 
 export type OwnedLanesParts = {
   readonly instance: number;
@@ -63,12 +28,11 @@ export type OwnedLanesParts = {
 };
 
 export class OwnedLanes {
+  readonly unread = new UnreadLanes();
   readonly #parts: OwnedLanesParts;
   readonly #lanes = new Map<string, OwnedLane>();
   /** Those that may be let go now. */
   readonly #resting = new Set<OwnedLane>();
-  /** Those that are to be read. */
-  readonly #unread = new Set<OwnedLane>();
   /** Some are leaving, or were once. */
   #hasLeaving = false;
   /** Those that were let go last, and how often each was taken by then. */
@@ -77,8 +41,6 @@ export class OwnedLanes {
   #emptying = false;
   #isClosing = false;
   #keepsParked = false;
-  /** How many are being read. */
-  #reading = 0;
   #changed: () => void = () => {};
 
   constructor(parts: OwnedLanesParts) {
@@ -93,28 +55,6 @@ export class OwnedLanes {
 
   get resting(): ReadonlySet<OwnedLane> {
     return this.#resting;
-  }
-
-  /** Those that are to be read; from now on they count as being read. */
-  takeUnread(): readonly OwnedLane[] {
-    const lanes = [...this.#unread];
-    this.#unread.clear();
-    this.#reading += lanes.length;
-    return lanes;
-  }
-
-  /** How many are to be read, or are being read. */
-  get pending(): number {
-    return this.#unread.size + this.#reading;
-  }
-
-  get hasUnread(): boolean {
-    return this.#unread.size > 0;
-  }
-
-  /** Whatever was taken to be read was read, or is not to be any more. */
-  allRead(): void {
-    this.#reading = 0;
   }
 
   get(where: Where): OwnedLane | undefined {
@@ -161,6 +101,12 @@ export class OwnedLanes {
     return 'next';
   }
 
+  /** @param tail its newest number, as it was lately: what is not known here is read */
+  mayHaveGrown(lane: OwnedLane, tail: number): void {
+    if (!this.has(lane) || lane.isLeaving || lane.unread !== 'nothing') return;
+    if (tail > lane.upTo) this.read(lane, 'messages', tail);
+  }
+
   /** It was taken since rows wait in it. @param tail its newest number */
   take(where: Where, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
@@ -174,7 +120,7 @@ export class OwnedLanes {
     lane.unread = what;
     lane.upTo = Math.max(lane.upTo, upTo);
     this.#resting.delete(lane);
-    this.#unread.add(lane);
+    this.unread.add(lane);
     this.#changed();
   }
 
@@ -239,7 +185,7 @@ export class OwnedLanes {
   /** It is free, or another's. */
   gone(lane: OwnedLane): void {
     this.#resting.delete(lane);
-    this.#unread.delete(lane);
+    this.unread.delete(lane);
     if (!this.has(lane)) return;
     const key = keyOf(lane);
     this.#lanes.delete(key);
@@ -255,7 +201,7 @@ export class OwnedLanes {
     lane.isLeaving = true;
     this.#hasLeaving = true;
     lane.arrived = [];
-    this.#unread.delete(lane);
+    this.unread.delete(lane);
     this.#empty(lane);
   }
 
@@ -266,18 +212,9 @@ export class OwnedLanes {
   /** All are let go as they are; what lies in them is counted on here. */
   close(): void {
     this.#isClosing = true;
-    this.#unread.clear();
+    this.unread.clear();
     for (const lane of this.#lanes.values()) this.#resting.add(lane);
     this.#changed();
-  }
-
-  /** What lies in a lane that is let go, as its row says it. */
-  leftIn(lane: OwnedLane): 0 | 1 | 2 {
-    if (lane.isLeaving || lane.hasOthers) return 2;
-    if (lane.unread !== 'nothing' || lane.arrived.length > 0) return 2;
-    const [known] = this.#parts.rows.lanesOn(lane.channel, lane.conversation);
-    if (known !== undefined && known.inbox.length + known.outbox.length > 0) return 2;
-    return lane.hasParked || (known?.replies ?? 0) > 0 ? 1 : 0;
   }
 
   /** Messages of theirs that have landed and wait to be entered are not wanted any more. */

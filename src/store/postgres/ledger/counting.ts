@@ -19,26 +19,58 @@ const letters = `
 SELECT (SELECT count(*) FROM svc.message WHERE failure IS NOT NULL)
   + (SELECT count(DISTINCT left(id, 22)) FROM svc.sent WHERE failure IS NOT NULL) AS letters`;
 
-export type Counted = {
+type Counted = {
   /** Messages that are not settled, and roughly the bytes that they and their replies hold. */
   readonly messages: number;
   readonly bytes: number;
   readonly letters: number;
 };
 
+/** What this instance has in hand itself, and what it is to be told of all. */
+export type CountingFor = {
+  readonly held: () => { readonly messages: number; readonly bytes: number };
+  /** Whether this instance may not have everything in hand. */
+  readonly isPartial: () => boolean;
+  /** Whether other instances live. */
+  readonly hasOthers: () => boolean;
+  /** Is told how many dead letters there are; null: as many as this instance knows of. */
+  readonly lettersCounted: (letters: number | null) => void;
+};
+
+const nothing = { messages: 0, bytes: 0 };
+
 export class Counting {
   readonly #reads: Reads;
   readonly #steady: () => SteadyTime;
   #nextAt: number = -Infinity;
   #isUnderWay = false;
+  /** What this instance has not in hand, as of the last count. */
+  elsewhere: { readonly messages: number; readonly bytes: number } = nothing;
 
   constructor(reads: Reads, steady: () => SteadyTime) {
     this.#reads = reads;
     this.#steady = steady;
   }
 
-  /** Counts if it is time to. @returns null: it is not; also where the server cannot be asked */
-  async count(): Promise<Counted | null> {
+  /** Counts if it is time to, and there is something to count. Never rejects. */
+  async count({ held, isPartial, hasOthers, lettersCounted }: CountingFor): Promise<void> {
+    if (!hasOthers()) lettersCounted(null);
+    if (!isPartial()) {
+      this.elsewhere = nothing;
+      return;
+    }
+    const own = held();
+    const all = await this.#count();
+    if (all === null) return;
+    this.elsewhere = {
+      messages: Math.max(0, all.messages - own.messages),
+      bytes: Math.max(0, all.bytes - own.bytes),
+    };
+    if (hasOthers()) lettersCounted(all.letters);
+  }
+
+  /** @returns null: it is not time; also where the server cannot be asked */
+  async #count(): Promise<Counted | null> {
     const begunAt = this.#steady();
     if (this.#isUnderWay || begunAt < this.#nextAt) return null;
     this.#isUnderWay = true;

@@ -4,7 +4,7 @@ import { wholeIdLength } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { DeadLetterMove } from '../../store.ts';
 import type { Lanes } from '../lanes/lanes.ts';
-import type { LaneGrowth } from '../lanes/owned-lanes.ts';
+import type { LaneGrowth } from '../lanes/owned-lane.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
@@ -21,7 +21,7 @@ const isMessage = 'SELECT 1 FROM svc.message WHERE id = $1 AND failure IS NOT NU
 const partsOf =
   'SELECT id FROM svc.sent WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
 
-/** Its owner sees by the number that something came; one that is free is taken by whoever has room. */
+/** Its owner sees by the number that something came; a free one is taken by whoever has room. */
 const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
   SELECT DISTINCT channel, conversation, 1, 2 FROM gone
   ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1,

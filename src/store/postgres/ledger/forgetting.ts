@@ -4,9 +4,9 @@
  *
  * What was on its way at the request has landed when this begins: after that everything of theirs
  * is found by looking. Ids tell what is older than the request from what comes after it, which
- * stays. What was taken up again before it was deleted leaves the memory of all instances once more,
- * and what its turns have written meanwhile goes, too. The server reclaims the place of deleted rows
- * in its own time.
+ * stays. What was taken up again before it was deleted leaves the memory of all instances once
+ * more, and what its turns have written meanwhile goes, too. The server reclaims the place of
+ * deleted rows in its own time.
  */
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
@@ -26,7 +26,7 @@ const batchMax = 200;
 
 const inConversation = 'channel = $1 AND conversation = $2';
 const bySender = 'channel = $1 AND sender = $2';
-const waiting = (which: string): string =>
+const waitingOf = (which: string): string =>
   `SELECT id, conversation FROM svc.inbox WHERE ${which} AND id < $3`;
 const settled = `SELECT id, conversation FROM svc.message WHERE ${inConversation} AND id < $3`;
 /** Messages are not kept by sender: they are looked through a window at a time, from $4 on. */
@@ -142,7 +142,7 @@ export class Forgetting {
     const name = toText(ofConversation ? whose.conversation : whose.sender);
     const theirs = [whose.channel, name, beforeId];
     const which = ofConversation ? inConversation : bySender;
-    const rows = await this.#ask(waiting(which), ...theirs);
+    const rows = await this.#ask(waitingOf(which), ...theirs);
     for (const { id } of rows) found.waiting.push(String(id));
     let deleted = await this.#found(asked, rows, found);
     if (ofConversation) {

@@ -1,4 +1,4 @@
-/** What another instance tells may be of another release: what is made of it. */
+/** What another instance tells may be of another release: what is made of it, and it goes on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said } from '../../../../test/contract/ledger/kit.ts';
@@ -46,7 +46,7 @@ async function remembering(peers: Peers = { ...createAlone(), id: 1 }) {
   return { rows, history, messages, invalidations, forgotten, answered, remembered, tell };
 }
 
-test('what others ask to be forgotten is, with fields that nobody knows here', async () => {
+test('what others ask to be forgotten is, with fields unknown to this release', async () => {
   const it = await remembering();
   await it.tell('forget', { answered: [], whose: { ...ofAda, since: 1 }, beforeId, why: 'x' });
   await it.tell('forget', { whose: ofBob, beforeId, answered: ['01k'] });

@@ -1,9 +1,8 @@
 /**
  * What instances tell each other of what they remember: that it is to be forgotten, or has changed.
  *
- * What is told comes from the database, and so from another release. Where it cannot be read it may
- * be about anybody: then nothing that is remembered here is believed any more, and all is read
- * anew.
+ * What is told comes from the database, and so from another release. Where it cannot be read it
+ * may be about anybody: then nothing that is remembered here is believed, and all is read anew.
  */
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';

@@ -19,3 +19,10 @@ export const flightTimes: FlightTimes = {
   undoneMs: 60_000,
   closeMs: 10_000,
 };
+
+/** For how long a write that nobody waits for may wait for company. */
+export const lazyMs = 5;
+export const fullRetryMs = 1_000;
+/** After a deadlock or a time-out. */
+export const againMsMin = 10;
+export const againMsMax = 1_000;

@@ -12,15 +12,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
+import { Alarm } from './alarm.ts';
 import type { Waiter } from '../../ledger/gathering.ts';
-import type { FlightTimes } from './flight-times.ts';
+import { againMsMax, againMsMin, fullRetryMs, lazyMs, type FlightTimes } from './flight-times.ts';
 import { whenLate } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
-import type { Composed, Rows } from './statement.ts';
+import { noRear, type Rear } from './rear.ts';
+import type { Composed } from './statement.ts';
 import { Waiting } from './waiting.ts';
 import { errorOf, type Behind, type Outcome, type Writer } from './writer.ts';
-
-export { flightTimes, type FlightTimes } from './flight-times.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
 
@@ -34,32 +34,6 @@ export type FlightsParts<Write, Landed> = {
   readonly rear?: Rear;
 };
 
-/** What goes behind a flight, gathered when it is sent. */
-export interface Rear {
-  /** Whether something is to go. */
-  readonly isWaiting: boolean;
-  /** What goes with the next flight. */
-  take(): Behind;
-  /** Of what was taken. @param answers null: whether it has landed is not known */
-  landed(answers: readonly Rows[] | null): void;
-  /** Nothing goes any more. */
-  end(): void;
-}
-
-const noRear: Rear = {
-  isWaiting: false,
-  take: () => ({ asked: [], takes: false }),
-  landed: () => {},
-  end: () => {},
-};
-
-/** For how long a write that nobody waits for may wait for company. */
-const lazyMs = 5;
-const fullRetryMs = 1_000;
-/** After a deadlock or a time-out. */
-const againMsMin = 10;
-const againMsMax = 1_000;
-
 export class Flights<Write, Landed> {
   readonly #writer: Writer;
   readonly #parts: FlightsParts<Write, Landed>;
@@ -67,10 +41,8 @@ export class Flights<Write, Landed> {
   #changed: () => void = () => {};
   readonly #waiting: Waiting<Write, Landed>;
   readonly #rear: Rear;
+  readonly #alarm: Alarm;
   #running = false;
-  #timer: NodeJS.Timeout | null = null;
-  #timerAt = Infinity;
-  #scheduled = false;
   /** Taken from the rear, and not sent yet. */
   #behind: Behind | null = null;
   #roomAsked = false;
@@ -87,7 +59,8 @@ export class Flights<Write, Landed> {
     this.#waiting = new Waiting(parts.sizeOf ?? (() => 0));
     this.#rear = parts.rear ?? noRear;
     this.#confirmedAt = parts.steady();
-    this.#after(parts.times.beatMs);
+    this.#alarm = new Alarm(parts.steady, () => void this.#run());
+    this.#alarm.within(parts.times.beatMs);
   }
 
   /** Is told once, when nothing can be written any more. */
@@ -128,22 +101,22 @@ export class Flights<Write, Landed> {
    * @param refused called instead while nothing can be written; left out: the writes wait
    */
   flush(written: (landed: Landed | null) => void, refused: (() => void) | null = null): void {
-    if (this.#wait({ written, refused })) this.#soon();
+    if (this.#wait({ written, refused })) this.#alarm.now();
   }
 
   /** Like `flush`, for what goes in a flight of its own since it may conflict with others. */
   flushAlone(waiter: Required<Omit<Waiter<Landed>, 'until'>>): void {
-    if (this.#wait(waiter)) this.#soon();
+    if (this.#wait(waiter)) this.#alarm.now();
   }
 
   /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
   flushSoon(written: (landed: Landed | null) => void): void {
-    if (this.#wait({ written, refused: null })) this.#after(lazyMs);
+    if (this.#wait({ written, refused: null })) this.#alarm.within(lazyMs);
   }
 
   /** Something is to go behind a flight, which may wait a few milliseconds. */
   rearSoon(): void {
-    if (!this.#broken && !this.#running) this.#after(lazyMs);
+    if (!this.#broken && !this.#running) this.#alarm.within(lazyMs);
   }
 
   /** Resolves once all that was added has landed and `then` was done; false when it cannot. */
@@ -179,7 +152,7 @@ export class Flights<Write, Landed> {
   /** Ends at once, without a word. */
   abandon(): void {
     this.#broken = true;
-    this.#clearTimer();
+    this.#alarm.clear();
     this.#writer.close();
     this.#waiting.end();
     this.#rear.end();
@@ -208,45 +181,19 @@ export class Flights<Write, Landed> {
     return false;
   }
 
-  #soon(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      void this.#run();
-    });
-  }
-
-  #after(ms: number): void {
-    const at = this.#parts.steady() + ms;
-    if (at >= this.#timerAt) return;
-    this.#clearTimer();
-    this.#timerAt = at;
-    this.#timer = setTimeout(() => {
-      this.#timerAt = Infinity;
-      void this.#run();
-    }, ms);
-  }
-
-  #clearTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#timerAt = Infinity;
-  }
-
   /** Sends flights until nobody waits. */
   async #run(): Promise<void> {
     if (this.#running || this.#broken || this.#ended) return;
     this.#running = true;
-    this.#clearTimer();
+    this.#alarm.clear();
     if (!(await this.#letGo())) {
       do await this.#fly();
       while (!this.#broken && this.#waiting.hasMore);
     }
     this.#running = false;
     if (this.#broken) return;
-    if (this.#waiting.hasMore) return this.#soon();
-    this.#after(this.#rear.isWaiting ? lazyMs : this.#parts.times.beatMs);
+    if (this.#waiting.hasMore) return this.#alarm.now();
+    this.#alarm.within(this.#rear.isWaiting ? lazyMs : this.#parts.times.beatMs);
   }
 
   /**
@@ -341,7 +288,7 @@ export class Flights<Write, Landed> {
   #break(error: Error): void {
     if (this.#broken) return;
     this.#broken = true;
-    this.#clearTimer();
+    this.#alarm.clear();
     this.#writer.close();
     this.#failed(error);
     this.#waiting.end();

@@ -1,0 +1,65 @@
+/**
+ * What of a lane may be taken next: its first message and its first reply, each when nothing of its
+ * side is under way.
+ */
+import type { Lanes } from './lanes.ts';
+import type { ReadyQueues } from './ready-queues.ts';
+import type { Lane, Row } from './rows.ts';
+
+/** A conversation with so many unsettled replies gets no further message offered. */
+const repliesMax = 100;
+
+export class Offering {
+  readonly #ready: ReadyQueues;
+  readonly #lanes: Lanes;
+  #isRestoring = false;
+  #rested: (lane: Lane) => void = () => {};
+
+  constructor(ready: ReadyQueues, lanes: Lanes) {
+    this.#ready = ready;
+    this.#lanes = lanes;
+  }
+
+  onRest(rested: (lane: Lane) => void): void {
+    this.#rested = rested;
+  }
+
+  /** @param isRestoring rows of before are being put back: no message is offered until all are */
+  restoring(isRestoring: boolean): void {
+    this.#isRestoring = isRestoring;
+    if (!isRestoring) for (const lane of this.#lanes) this.message(lane);
+  }
+
+  message(lane: Lane): void {
+    const head = lane.inbox.peek();
+    if (head === undefined || lane.inBusy || this.#isRestoring) return;
+    if (lane.replies >= repliesMax) return;
+    lane.inBusy = true;
+    this.#ready.offer(head);
+  }
+
+  reply(lane: Lane): void {
+    const head = lane.outbox.peek();
+    if (head === undefined || lane.outBusy) return;
+    lane.outBusy = true;
+    this.#ready.offer(head);
+  }
+
+  goOn(lane: Lane): void {
+    this.message(lane);
+    this.reply(lane);
+    this.rest(lane);
+  }
+
+  /** The end of a row that is gone has been written down. */
+  pass(row: Row): void {
+    if (row.box === 'in') row.lane.inBusy = false;
+    else if (!row.parked) row.lane.outBusy = false;
+    this.goOn(row.lane);
+  }
+
+  rest(lane: Lane): void {
+    this.#lanes.rest(lane);
+    this.#rested(lane);
+  }
+}

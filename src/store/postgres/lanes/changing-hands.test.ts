@@ -1,0 +1,312 @@
+/** How lanes come and go: when they are let go, who takes them, what lost answers do. */
+import assert from 'node:assert/strict';
+import {
+  accept,
+  answer,
+  deliver,
+  deliverAll,
+  exchange,
+  hook,
+  ids,
+  noneIn,
+  noneOut,
+  other as bot,
+  said,
+  takeIn,
+  until,
+} from '../../../../test/contract/ledger/kit.ts';
+import { idOf, put } from '../../../../test/fake/ledger-rows.ts';
+import { postgresTest } from '../../../../test/fake/postgres.ts';
+import {
+  comesIn,
+  comesOut,
+  TestStores,
+  type TestStore,
+} from '../../../../test/fake/postgres/stores.ts';
+import { failure } from '../../../domain/failure.ts';
+
+const why = failure('server_error');
+
+/** A reply that is tried again after `ms`, and holds nothing up. */
+async function park(store: TestStore, conversation: string, ms: number): Promise<void> {
+  await exchange(store, conversation, 'hello', `to ${conversation}`);
+  const reply = await comesOut(store);
+  const how = { park: true, possibleDuplicate: false };
+  assert.equal(await store.ledger.defer(reply, Date.now() + ms, why, how), true);
+}
+
+postgresTest('a lane is let go when nothing of it is in hand, and not before', async () => {
+  await using all = await TestStores.open();
+  const [one] = await all.beginTwo();
+  await accept(one, said('ann', 'hello'));
+  const claim = await comesIn(one);
+  assert.equal((await all.lane('ann'))?.owner, one.id);
+  await answer(one, claim, 'hi');
+  const reply = await comesOut(one);
+  assert.equal((await all.lane('ann'))?.owner, one.id);
+  await deliver(one, reply);
+  await all.owned('ann', null);
+  assert.equal((await all.lane('ann'))?.waits, 0);
+});
+
+postgresTest('where a lane is locked just then it is let go later', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await accept(one, said('ann', 'hello'));
+  const claim = await comesIn(one);
+  const client = await all.another();
+  await client.query("BEGIN; SELECT FROM svc.lane WHERE conversation = 'ann' FOR UPDATE");
+  await answer(one, claim);
+  // Another flight goes meanwhile, and is not held up.
+  await exchange(one, 'bob', 'hello');
+  await all.owned('bob', null);
+  assert.equal((await all.lane('ann'))?.owner, one.id);
+  await client.query('COMMIT');
+  await all.owned('ann', null);
+  await exchange(other, 'ann', 'hello again');
+});
+
+postgresTest('what is another instance’s by now is let go without a word', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await accept(one, said('ann', 'hello'));
+  const claim = await comesIn(one);
+  await all.client.query('UPDATE svc.lane SET owner = $1, epoch = epoch + 1', [other.id]);
+  await answer(one, claim);
+  // It tries to let go some twenty times, and looks whose it is.
+  await until('it has nothing in hand', () => one.ledger.gauges().commitsPending === 0);
+  await exchange(one, 'bob', 'hello');
+  await all.owned('bob', null);
+  assert.equal((await all.lane('ann'))?.owner, other.id);
+  assert.deepEqual([one.fault(), other.fault()], [null, null]);
+});
+
+postgresTest('parked replies belong to nobody, and are sent once when they are due', async () => {
+  await using all = await TestStores.open();
+  const both = await all.beginTwo();
+  for (const name of ['ann', 'bob', 'eve', 'joe']) await park(both[0], name, 3_600_000);
+  for (const name of ['ann', 'bob', 'eve', 'joe']) await all.owned(name, null);
+  assert.equal((await all.lane('ann'))?.waits, 1);
+  for (const store of both) await noneOut(store);
+  await all.client.query('UPDATE svc.outbox SET due_at = 1');
+  const sent: string[] = [];
+  await until('all are sent', async () => {
+    for (const store of both) sent.push(...(await deliverAll(store)));
+    return sent.length >= 4;
+  });
+  await all.owned('ann', null);
+  for (const store of both) sent.push(...(await deliverAll(store)));
+  assert.deepEqual(sent.toSorted(), ['to ann', 'to bob', 'to eve', 'to joe']);
+  assert.equal((await all.lane('ann'))?.waits, 0);
+});
+
+postgresTest(
+  'a parked reply comes along with a message, and is not due before its time',
+  async () => {
+    await using all = await TestStores.open();
+    const [one, other] = await all.beginTwo();
+    await park(one, 'ann', 3_600_000);
+    await all.owned('ann', null);
+    await accept(other, said('ann', 'again'));
+    const claim = await comesIn(other);
+    assert.equal(other.ledger.gauges().outboxDeferred, 1);
+    await noneOut(other);
+    await answer(other, claim);
+    await all.owned('ann', null);
+    assert.equal((await all.lane('ann'))?.waits, 1);
+    assert.equal(other.ledger.gauges().outboxDeferred, 0);
+  },
+);
+
+postgresTest('who is alone keeps parked replies in hand, until somebody comes', async () => {
+  await using all = await TestStores.open();
+  const one = await all.begin();
+  await park(one, 'ann', 3_600_000);
+  await exchange(one, 'bob', 'hello');
+  await all.owned('bob', null);
+  assert.equal((await all.lane('ann'))?.owner, one.id);
+  assert.equal(one.ledger.gauges().outboxDeferred, 1);
+  const other = await all.begin();
+  await all.owned('ann', null);
+  assert.equal(one.ledger.gauges().outboxDeferred, 0);
+  await one.close();
+  await all.owned('ann', other.id);
+  await until('it has it', () => other.ledger.gauges().outboxDeferred === 1);
+  await other.close();
+  const last = await all.begin();
+  assert.equal(last.ledger.gauges().outboxDeferred, 1, 'at once');
+});
+
+postgresTest('what one has no room for is taken by another that has', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo({ limits: { heldMax: 2 } }, {});
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  for (const name of names) await accept(one, said(name, `of ${name}`));
+  assert.equal(one.ledger.gauges().inboxWaiting, 2);
+  await until('the others are there', () => other.ledger.gauges().inboxWaiting === 3);
+  const texts = [];
+  for (let n = 0; n < 3; n++) texts.push((await comesIn(other)).message.text);
+  assert.deepEqual(texts.toSorted(), ['of c', 'of d', 'of e']);
+});
+
+postgresTest('what nobody has room for waits, and is taken when there is', async () => {
+  await using all = await TestStores.open();
+  const one = await all.begin({ limits: { heldMax: 1 } });
+  await accept(one, said('ann', 'first'));
+  await accept(one, said('bob', 'second'));
+  assert.deepEqual(await all.lane('bob').then((lane) => [lane?.owner, lane?.waits]), [null, 2]);
+  const first = await comesIn(one);
+  await noneIn(one);
+  await answer(one, first);
+  assert.equal((await comesIn(one)).message.text, 'second');
+});
+
+postgresTest('a close gives all lanes back at once, with what lies in them', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await accept(one, said('ann', 'in hand'), said('bob', 'waits'), said('ann', 'behind'));
+  await comesIn(one);
+  await one.close();
+  const lanes = [await all.lane('ann'), await all.lane('bob')];
+  const isFree = (lane: (typeof lanes)[0]): boolean => lane?.owner !== one.id;
+  assert.ok(lanes.every(isFree));
+  const claims = [await comesIn(other), await comesIn(other)];
+  const told = claims.map(({ message, attempt }) => `${message.text} ${attempt}`);
+  assert.deepEqual(told.toSorted(), ['in hand 1', 'waits 1']);
+});
+
+postgresTest('a drain leaves what is not in hand to others, which go on with it', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await accept(one, said('ann', 'in hand'), said('ann', 'behind'), said('bob', 'waits'));
+  const [claim] = await takeIn(one);
+  assert.equal(claim?.message.text, 'in hand');
+  one.ledger.closeIntake();
+  assert.equal((await comesIn(other)).message.text, 'waits');
+  await noneIn(one);
+  await noneIn(other);
+  await answer(one, claim, 'the last one');
+  const reply = await comesOut(other);
+  assert.equal(reply.reply.text, 'the last one');
+  assert.equal(reply.possibleDuplicate, false);
+  const behind = await comesIn(other);
+  assert.deepEqual([behind.message.text, behind.attempt], ['behind', 1]);
+  assert.equal(behind.memory.turns.length, 1);
+});
+
+postgresTest('lanes of a messenger are worked where its post is', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  const end = new AbortController();
+  let isHeld = false;
+  const holding = other.peers.hold(
+    bot,
+    async (stop) => {
+      isHeld = true;
+      await new Promise((resolve) => stop.addEventListener('abort', resolve));
+    },
+    end.signal,
+  );
+  await until('the post is held', () => isHeld);
+  for (const { ledger } of [one, other]) ledger.serve([hook, bot]);
+  const lane = { channel: bot, conversation: 'ann' };
+  await put(all.client, 'lane', { ...lane, tail: 2, waits: 2 });
+  await put(all.client, 'inbox', { ...lane }, { ...lane, id: idOf(2), n: 2 });
+  const claim = await comesIn(other, bot);
+  assert.equal(claim.message.id, idOf(1));
+  await noneIn(one, bot);
+  // The post goes to the other one, and with it what is not in hand.
+  end.abort();
+  await holding;
+  const last = new AbortController();
+  void one.peers.hold(bot, (stop) => aborted(stop), last.signal);
+  await until('it has the post', () => one.peers.holds(bot));
+  await until('what waits is let go', () => other.ledger.gauges().inboxWaiting === 0);
+  await noneIn(one, bot);
+  await answer(other, claim);
+  assert.equal((await comesIn(one, bot)).message.id, idOf(2));
+  await noneIn(other, bot);
+  last.abort();
+});
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+}
+
+for (const what of ['message', 'reply that is due'] as const) {
+  postgresTest(`no lane is lost with the answer to who took it for a ${what}`, async () => {
+    await using all = await TestStores.open();
+    // For these nothing has lain for long.
+    const both = await all.beginTwo({ now: () => Date.now() - 86_400_000 });
+    const goOn = await all.holdUpTakes();
+    const isReply = what !== 'message';
+    if (isReply)
+      await put(all.client, 'outbox', { id: `${ids.reply()}-00`, parked: true, due_at: 1 });
+    else await put(all.client, 'inbox', { id: ids.message() });
+    await put(all.client, 'lane', { waits: isReply ? 1 : 2 });
+    await until('one takes it', async () => (await all.waiting()) > 0);
+    for (const { way } of both) way.hold();
+    await goOn();
+    await until('it is taken', async () => (await all.lane('ann'))?.owner !== null);
+    const owned = await all.lane('ann');
+    const owner = both.find(({ id }) => id === owned?.owner)!;
+    for (const { way } of both) {
+      way.cut();
+      way.release();
+    }
+    if (isReply) assert.equal((await comesOut(owner)).reply.text, 'hello');
+    else assert.equal((await comesIn(owner)).message.text, 'hi');
+    assert.deepEqual(
+      both.map(({ fault }) => fault()),
+      [null, null],
+    );
+  });
+}
+
+postgresTest(
+  'a lane whose letting go was undone by a crash is found by what lies in it',
+  async () => {
+    await using all = await TestStores.open();
+    // For it, whatever comes has lain for long.
+    const [one, other] = await all.beginTwo({ now: () => Date.now() + 60_000 }, {});
+    await exchange(one, 'ann', 'hello');
+    await all.owned('ann', null);
+    await all.client.query('UPDATE svc.lane SET owner = $1', [one.id]);
+    await accept(other, said('ann', 'again'));
+    await noneIn(other);
+    assert.equal((await comesIn(one)).message.text, 'again');
+  },
+);
+
+postgresTest('such a lane is read before its next message is worked', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await exchange(one, 'ann', 'hello');
+  await all.owned('ann', null);
+  await all.client.query('UPDATE svc.lane SET owner = $1', [one.id]);
+  await accept(other, said('ann', 'second'));
+  await accept(one, said('ann', 'third'));
+  const second = await comesIn(one);
+  assert.equal(second.message.text, 'second');
+  await noneIn(one);
+  await answer(one, second);
+  assert.equal((await comesIn(one)).message.text, 'third');
+});
+
+postgresTest('a conversation that was forgotten, and begins anew, is another one', async () => {
+  await using all = await TestStores.open();
+  const one = await all.begin();
+  for (let round = 0; round < 3; round++) {
+    await exchange(one, 'ann', 'hello', 'hi');
+    await deliverAll(one);
+    const whose = { kind: 'conversation', channel: hook, conversation: 'ann' } as never;
+    assert.equal(await one.ledger.forget(whose), 3, 'a message, a reply, a turn');
+    assert.equal(await all.lane('ann'), null);
+    await accept(one, said('ann', 'anew'));
+    const claim = await comesIn(one);
+    assert.deepEqual(claim.memory.turns, []);
+    assert.equal(claim.memory.previousAt, null);
+    await answer(one, claim);
+    await one.ledger.forget(whose);
+  }
+});

@@ -1,0 +1,132 @@
+/** What is asked for lanes to change hands, and what late or lost answers do. */
+import assert from 'node:assert/strict';
+import { put } from '../../../../test/fake/ledger-rows.ts';
+import { hook, said } from '../../../../test/contract/ledger/kit.ts';
+import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { TestStores } from '../../../../test/fake/postgres/stores.ts';
+import type { ConversationId, MessageId } from '../../../domain/ids.ts';
+import { steadyNow } from '../../../lib/clock.ts';
+import { WorkingSet } from '../../order/working-set.ts';
+import type { Behind } from '../write/writer.ts';
+import { Moves } from './moves.ts';
+import { OwnedLanes } from './owned-lanes.ts';
+
+const ann = { channel: hook, conversation: 'ann' as ConversationId };
+
+/** Of instance 7. */
+function makeMoves() {
+  const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
+  const history = { taken: () => {}, left: () => {} };
+  const lanes = new OwnedLanes({ instance: 7, rows, history });
+  let asked = 0;
+  const moves = new Moves({
+    instance: 7,
+    rows,
+    lanes,
+    drop: () => false,
+    soon: () => void asked++,
+  });
+  /** A message of ann comes in with this number. */
+  const comes = (n: number, epoch: number): void => {
+    const message = { ...said('ann', 'hello'), ...ann, id: `m${n}` as MessageId, acceptedAt: 1 };
+    const arrival = { message, seq: n, dedupeKey: null, keyCheck: null } as never;
+    const enter = (): never => rows.addMessage(message as never, n).progress as never;
+    lanes.arrive({ arrival, n, enter }, { owner: 7, epoch, waits: 0 });
+  };
+  /** What is in hand of ann ends. */
+  const ends = (): void => {
+    const row = rows.take('in', hook);
+    assert.ok(row !== undefined);
+    rows.settle(row);
+  };
+  return { rows, lanes, moves, comes, ends, asked: () => asked };
+}
+
+postgresTest('what lets go late lets go of nothing that was taken again since', async () => {
+  await using all = await TestStores.open();
+  const it = makeMoves();
+  await put(all.client, 'lane', { owner: 7, epoch: 3, tail: 1 });
+  it.comes(1, 3);
+  it.ends();
+  const { asked, takes } = it.moves.take();
+  assert.deepEqual([asked.length, takes], [1, false]);
+  // It was let go and taken again for a reply that was due, and nothing else has come.
+  await all.client.query('UPDATE svc.lane SET epoch = 4');
+  const { text, values } = asked[0]!;
+  assert.deepEqual((await all.client.query(text, [...values])).rows, []);
+  assert.equal((await all.lane('ann'))?.owner, 7);
+  await all.client.query('UPDATE svc.lane SET epoch = 3');
+  assert.equal((await all.client.query(text, [...values])).rows.length, 1);
+  assert.equal((await all.lane('ann'))?.owner, null);
+});
+
+const letGo = (tail: number, goes: boolean): readonly object[] => [{ ...ann, tail, goes }];
+
+postgresTest('a lane that could not be let go is tried again, and is asked about', async () => {
+  const it = makeMoves();
+  it.comes(1, 3);
+  it.ends();
+  let behind: Behind = it.moves.take();
+  for (let tries = 0; tries < 20; tries++) {
+    assert.equal(behind.asked.length, 1);
+    it.moves.landed([[]]);
+    assert.equal(it.moves.isWaiting, true);
+    behind = it.moves.take();
+  }
+  assert.equal(behind.asked.length, 2, 'whose it is');
+  it.moves.landed([[], [{ ...ann, owner: 7, epoch: 3 }]]);
+  assert.ok(it.lanes.get(ann), 'it was locked all that time');
+  it.moves.take();
+  it.moves.landed([[], [{ ...ann, owner: 7, epoch: 5 }]]);
+  assert.equal(it.lanes.get(ann), undefined, 'it was taken again, and that was lost');
+  assert.equal(it.moves.isWaiting, false);
+});
+
+postgresTest(
+  'a lane that has grown is read: all of it where it is quiet, else what has come',
+  async () => {
+    for (const isQuiet of [true, false]) {
+      const it = makeMoves();
+      it.comes(1, 3);
+      it.ends();
+      it.moves.take();
+      // What came with the flight before is in hand by now.
+      if (!isQuiet) it.comes(2, 3);
+      it.moves.landed([letGo(isQuiet ? 2 : 3, false) as never]);
+      const [lane] = it.lanes.takeUnread();
+      assert.equal(lane?.unread, isQuiet ? 'all' : 'messages');
+    }
+  },
+);
+
+postgresTest(
+  'parked replies that a lane let go of too early are not read into a busy one',
+  async () => {
+    const it = makeMoves();
+    it.comes(1, 3);
+    it.ends();
+    it.lanes.get(ann)!.hasParked = true;
+    it.moves.take();
+    it.comes(2, 3);
+    it.moves.landed([letGo(2, false) as never]);
+    assert.equal(it.lanes.hasUnread, false);
+    it.ends();
+    const { asked } = it.moves.take();
+    const [row] = JSON.parse(asked[0]!.values[0] as string) as { waits: number }[];
+    assert.equal(row!.waits, 1, 'whoever finds them due takes them');
+  },
+);
+
+postgresTest('at the end nobody waits for a take', async () => {
+  const it = makeMoves();
+  const which = { channels: [hook], allBut: null, takesSuspects: false, now: 1 };
+  const before = it.moves.takeWaiting(which);
+  it.moves.take();
+  const underWay = it.moves.free([ann], 1);
+  it.moves.end();
+  assert.equal(await before, null);
+  assert.equal(await underWay, false);
+  assert.equal(await it.moves.takeWaiting(which), null);
+  assert.equal(await it.moves.takeBefore(), false);
+  assert.equal(it.moves.pending, 0);
+});

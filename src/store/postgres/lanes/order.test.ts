@@ -1,0 +1,135 @@
+/** A conversation with messages at several instances is worked in the order of their numbers. */
+import assert from 'node:assert/strict';
+import {
+  accept,
+  answer,
+  deliverAll,
+  effects,
+  exchange,
+  hook,
+  noneIn,
+  said,
+  takeIn,
+  takeOut,
+  until,
+} from '../../../../test/contract/ledger/kit.ts';
+import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
+
+postgresTest('what another instance accepts in between is worked in its place', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await accept(one, said('ann', 'first'));
+  const claim = await comesIn(one);
+  await accept(other, said('ann', 'second'));
+  // The gap before it shows that something has come elsewhere.
+  await accept(one, said('ann', 'third'));
+  await noneIn(one);
+  await noneIn(other);
+  await answer(one, claim, 'to the first');
+  for (const text of ['second', 'third']) {
+    const next = await comesIn(one);
+    assert.equal(next.message.text, text);
+    assert.equal(next.attempt, 1);
+    await noneIn(other);
+    await answer(one, next, `to the ${text}`);
+  }
+  assert.deepEqual(await deliverAll(one), ['to the first', 'to the second', 'to the third']);
+  assert.equal(other.ledger.gauges().inboxWaiting, 0);
+});
+
+postgresTest('a lane to which another instance has added is not let go before that', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await accept(one, said('ann', 'first'));
+  const claim = await comesIn(one);
+  await accept(other, said('ann', 'second'), said('ann', 'third'));
+  const { epoch } = (await all.lane('ann'))!;
+  await answer(one, claim);
+  for (const text of ['second', 'third']) {
+    const next = await comesIn(one);
+    assert.equal(next.message.text, text);
+    await answer(one, next);
+  }
+  await all.owned('ann', null);
+  assert.equal((await all.lane('ann'))!.epoch, epoch, 'nobody else has had it in between');
+});
+
+postgresTest('very many that come in at two instances are worked in one order', async () => {
+  await using all = await TestStores.open();
+  const both = await all.beginTwo();
+  const worked: string[] = [];
+  let left = 120;
+  const work = async ({ ledger }: (typeof both)[0]): Promise<void> => {
+    while (left > 0) {
+      for (const claim of await ledger.claim('in', hook, 10)) {
+        worked.push(claim.message.text);
+        left--;
+        await ledger.complete(claim, effects(claim, []));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  };
+  const come = async (): Promise<void> => {
+    for (let n = 0; n < 120; n++) await accept(both[n % 2]!, said('ann', String(n)));
+  };
+  await Promise.all([come(), ...both.map(work)]);
+  assert.deepEqual(
+    worked,
+    Array.from({ length: 120 }, (_, n) => String(n)),
+  );
+});
+
+postgresTest('who takes a lane sees what the one before has made of it', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await exchange(one, 'ann', 'hello', 'hi');
+  await deliverAll(one);
+  await all.owned('ann', null);
+  await accept(other, said('ann', 'again'));
+  const second = await comesIn(other);
+  assert.deepEqual(
+    second.memory.turns.map(({ text, reply }) => [text, reply]),
+    [['hello', 'hi']],
+  );
+  await answer(other, second, 'yes?');
+  await deliverAll(other);
+  await all.owned('ann', null);
+  await accept(one, said('ann', 'bye'));
+  const third = await comesIn(one);
+  assert.deepEqual(
+    third.memory.turns.map(({ text }) => text),
+    ['hello', 'again'],
+    'not what it remembers of before',
+  );
+  assert.equal(third.memory.previousAt, second.message.acceptedAt);
+});
+
+postgresTest('a lane that nobody else has had in between is remembered', async () => {
+  await using all = await TestStores.open();
+  const [one] = await all.beginTwo();
+  await exchange(one, 'ann', 'hello', 'hi');
+  await deliverAll(one);
+  await all.owned('ann', null);
+  await accept(one, said('ann', 'again'));
+  // Nothing is read, so it is there at once.
+  const [second] = await takeIn(one);
+  assert.deepEqual(
+    second?.memory.turns.map(({ text }) => text),
+    ['hello'],
+  );
+});
+
+postgresTest('what comes elsewhere does not wait for replies that wait', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await exchange(one, 'ann', 'first', 'one');
+  const reply = await comesOut(one);
+  await accept(other, said('ann', 'second'));
+  await until('it is here', () => one.ledger.gauges().inboxWaiting === 1);
+  await answer(one, await comesIn(one), 'two');
+  await noneIn(other);
+  assert.deepEqual(await takeOut(one), [], 'the first reply goes first');
+  assert.equal(await one.ledger.delivered(reply), true);
+  assert.equal((await comesOut(one)).reply.text, 'two');
+});

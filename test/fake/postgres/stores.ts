@@ -1,0 +1,174 @@
+/** Several stores on one database, all in this process, each with a way of its own that fails. */
+import type { Client } from 'pg';
+import { steadyNow } from '../../../src/lib/clock.ts';
+import type { InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
+import type { Peers } from '../../../src/store/peers.ts';
+import { openPostgresStore, type PostgresOptions } from '../../../src/store/postgres/postgres.ts';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { migrate } from '../../../src/store/postgres/server/migrations.ts';
+import { hook, newIds, until, type HasLedger } from '../../contract/ledger/kit.ts';
+import { newDatabase } from '../postgres.ts';
+import { shortTimes } from './instances.ts';
+import { farProcess } from './marks.ts';
+import { Way } from './way.ts';
+
+export type TestStore = {
+  readonly id: number;
+  readonly ledger: Ledger;
+  readonly peers: Peers;
+  readonly way: Way;
+  /** As if its process were killed. */
+  readonly kill: () => void;
+  readonly close: () => Promise<void>;
+  /** Why its storage has failed; null: it has not. */
+  readonly fault: () => unknown;
+};
+
+/** A lane's row. */
+export type LaneRow = {
+  readonly owner: number | null;
+  readonly epoch: number;
+  readonly tail: number;
+  readonly waits: number;
+};
+
+export class TestStores implements AsyncDisposable {
+  readonly url: string;
+  /** A connection that nothing happens to. */
+  readonly client: Client;
+  readonly #stack: AsyncDisposableStack;
+
+  private constructor(url: string, client: Client, stack: AsyncDisposableStack) {
+    this.url = url;
+    this.client = client;
+    this.#stack = stack;
+  }
+
+  static async open(): Promise<TestStores> {
+    const url = await newDatabase();
+    await using stack = new AsyncDisposableStack();
+    const client = await connect(url);
+    stack.defer(() => client.end());
+    await migrate(client);
+    return new TestStores(url, client, stack.move());
+  }
+
+  /** One more, which serves the webhook; the first one has the posts. */
+  async begin(more: Partial<PostgresOptions> = {}): Promise<TestStore> {
+    const way = this.#stack.use(await Way.to(this.url));
+    const life = new AbortController();
+    let fault: unknown = null;
+    const store = await openPostgresStore({
+      url: way.url(this.url),
+      now: Date.now,
+      steady: steadyNow,
+      ids: newIds(),
+      retentionDays: 0,
+      version: 'test',
+      peersTimes: shortTimes,
+      self: farProcess,
+      killed: life.signal,
+      onFault: (error) => (fault = error),
+      ...more,
+    });
+    if ('kind' in store) throw new Error(store.message);
+    const { ledger, peers } = store;
+    this.#stack.defer(() => ledger[Symbol.asyncDispose]());
+    ledger.serve([hook]);
+    return {
+      id: peers.id,
+      ledger,
+      peers,
+      way,
+      kill: () => life.abort(),
+      close: () => ledger[Symbol.asyncDispose](),
+      fault: () => fault,
+    };
+  }
+
+  /** Two that know of each other. */
+  async beginTwo(
+    more: Partial<PostgresOptions> = {},
+    moreOfOther: Partial<PostgresOptions> = more,
+  ): Promise<readonly [TestStore, TestStore]> {
+    const both = [await this.begin(more), await this.begin(moreOfOther)] as const;
+    for (const { peers } of both) await until('all are known', () => peers.share() === 2);
+    return both;
+  }
+
+  /** It is dead from now on, as the others would say after a while. @param ended as JSON */
+  async bury({ id, kill }: TestStore, ended: object | null = null): Promise<void> {
+    kill();
+    const told = ended === null ? null : JSON.stringify(ended);
+    const text = 'UPDATE svc.instance SET dead = true, ended = $2 WHERE id = $1';
+    await this.client.query(text, [id, told]);
+  }
+
+  /** @returns null: there is no row of it */
+  async lane(conversation: string, channel: string = hook): Promise<LaneRow | null> {
+    const { rows } = await this.client.query<LaneRow>(
+      'SELECT owner, epoch, tail, waits FROM svc.lane WHERE channel = $1 AND conversation = $2',
+      [channel, conversation],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** Resolves when that lane has this owner. */
+  owned(conversation: string, owner: number | null, channel: string = hook): Promise<void> {
+    return until(`${conversation} belongs to ${owner}`, async () => {
+      return (await this.lane(conversation, channel))?.owner === owner;
+    });
+  }
+
+  /** How many connections wait for a lock. */
+  async waiting(): Promise<number> {
+    const { rows } = await this.client.query<{ n: number }>(
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
+        'AND datname = current_database()',
+    );
+    return Number(rows[0]!.n);
+  }
+
+  /** From now on whoever takes a lane waits in the midst of it. @returns lets them go on */
+  async holdUpTakes(): Promise<() => Promise<void>> {
+    const client = await this.another();
+    await client.query(`
+      CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN PERFORM pg_advisory_xact_lock(777); RETURN NEW; END$$;
+      CREATE TRIGGER hold_up BEFORE UPDATE ON svc.lane FOR EACH ROW
+      WHEN (OLD.owner IS NULL AND NEW.owner IS NOT NULL) EXECUTE FUNCTION hold_up();
+      SELECT pg_advisory_lock(777)`);
+    return async () => void (await client.query('SELECT pg_advisory_unlock(777)'));
+  }
+
+  /** Another connection that nothing happens to. */
+  async another(): Promise<Client> {
+    const client = await connect(this.url);
+    this.#stack.defer(() => client.end());
+    return client;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack[Symbol.asyncDispose]();
+  }
+}
+
+/** The next message that can be claimed there, sooner or later. */
+export async function comesIn({ ledger }: HasLedger, channel = hook): Promise<InClaim> {
+  let claims: readonly InClaim[] = [];
+  await until('a message can be claimed', async () => {
+    claims = await ledger.claim('in', channel, 1);
+    return claims.length > 0;
+  });
+  return claims[0]!;
+}
+
+/** The same of a reply. */
+export async function comesOut({ ledger }: HasLedger, channel = hook): Promise<OutClaim> {
+  let claims: readonly OutClaim[] = [];
+  await until('a reply can be claimed', async () => {
+    claims = await ledger.claim('out', channel, 1);
+    return claims.length > 0;
+  });
+  return claims[0]!;
+}
