@@ -9,6 +9,7 @@ import { kill } from './kill.ts';
 import { ledgerModel } from './ledger-model.ts';
 import { longTests } from './long-tests.ts';
 import { malformedProof } from './malformed.ts';
+import { many } from './many.ts';
 import { networkFaultsProof } from './network-faults.ts';
 import { plainClient } from './plain-client.ts';
 import { powerCut } from './power-cut.ts';
@@ -44,4 +45,5 @@ export const proofs: readonly Proof[] = [
   longTests,
   upgrade,
   upgradeMany,
+  many,
 ];

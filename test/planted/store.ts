@@ -4,9 +4,9 @@ import type { Fault } from './fault.ts';
 export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
-    file: 'src/store/order/working-set.ts',
-    find: 'if (head === undefined || lane.inBusy || this.#restoring) return;',
-    replace: 'if (head === undefined || this.#restoring) return;',
+    file: 'src/store/order/offering.ts',
+    find: 'if (head === undefined || lane.inBusy || this.#isRestoring) return;',
+    replace: 'if (head === undefined || this.#isRestoring) return;',
     seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
   },
   {
@@ -18,7 +18,7 @@ export const store: readonly Fault[] = [
   },
   {
     name: 'A conversation takes messages in though a hundred of its replies wait.',
-    file: 'src/store/order/working-set.ts',
+    file: 'src/store/order/offering.ts',
     find: 'if (lane.replies >= repliesMax) return;',
     replace: '',
     seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],

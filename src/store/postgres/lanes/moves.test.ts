@@ -93,7 +93,7 @@ postgresTest(
       // What came with the flight before is in hand by now.
       if (!isQuiet) it.comes(2, 3);
       it.moves.landed([letGo(isQuiet ? 2 : 3, false) as never]);
-      const [lane] = it.lanes.takeUnread();
+      const [lane] = it.lanes.unread.take();
       assert.equal(lane?.unread, isQuiet ? 'all' : 'messages');
     }
   },
@@ -109,7 +109,7 @@ postgresTest(
     it.moves.take();
     it.comes(2, 3);
     it.moves.landed([letGo(2, false) as never]);
-    assert.equal(it.lanes.hasUnread, false);
+    assert.equal(it.lanes.unread.hasAny, false);
     it.ends();
     const { asked } = it.moves.take();
     const [row] = JSON.parse(asked[0]!.values[0] as string) as { waits: number }[];

@@ -1,0 +1,4 @@
+import { many } from './many.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(many);
