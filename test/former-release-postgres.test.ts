@@ -46,12 +46,12 @@ class Former implements AsyncDisposable {
     return new Former(url, client, own.move());
   }
 
-  /** One of its starts, as it writes it down. @param beat how old the last one is */
-  async start(process = farProcess, beat = '0 s'): Promise<number> {
+  /** One of its starts, as it writes it down. @param age of its last beat */
+  async start(process = farProcess, age = '0 s'): Promise<number> {
     const { rows } = await this.client.query<{ id: number }>(
       'INSERT INTO svc.instance (version, process, beat_at) ' +
         'VALUES ($1, $2, clock_timestamp() - $3::interval) RETURNING id',
-      [version, JSON.stringify(process), beat],
+      [version, JSON.stringify(process), age],
     );
     return rows[0]!.id;
   }

@@ -221,7 +221,7 @@ for (const side of ['source', 'target'] as const) {
         "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
           'AND datname = current_database()',
       );
-      return Number(rows[0]!.n) > 0;
+      return rows[0]!.n > 0;
     });
     assert.equal((await migration.run(quiet, never)).kind, 'moved');
     await migration[Symbol.asyncDispose]();

@@ -8,6 +8,7 @@ import { startFakeOllama } from '../../fake/ollama.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
 import { freePort, scratch, secret, webhookConfig, writeConfig } from '../../program.ts';
+import type { Program } from '../../program.ts';
 import { assertKept, audit, type Audit } from '../audit.ts';
 import { Crowd, type Tried } from '../crowd.ts';
 import { History } from '../history.ts';
@@ -25,17 +26,7 @@ const pauseMs = 60;
 const stallMs = 60_000;
 
 /** One of them, and what it runs after its next start. */
-class Place {
-  readonly instance: Instance;
-  readonly adminPort: number;
-  release: Release;
-
-  constructor(instance: (of: () => Release) => Instance, adminPort: number, release: Release) {
-    this.instance = instance(() => this.release);
-    this.adminPort = adminPort;
-    this.release = release;
-  }
-}
+type Place = { readonly instance: Instance; readonly adminPort: number; release: Release };
 
 type Parts = Pick<Rollout, 'places'> & {
   readonly crowd: Crowd;
@@ -55,6 +46,8 @@ export class Rollout implements AsyncDisposable {
   /** How long it took at most until who wrote had an answer. */
   slowestMs = 0;
   #unanswered = 0;
+  /** The highest schema that was started. */
+  #schema = 0;
   readonly #parts: Parts;
   readonly #own: AsyncDisposableStack;
 
@@ -79,30 +72,11 @@ export class Rollout implements AsyncDisposable {
     const model = own.use(
       await startFakeOllama((call) => history.answer(call, random() * modelMs)),
     );
+    const around = { url, modelUrl: model.url, receiverUrl: receiver.url };
     const places: Place[] = [];
-    for (let at = 0; at < count; at++) {
-      const { path: folder } = own.use(await scratch());
-      const [port, adminPort] = [await freePort(), await freePort()];
-      const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-      const document = { ...webhookConfig(where), storage: { url_env: 'LETTERS_URL' } };
-      const file = await writeConfig(folder, document);
-      const own_ = [
-        '--webhook-bind',
-        `127.0.0.1:${port}`,
-        '--admin-addr',
-        `127.0.0.1:${adminPort}`,
-      ];
-      const env = { WEBHOOK_SECRET: secret, LETTERS_URL: url };
-      const make = (of: () => Release): Instance =>
-        new Instance({
-          name: `svc ${at + 1}`,
-          port,
-          ways: [],
-          spawn: () => startRelease(of(), ['serve', '--config', file, ...own_], env),
-          drawAheadMs: () => 0,
-        });
-      const place = new Place(make, adminPort, release);
-      own.use(place.instance).begin();
+    for (let at = 1; at <= count; at++) {
+      const place = await makePlace(`svc ${at}`, around, release, own);
+      place.instance.begin();
       places.push(place);
     }
     const instances = places.map(({ instance }) => instance);
@@ -131,8 +105,8 @@ export class Rollout implements AsyncDisposable {
     assert.deepEqual(this.faults, []);
     const before = this.#takenBy(place);
     await untilTrue(`${instance.name} takes messages`, () => this.#takenBy(place) > before);
-    assert.equal(await schemaVersion(client), Math.max(this.#schema, release.schema));
     this.#schema = Math.max(this.#schema, release.schema);
+    assert.equal(await schemaVersion(client), this.#schema);
     for (const one of this.places) await this.#assertSees(one);
     await this.#sayMore();
   }
@@ -174,9 +148,6 @@ export class Rollout implements AsyncDisposable {
     return this.#own.disposeAsync();
   }
 
-  /** The highest that was started. */
-  #schema = 0;
-
   #takenBy({ instance }: Place): number {
     const taken = this.#parts.balancer.takenBy.values();
     return taken.filter((one) => one === instance).toArray().length;
@@ -211,4 +182,26 @@ export class Rollout implements AsyncDisposable {
       ]);
     }
   }
+}
+
+type Around = { readonly url: string; readonly modelUrl: string; readonly receiverUrl: string };
+
+/** It is not started yet. */
+async function makePlace(
+  name: string,
+  { url, ...others }: Around,
+  release: Release,
+  own: AsyncDisposableStack,
+): Promise<Place> {
+  const { path: folder } = own.use(await scratch());
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const document = webhookConfig({ port, adminPort, ...others });
+  const file = await writeConfig(folder, { ...document, storage: { url_env: 'LETTERS_URL' } });
+  const [bind, admin] = [`127.0.0.1:${port}`, `127.0.0.1:${adminPort}`];
+  const args = ['serve', '--config', file, '--webhook-bind', bind, '--admin-addr', admin];
+  const env = { WEBHOOK_SECRET: secret, LETTERS_URL: url };
+  const spawn = (): Program => startRelease(place.release, args, env);
+  const instance = own.use(new Instance({ name, port, ways: [], spawn, drawAheadMs: () => 0 }));
+  const place: Place = { instance, adminPort, release };
+  return place;
 }

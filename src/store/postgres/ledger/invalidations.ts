@@ -116,6 +116,6 @@ function changedIn({ channel, conversations }: Fields): Changed | null {
   if (typeof channel !== 'string' || !areTexts(conversations)) return null;
   return {
     channel: channel as ChannelKey,
-    conversations: conversations as readonly string[] as readonly ConversationId[],
+    conversations: conversations as readonly ConversationId[],
   };
 }

@@ -3,10 +3,14 @@
  * under a lock that holds back other instances which start at the same time.
  *
  * A program runs on its own schema and on the next one, so that instances can be replaced one after
- * the other: a step adds, the next release uses it, and the one after that drops what is old.
+ * the other: a step adds, the next release uses it, and the one after that drops what is old. What
+ * a step adds has a value where the release before writes. It is done in a moment, since nobody
+ * works meanwhile: it reads and rewrites no large table.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { codeOf } from './errors.ts';
 
 const folder = new URL('./steps/', import.meta.url);
 
@@ -43,8 +47,10 @@ export type SchemaState =
 
 /**
  * Brings a database to this program's schema, or leaves it as it was. Where the schema is there, no
- * right to change it is needed.
- * @param begun told before the first step of a database that was in use: it may take minutes
+ * right to change it is needed. Instances of the release before may work meanwhile: a step that
+ * cannot have its tables soon lets them go on, and is tried again.
+ * @param begun told once before the first step of a database that was in use: it may take minutes
+ * @param lockMs how long a step waits for a table, and everybody else with it
  * @returns the version that the database has now: this program's, or the next
  * @throws ForeignSchema, NewerSchema, and what the server says
  */
@@ -52,25 +58,52 @@ export async function migrate(
   client: Client,
   begun: (upgrade: Upgrade) => void = () => {},
   steps: readonly string[] = migrationSteps(),
+  lockMs = lockMsUsual,
 ): Promise<number> {
+  let isTold = false;
+  const told = (upgrade: Upgrade): void => {
+    if (!isTold) begun(upgrade);
+    isTold = true;
+  };
+  for (;;) {
+    const version = await tryToMigrate(client, { begun: told, steps, lockMs });
+    if (version !== null) return version;
+    await pause(againMs);
+  }
+}
+
+/** Less than the time after which instances say that the server is away. */
+const lockMsUsual = 3_000;
+const againMs = 1_000;
+/** Another one has a table for too long, or each waits for one that the other has. */
+const tryAgain = new Set(['55P03', '40P01']);
+
+type Migrating = {
+  readonly begun: (upgrade: Upgrade) => void;
+  readonly steps: readonly string[];
+  readonly lockMs: number;
+};
+
+/** @returns null: others had what it needs, and it is as it was */
+async function tryToMigrate(client: Client, parts: Migrating): Promise<number | null> {
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
-    const version = await migrateUnderLock(client, begun, steps);
+    const version = await migrateUnderLock(client, parts);
     await client.query('COMMIT');
     return version;
   } catch (error) {
     // Where the connection is lost, the server does this by itself.
     await client.query('ROLLBACK').catch(() => {});
-    throw error;
+    if (!tryAgain.has(codeOf(error))) throw error;
+    return null;
   }
 }
 
 async function migrateUnderLock(
   client: Client,
-  begun: (upgrade: Upgrade) => void,
-  steps: readonly string[],
+  { begun, steps, lockMs }: Migrating,
 ): Promise<number> {
-  // A step, and the wait for another instance's, may take minutes, whatever a role is given.
+  // A step, and the wait for another start's, may take minutes, whatever a role is given.
   await client.query('SET LOCAL statement_timeout = 0');
   await client.query('SET LOCAL lock_timeout = 0');
   await client.query('SELECT pg_advisory_xact_lock($1, $2)', lock);
@@ -81,7 +114,12 @@ async function migrateUnderLock(
     throw new NewerSchema(`its schema is version ${version}, this program knows ${steps.length}`);
   }
   if (version >= steps.length) return version;
-  if (version > 0) begun({ from: version, to: steps.length });
+  if (version > 0) {
+    begun({ from: version, to: steps.length });
+    await client.query(`SET LOCAL lock_timeout = ${lockMs}`);
+    // Every flight begins with it: from here on none is under way, in whatever order tables follow.
+    await client.query('LOCK TABLE svc.instance IN ACCESS EXCLUSIVE MODE');
+  }
   if (kind === 'none') await client.query('CREATE SCHEMA svc');
   if (kind !== 'ours') await client.query('CREATE TABLE svc.schema (version integer NOT NULL)');
   for (const step of steps.slice(version)) await client.query(step);
