@@ -28,11 +28,12 @@ WITH mine AS (
 )
 SELECT channel, conversation, tail, goes FROM mine`;
 
-/** Given back in order: what waits in them has not been tried. */
+/** Given back in order: nothing that waits in them is a suspect, unless it is condemned. */
 export const untried = `
-UPDATE svc.inbox AS was SET attempts = 0 FROM json_to_recordset($1) AS ${named}
+UPDATE svc.inbox AS was SET attempts = 0, alone = 0
+FROM json_to_recordset($1) AS ${named}
 WHERE was.channel = x.channel AND was.conversation = x.conversation
-  AND was.attempts > 0 AND was.alone < ${aloneMax}`;
+  AND (was.attempts > 0 OR was.alone > 0) AND was.alone < ${aloneMax}`;
 
 export const owners = `
 SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM json_to_recordset($1) AS ${named}
@@ -80,7 +81,8 @@ const isLost = `(lane.owner IS NULL AND lane.waits < 2) OR (lane.owner IS NOT NU
 
 /**
  * Makes lanes free whose owner is no more. What was first in them counts as tried, unless the owner
- * ended in order or by a fault of the storage; a reply that was due may have been sent. $2: now.
+ * ended by a fault of the storage, or in order: then nothing in them does any more. A reply that
+ * was due may have been sent. $2: now.
  */
 export const free = `
 WITH lost AS (
@@ -93,14 +95,17 @@ WITH lost AS (
   FROM lost LEFT JOIN svc.instance AS was ON was.id = lost.owner
 ), heads AS (
   SELECT head.id,
-    CASE WHEN ends.kind = 'crash' THEN head.attempts + 1
-      WHEN ends.kind = 'clean' AND head.alone < ${aloneMax} THEN 0
-      ELSE head.attempts END AS attempts,
+    CASE WHEN ends.kind = 'crash' THEN head.attempts + 1 ELSE head.attempts END AS attempts,
     CASE WHEN head.id = ends.alone THEN head.alone - 1 ELSE head.alone END AS alone
   FROM ends CROSS JOIN LATERAL (
     SELECT id, attempts, alone FROM svc.inbox
     WHERE channel = ends.channel AND conversation = ends.conversation ORDER BY n LIMIT 1
-  ) AS head
+  ) AS head WHERE ends.kind <> 'clean'
+), cleared AS (
+  UPDATE svc.inbox AS was SET attempts = 0, alone = 0
+  FROM ends WHERE ends.kind = 'clean' AND was.channel = ends.channel
+    AND was.conversation = ends.conversation
+    AND (was.attempts > 0 OR was.alone > 0) AND was.alone < ${aloneMax}
 ), tried AS (
   UPDATE svc.inbox AS was SET attempts = heads.attempts, alone = heads.alone
   FROM heads WHERE was.id = heads.id
