@@ -135,7 +135,7 @@ test('a time of day that is set back makes no limit last longer', async (t) => {
   assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
 });
 
-test('a limit lasts as long where this machine tells another time of day than the instances', async () => {
+test('a limit lasts as long where this machine tells another time than the instances', async () => {
   await using bench = await startDiscordBench();
   await using channel = bench.make({ now: () => Date.now() + 300_000 });
   await channel.open();
