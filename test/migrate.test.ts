@@ -267,16 +267,6 @@ test(
       "UPDATE svc.instance SET dead = true, beat_at = beat_at - interval '1 hour'",
     );
     assert.equal(await refusal(server, to!), 'migration_unclean');
-    await client.query('UPDATE svc.instance SET ended = \'{"clean":true}\'');
-    assert.equal(await refusal(server, to!), 'opened');
-    await client.query(
-      'INSERT INTO svc.instance (version, process, dead, beside, ended, beat_at) ' +
-        "SELECT '0', '{}', true, true, ended, now() - interval '1 hour' " +
-        'FROM (VALUES (NULL), (\'{"clean":true}\')) AS ends (ended)',
-    );
-    assert.equal(await refusal(server, to!), 'migration_unclean', 'one of two has died');
-    await client.query('UPDATE svc.instance SET buried = true WHERE ended IS NULL');
-    assert.equal(await refusal(server, to!), 'opened', 'and was buried by the other');
     await client.end();
     using db = new DatabaseSync(path);
     db.exec('UPDATE owner SET clean = 0');

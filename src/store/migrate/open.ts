@@ -97,21 +97,15 @@ function fileTarget(path: string): Target | StoreProblem {
 
 const beatSeconds = 10;
 
-/**
- * Whose rows were put in order by another instance no longer matters, nor who had the database
- * alone before the newest one.
- */
-const endsSeen = `
-SELECT coalesce(bool_and(coalesce(ended, '') LIKE '%"clean":true%'), true) AS clean
-FROM svc.instance
-WHERE NOT buried AND (beside OR id = (SELECT max(id) FROM svc.instance))`;
-
 async function serverSource(url: string): Promise<Side | StoreProblem> {
   return atServer(url, 'REPEATABLE READ', isMade, async (client, named) => {
     const locked = await lockOut(client, named);
     if (locked !== null) return locked;
-    const { rows: ends } = await client.query<{ clean: boolean }>(endsSeen);
-    return ends[0]!.clean ? new PostgresSide(client) : unclean(`The ${named}`);
+    const { rows: ends } = await client.query(
+      "SELECT coalesce(ended, '') AS ended FROM svc.instance ORDER BY id DESC LIMIT 1",
+    );
+    const end = String(ends[0]?.['ended'] ?? '{"clean":true}');
+    return end.includes('"clean":true') ? new PostgresSide(client) : unclean(`The ${named}`);
   });
 }
 
