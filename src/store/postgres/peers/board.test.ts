@@ -37,6 +37,21 @@ postgresTest('it waits for one that takes its time to act on it', async () => {
   await told;
 });
 
+postgresTest('who has acted on it says so at once', async () => {
+  await using all = await TestInstances.open();
+  const rarely = { beatMs: 1e6, deadMs: 1e6, holdMs: 1e6 };
+  const one = await all.begin({ ...rarely, beatMs: 50 });
+  const other = await all.begin(rarely);
+  await beats(other.peers, 1);
+  const told = one.peers.tell('a', '');
+  await untilTrue('it is on the board', async () => {
+    const { rows } = await all.client.query('SELECT n FROM svc.board');
+    return rows.length === 1;
+  });
+  other.peers.beat.now();
+  await told;
+});
+
 postgresTest('all hear all in one order, one after the other', async () => {
   await using all = await TestInstances.open();
   const three = await all.beginAll(3);

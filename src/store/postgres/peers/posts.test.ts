@@ -70,6 +70,29 @@ postgresTest('within one instance, too, a post is held by one at a time', async 
   await untilTrue('it is free', async () => (await all.post('a')).owner === null);
 });
 
+postgresTest('a post that is being let go is not held again before it is free', async () => {
+  await using all = await TestInstances.open();
+  const one = await all.begin();
+  const [first, second] = [work(), work()];
+  const held = one.peers.hold('a', first.run, always);
+  await first.begun;
+  one.way.hold();
+  first.end();
+  await held;
+  // It is on its way to the server from this beat on.
+  await new Promise<void>((resolve) => one.peers.beat.bring(() => (resolve(), [])));
+  let begun = false;
+  void second.begun.then(() => (begun = true));
+  const again = one.peers.hold('a', second.run, always);
+  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  assert.equal(begun, false);
+  one.way.release();
+  await second.begun;
+  assert.deepEqual(await all.post('a'), { owner: one.id, epoch: 2 });
+  second.end();
+  await again;
+});
+
 postgresTest('a post of one that ends, or is killed, goes to another', async () => {
   await using all = await TestInstances.open();
   const [one, other, third] = await all.beginAll(3);
