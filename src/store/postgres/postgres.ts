@@ -77,7 +77,8 @@ export async function openPostgresStore(
     await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
     const { version, now, self = ownProcess() } = options;
     const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
-    const joined = await joinInstances(client, { version, self, waits, now });
+    const { follow } = options;
+    const joined = await joinInstances(client, { version, self, waits, now, follow });
     if (joined.kind === 'locked') return lockedBy(joined, where);
     const store = await open(client, joined, again, options);
     client = null;
