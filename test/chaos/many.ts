@@ -12,7 +12,7 @@ import { Strikes } from './many/strikes.ts';
 import { quick, slow, Town } from './many/town.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 
-const instances = Number(process.env['SVC_MANY'] ?? 3);
+const instances = 3;
 const speakers = 6;
 /** Others work the conversations of one that died, and of one that was stopped as asked. */
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
@@ -65,7 +65,7 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
     }
     await strikes.over();
     const most = isLarge(count) ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
-    const tookMs = instances > 1 ? await handovers(town, most) : { kill: 0, terminate: 0 };
+    const tookMs = await handovers(town, most);
     const audited = await town.conclude(stallMs);
     return {
       ...audited,

@@ -20,10 +20,7 @@ const people = 3;
 const pausedMoreMs = 2_000;
 const movesMs = 60_000;
 
-const ways =
-  process.env['SVC_MANY'] === '1'
-    ? (['kill', 'term'] as const)
-    : (['kill', 'term', 'pause'] as const);
+const ways = ['kill', 'term', 'pause'] as const;
 type How = (typeof ways)[number];
 
 export type Moved = Readonly<Record<string, number>>;

@@ -59,7 +59,7 @@ export class Entries {
     this.all.push(entered);
     if (isWaking) this.waking++;
     else if (other !== undefined) this.#tell(entered, `while ${other.instance.name} has one`);
-    else if (process.env['SVC_MANY'] !== '1') this.#look(entered);
+    else this.#look(entered);
   }
 
   /** What begins under a post is over before the post is another's. */

@@ -6,14 +6,10 @@ import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
-import type { PeersTimes } from '../../../src/store/postgres/peers/peers.ts';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
 import type { Ledger } from '../../../src/store/store.ts';
-import { seeded } from '../../chaos/proof.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';
 import { writeHere } from '../../fake/writer-here.ts';
-import { pairOf } from './pair.ts';
 import { newIds, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
 export type Form = {
@@ -121,49 +117,7 @@ async function openPostgres(
   };
 }
 
-/** Two instances on one database; see pair.ts. */
-export const postgresPairForm: Form = {
-  durable: true,
-  async open(limits, plant) {
-    let aheadMs = 0;
-    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
-    const url = await newDatabase();
-    const client = await connect(url);
-    const random = seeded(seed++);
-    const start = async (): Promise<Ledger> => {
-      const one = await openOn(url, clock, limits, quickBeats);
-      const other = await openOn(url, clock, limits, quickBeats);
-      return plant(pairOf({ both: [one, other], client, random, now: clock.now }));
-    };
-    let ledger = await start();
-    return {
-      get ledger() {
-        return ledger;
-      },
-      shiftClock: (ms) => void (aheadMs += ms),
-      async reopen() {
-        await ledger[Symbol.asyncDispose]();
-        ledger = await start();
-      },
-      async [Symbol.asyncDispose]() {
-        await ledger[Symbol.asyncDispose]();
-        await client.end();
-      },
-    };
-  },
-};
-
-/** What is another's is soon heard of. */
-const quickBeats: Partial<PeersTimes> = { beatMs: 20 };
-/** By which each next ledger deals. */
-let seed = 1;
-
-async function openOn(
-  url: string,
-  clock: Clock,
-  limits: Limits,
-  peersTimes: Partial<PeersTimes> = {},
-): Promise<Ledger> {
+async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger> {
   const opened = await openPostgresStore({
     url,
     ...clock,
@@ -171,7 +125,6 @@ async function openOn(
     retentionDays: 30,
     version: 'test',
     limits,
-    peersTimes,
   });
   if ('kind' in opened) throw new Error(opened.message);
   return opened.ledger;
