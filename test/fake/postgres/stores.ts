@@ -126,7 +126,7 @@ export class TestStores implements AsyncDisposable {
       "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
         'AND datname = current_database()',
     );
-    return Number(rows[0]!.n);
+    return rows[0]!.n;
   }
 
   /** From now on whoever takes a lane waits in the midst of it. @returns lets them go on */

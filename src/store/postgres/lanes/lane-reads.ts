@@ -106,7 +106,7 @@ export class LaneReads {
     const answered = Map.groupBy(outbox, ({ place }) => Number(place));
     const tried: Suspect[] = [];
     // The oldest are offered first.
-    const ids = all.map((_one, at) => String(said.get(at)?.[0]?.['id'] ?? ''));
+    const ids = all.map((_one, at) => (said.get(at)?.[0]?.['id'] as string | undefined) ?? '');
     const inOrder = [...all.entries()].sort(([a], [b]) => (ids[a]! < ids[b]! ? -1 : 1));
     for (const [at, one] of inOrder) {
       if (!lanes.has(one.lane) || one.lane.isLeaving) continue;
