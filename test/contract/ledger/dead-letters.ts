@@ -164,6 +164,18 @@ export const deadLetterCases: readonly LedgerCase[] = [
     const again = await oneIn(it);
     assert.deepEqual([again.message.text, heard(again)], ['one', ['two']]);
   }),
+  durably(
+    'what is back after the last message that is accepted is worked all the same',
+    async (it) => {
+      await accept(it, said('ann', 'one'));
+      const dead = await oneIn(it);
+      await it.ledger.bury(dead, why);
+      it.ledger.closeIntake();
+      assert.equal(await it.ledger.replay(dead.message.id), 'done');
+      await answer(it, await oneIn(it), 'a');
+      assert.deepEqual(await deliverAll(it), ['a']);
+    },
+  ),
   durably('a message that is back is still known by its key', async (it) => {
     await accept(it, said('ann', 'one', { dedupeKey: 'k' }));
     const dead = await oneIn(it);

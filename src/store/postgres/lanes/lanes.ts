@@ -211,7 +211,7 @@ export class Lanes {
   /** Frees all lanes that are not at work, in order: others go on with them. */
   drain(): void {
     this.#closing = true;
-    if (this.owned.isClosing || this.#peers === null || this.#peers.share() === 1) return;
+    if (this.owned.isClosing || this.#peers === null || !this.#hasOthers) return;
     for (const lane of this.owned) this.owned.leave(lane);
     this.#quarantine?.forgotten();
   }
@@ -242,13 +242,18 @@ export class Lanes {
 
   /** While a suspect is tried here, the other instances work what comes. */
   get #isTrying(): boolean {
-    const others = this.#peers !== null && this.#peers.share() > 1;
-    return others && this.#quarantine?.isTrying === true;
+    return this.#hasOthers && this.#quarantine?.isTrying === true;
+  }
+
+  get #hasOthers(): boolean {
+    return this.#peers !== null && this.#peers.share() > 1;
   }
 
   get #hasRoom(): boolean {
     const { rows, heldMax } = this.#parts;
-    return !this.#closing && !this.#isTrying && rows.totals.unsettled < heldMax;
+    // Alone it works on what waits, until it lets go of all.
+    if (this.#closing && (this.#hasOthers || this.owned.isClosing)) return false;
+    return !this.#isTrying && rows.totals.unsettled < heldMax;
   }
 
   get #takesSuspects(): boolean {
