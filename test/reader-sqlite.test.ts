@@ -9,7 +9,7 @@ import { openLedger, openReader } from '../src/storage.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { createThreadReader } from '../src/store/sqlite/read/thread-reader.ts';
 import type { LedgerReader } from '../src/store/store.ts';
-import { accept, accepted, ids, said } from './contract/ledger/kit.ts';
+import { accept, accepted, newIds, said } from './contract/ledger/kit.ts';
 import { testReaderContract, type ReaderBench } from './contract/reader.ts';
 import { putNewDatabase } from './fake/new-database.ts';
 import { writeHere } from './fake/writer-here.ts';
@@ -20,7 +20,8 @@ async function openWith(
   const folder = await mkdtemp(join(tmpdir(), 'svc-reader-'));
   const path = join(folder, 'svc.db');
   await putNewDatabase(path);
-  const options = { path, ...systemClock, ids, retentionDays: 30, startWriter: writeHere };
+  const fixed = { path, ids: newIds(), retentionDays: 30, startWriter: writeHere };
+  const options = { ...systemClock, ...fixed };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   const reader = await readerAt(path);
@@ -68,7 +69,7 @@ test('the service opens a reader with either form of the ledger', async () => {
       at: path === null ? null : { kind: 'file', path },
       version: '0',
       publicNow: null,
-      ids,
+      ids: newIds(),
       ...systemClock,
       news: {},
       failed,

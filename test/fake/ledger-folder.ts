@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { StoreProblem } from '../../src/store/problem.ts';
 import { openSqliteLedger, type SqliteOptions } from '../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/store/store.ts';
-import { ids, type Bench } from '../contract/ledger/kit.ts';
+import { newIds, type Bench } from '../contract/ledger/kit.ts';
 
 /** A folder of its own, and the ledgers that were opened in it. */
 export class LedgerFolder implements AsyncDisposable {
@@ -31,7 +31,8 @@ export class LedgerFolder implements AsyncDisposable {
   }
 
   async try(more: Partial<SqliteOptions> = {}): Promise<Ledger | StoreProblem> {
-    const options = { path: this.path, ...systemClock, ids, retentionDays: 30, ...more };
+    const fixed = { path: this.path, ids: newIds(), retentionDays: 30 };
+    const options = { ...systemClock, ...fixed, ...more };
     const opened = await openSqliteLedger(options);
     if (!('kind' in opened)) this.#opened.push(opened);
     return opened;

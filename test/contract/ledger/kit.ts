@@ -52,6 +52,7 @@ export const other = 'messenger_a:77' as ChannelKey;
 /** A ledger has a source of its own: what it finds in its database moves it on. */
 export const newIds = (): IdSource =>
   createIdSource(Date.now, (bytes) => void randomFillSync(bytes));
+/** For replies that a test makes itself; no ledger moves it on. */
 export const ids = newIds();
 
 /** A text in a conversation, as a channel hands it in. */
