@@ -1,15 +1,28 @@
 /**
  * The statements by which lanes change hands. $1 names lanes, or is this instance. None of them
- * waits for a lock.
+ * waits for the lock of a lane.
+ *
+ * Lanes are looked for one at a time, by their key, and changed where they lie (`ctid`): of a join
+ * with many rows the planner thinks that the whole table is read faster. A lane that changes between
+ * the look and the lock is not changed then, and not told.
  */
 import { aloneMax, attemptsMax } from '../../order/quarantine.ts';
 
 /** So many lanes change hands in one statement. */
 export const lanesMax = 500;
 
-const named = 'x(channel text COLLATE "C", conversation text COLLATE "C")';
-const pk = (table: string): string =>
-  `lane.channel = ${table}.channel AND lane.conversation = ${table}.conversation`;
+const named = 'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C")';
+const here = (table: string): string =>
+  `channel = ${table}.channel AND conversation = ${table}.conversation`;
+/** The lane of each row of `table`. */
+const lanesOf = (table: string, columns: string, which: string, lock = 'OFFSET 0'): string => `
+CROSS JOIN LATERAL (
+  SELECT ${columns} FROM svc.lane AS lane WHERE ${here(table)} AND ${which} ${lock}
+) AS lane`;
+const unlocked = 'FOR UPDATE SKIP LOCKED';
+const places = (which: string): string => `ctid = ANY(ARRAY(SELECT place FROM ${which}))`;
+
+const isSame = 'owner = $2 AND epoch = x.epoch';
 
 /**
  * $2: this instance. `given`: also where more has come, which the next owner reads. One that is
@@ -17,54 +30,56 @@ const pk = (table: string): string =>
  */
 export const release = `
 WITH mine AS (
-  SELECT lane.channel, lane.conversation, lane.tail, x.tail = lane.tail OR x.given AS goes, x.waits
+  SELECT lane.*, x.tail = lane.tail OR x.given AS goes, x.waits
   FROM json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C",
     epoch bigint, tail bigint, waits smallint, given boolean)
-  JOIN svc.lane AS lane ON ${pk('x')}
-  WHERE lane.owner = $2 AND lane.epoch = x.epoch FOR UPDATE OF lane SKIP LOCKED
+  ${lanesOf('x', 'ctid AS place, channel, conversation, tail', isSame, unlocked)}
 ), free AS (
-  UPDATE svc.lane AS lane SET owner = NULL, waits = mine.waits
-  FROM mine WHERE ${pk('mine')} AND mine.goes
+  UPDATE svc.lane SET owner = NULL, waits = CASE WHEN ${places('mine WHERE waits = 2')} THEN 2
+    WHEN ${places('mine WHERE waits = 1')} THEN 1 ELSE 0 END
+  WHERE ${places('mine WHERE goes')}
+  RETURNING channel, conversation, tail
 )
-SELECT channel, conversation, tail, goes FROM mine`;
+SELECT channel, conversation, tail, true AS goes FROM free
+UNION ALL SELECT channel, conversation, tail, false FROM mine WHERE NOT goes`;
 
 /** Given back in order: nothing that waits in them is a suspect, unless it is condemned. */
 export const untried = `
-UPDATE svc.inbox AS was SET attempts = 0, alone = 0
-FROM json_to_recordset($1) AS ${named}
-WHERE was.channel = x.channel AND was.conversation = x.conversation
-  AND (was.attempts > 0 OR was.alone > 0) AND was.alone < ${aloneMax}`;
+UPDATE svc.inbox SET attempts = 0, alone = 0 WHERE id = ANY(ARRAY(
+  SELECT was.id FROM ${named} CROSS JOIN LATERAL (
+    SELECT id FROM svc.inbox WHERE ${here('x')} AND (attempts > 0 OR alone > 0)
+      AND alone < ${aloneMax} OFFSET 0
+  ) AS was
+))`;
 
+/** Whose each of these is; nobody's where it is no more. */
 export const owners = `
-SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM json_to_recordset($1) AS ${named}
-LEFT JOIN svc.lane AS lane ON ${pk('x')}`;
+SELECT x.channel, x.conversation, lane.owner, lane.epoch FROM ${named} LEFT JOIN LATERAL (
+  SELECT owner, epoch FROM svc.lane WHERE ${here('x')} OFFSET 0
+) AS lane ON true`;
 
 /** $2: channels; $3 and $4: whether all others but these, too. */
-const mayTake =
-  'lane.owner IS NULL AND (lane.channel = ANY($2) OR ($3 AND lane.channel <> ALL($4)))';
+const mayTake = 'owner IS NULL AND (channel = ANY($2) OR ($3 AND channel <> ALL($4)))';
 const take = (found: string): string => `
-WITH ${found}
-UPDATE svc.lane AS lane SET owner = $1, epoch = lane.epoch + 1, waits = greatest(lane.waits, 2)
-FROM found WHERE ${pk('found')}
-RETURNING lane.channel, lane.conversation, lane.epoch, lane.tail`;
+UPDATE svc.lane SET owner = $1, epoch = epoch + 1, waits = greatest(waits, 2)
+WHERE ctid = ANY(ARRAY(${found}))
+RETURNING channel, conversation, epoch, tail`;
 
 /** From a place on, so that none waits for ever behind others. $5, $6: the place. */
-export const takeWaiting = take(`found AS (
-  SELECT channel, conversation FROM svc.lane AS lane
+export const takeWaiting = take(`
+  SELECT ctid FROM svc.lane
   WHERE waits >= 2 AND waits < $7 AND ${mayTake} AND (channel, conversation) > ($5, $6)
-  ORDER BY channel, conversation LIMIT ${lanesMax} FOR UPDATE SKIP LOCKED
-)`);
+  ORDER BY channel, conversation LIMIT ${lanesMax} ${unlocked}`);
 
 /** Lanes of parked replies whose time has come. $5: now, milliseconds since 1970. */
-export const takeDue = take(`due AS (
-  SELECT DISTINCT channel, conversation FROM (
-    SELECT channel, conversation FROM svc.outbox WHERE parked AND due_at <= $5
-    ORDER BY due_at LIMIT 2000
-  ) AS one
-), found AS (
-  SELECT lane.channel, lane.conversation FROM due JOIN svc.lane AS lane ON ${pk('due')}
-  WHERE lane.waits < 2 AND ${mayTake} LIMIT ${lanesMax} FOR UPDATE OF lane SKIP LOCKED
-)`);
+export const takeDue = take(`
+  SELECT lane.place FROM (
+    SELECT DISTINCT channel, conversation FROM (
+      SELECT channel, conversation FROM svc.outbox WHERE parked AND due_at <= $5
+      ORDER BY due_at LIMIT 2000
+    ) AS one
+  ) AS due ${lanesOf('due', 'ctid AS place', `waits < 2 AND ${mayTake}`, unlocked)}
+  LIMIT ${lanesMax}`);
 
 /** Those that this instance has taken since something waits in them. */
 export const takenBefore =
@@ -72,12 +87,22 @@ export const takenBefore =
 
 /** Which of these are this instance's. $2: this instance. */
 export const own = `
-SELECT lane.channel, lane.conversation, lane.epoch, lane.tail FROM json_to_recordset($1) AS ${named}
-JOIN svc.lane AS lane ON ${pk('x')} WHERE lane.owner = $2`;
+SELECT lane.* FROM ${named}
+${lanesOf('x', 'channel, conversation, epoch, tail', 'owner = $2')}`;
 
 /** The owner is no more; or nobody has it, and nobody looks for it. */
-const isLost = `(lane.owner IS NULL AND lane.waits < 2) OR (lane.owner IS NOT NULL
-    AND NOT EXISTS (SELECT FROM svc.instance WHERE id = lane.owner AND NOT dead))`;
+const isLost = `((owner IS NULL AND waits < 2) OR (owner IS NOT NULL
+    AND NOT EXISTS (SELECT FROM svc.instance WHERE id = lane.owner AND NOT dead)))`;
+/** Rows in the lanes of those who ended so. */
+const theirs = (kinds: string, ...rows: readonly string[]): string => `id = ANY(ARRAY(
+    SELECT one.id FROM ends CROSS JOIN LATERAL (${rows.join(' UNION ALL ')}) AS one
+    WHERE ends.kind IN (${kinds})
+  ))`;
+const rowsIn = (table: string, which: string): string =>
+  `(SELECT id FROM svc.${table} WHERE ${here('ends')} ${which})`;
+const heads = rowsIn('inbox', 'ORDER BY n LIMIT 1');
+const marked = `AND (attempts > 0 OR alone > 0) AND alone < ${aloneMax} OFFSET 0`;
+const nextReply = rowsIn('outbox', 'AND NOT parked ORDER BY seq LIMIT 1');
 
 /**
  * Makes lanes free whose owner is no more. What was first in them counts as tried, unless the owner
@@ -86,47 +111,32 @@ const isLost = `(lane.owner IS NULL AND lane.waits < 2) OR (lane.owner IS NOT NU
  */
 export const free = `
 WITH lost AS (
-  SELECT lane.channel, lane.conversation, lane.owner FROM json_to_recordset($1) AS ${named}
-  JOIN svc.lane AS lane ON ${pk('x')} WHERE ${isLost} FOR UPDATE OF lane SKIP LOCKED
+  SELECT lane.* FROM ${named}
+  ${lanesOf('x', 'ctid AS place, channel, conversation, owner', isLost, unlocked)}
+), freed AS (
+  UPDATE svc.lane SET owner = NULL, waits = CASE WHEN (
+      SELECT true FROM svc.inbox AS head WHERE ${here('lane')}
+        AND (attempts >= ${attemptsMax - 1} OR alone >= ${aloneMax}) LIMIT 1
+    ) THEN 3 ELSE 2 END
+  WHERE ${places('lost')}
+  RETURNING channel, conversation
 ), ends AS (
-  SELECT lost.channel, lost.conversation, was.ended::json ->> 'alone' AS alone,
+  SELECT channel, conversation, was.ended::json ->> 'alone' AS alone,
     CASE WHEN lost.owner IS NULL THEN 'none' WHEN was.ended IS NULL THEN 'crash'
       WHEN was.ended::json ->> 'clean' = 'true' THEN 'clean' ELSE 'storage' END AS kind
-  FROM lost LEFT JOIN svc.instance AS was ON was.id = lost.owner
-), heads AS (
-  SELECT head.id,
-    CASE WHEN ends.kind = 'crash' THEN head.attempts + 1 ELSE head.attempts END AS attempts,
-    CASE WHEN head.id = ends.alone THEN head.alone - 1 ELSE head.alone END AS alone
-  FROM ends CROSS JOIN LATERAL (
-    SELECT id, attempts, alone FROM svc.inbox
-    WHERE channel = ends.channel AND conversation = ends.conversation ORDER BY n LIMIT 1
-  ) AS head WHERE ends.kind <> 'clean'
-), cleared AS (
-  UPDATE svc.inbox AS was SET attempts = 0, alone = 0
-  FROM ends WHERE ends.kind = 'clean' AND was.channel = ends.channel
-    AND was.conversation = ends.conversation
-    AND (was.attempts > 0 OR was.alone > 0) AND was.alone < ${aloneMax}
+  FROM freed JOIN lost USING (channel, conversation)
+  LEFT JOIN svc.instance AS was ON was.id = lost.owner
 ), tried AS (
-  UPDATE svc.inbox AS was SET attempts = heads.attempts, alone = heads.alone
-  FROM heads WHERE was.id = heads.id
-    AND (was.attempts <> heads.attempts OR was.alone <> heads.alone)
+  UPDATE svc.inbox SET attempts = attempts + 1 WHERE ${theirs("'crash'", heads)}
+), cleared AS (
+  UPDATE svc.inbox SET attempts = 0, alone = 0
+  WHERE ${theirs("'clean'", rowsIn('inbox', marked))}
+), spared AS (
+  UPDATE svc.inbox SET alone = alone - 1
+  WHERE ${theirs("'storage'", rowsIn('inbox', 'AND id = ends.alone OFFSET 0'))}
 ), sent AS (
-  UPDATE svc.outbox AS was SET attempts = was.attempts + 1, replayed = was.replayed + 1,
-    possible_duplicate = true
-  FROM ends CROSS JOIN LATERAL (
-    (SELECT id FROM svc.outbox WHERE channel = ends.channel AND conversation = ends.conversation
-      AND NOT parked ORDER BY seq LIMIT 1)
-    UNION ALL
-    SELECT id FROM svc.outbox WHERE channel = ends.channel AND conversation = ends.conversation
-      AND parked
-  ) AS one
-  WHERE was.id = one.id AND ends.kind IN ('crash', 'storage')
-    AND coalesce(was.due_at, 0) <= $2
+  UPDATE svc.outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = true
+  WHERE ${theirs("'crash', 'storage'", nextReply, rowsIn('outbox', 'AND parked OFFSET 0'))}
+    AND coalesce(due_at, 0) <= $2
 )
-UPDATE svc.lane AS lane SET owner = NULL, waits = CASE WHEN EXISTS (
-    SELECT FROM svc.inbox AS head WHERE head.channel = lost.channel
-      AND head.conversation = lost.conversation
-      AND (head.attempts >= ${attemptsMax - 1} OR head.alone >= ${aloneMax})
-  ) THEN 3 ELSE 2 END
-FROM lost WHERE ${pk('lost')}
-RETURNING lane.channel, lane.conversation`;
+SELECT channel, conversation FROM freed`;

@@ -24,9 +24,10 @@ WITH seen AS (
   SELECT id, channel, conversation, ${runs} AS runs FROM svc.${table}
   WHERE id > $1${until} ORDER BY id LIMIT ${rowsMax}
 )
-SELECT DISTINCT seen.channel, seen.conversation, NULL AS last, 0 AS rows FROM seen
-JOIN svc.lane AS lane ON lane.channel = seen.channel AND lane.conversation = seen.conversation
-WHERE ${which}
+SELECT DISTINCT channel, conversation, NULL AS last, 0 AS rows FROM seen CROSS JOIN LATERAL (
+  SELECT owner, waits FROM svc.lane
+  WHERE channel = seen.channel AND conversation = seen.conversation OFFSET 0
+) AS lane WHERE ${which}
 UNION ALL SELECT NULL, NULL, max(id), count(*)::int FROM seen`;
 }
 

@@ -4,6 +4,7 @@
  * the server does.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
+import { wholeIdLength } from '../../order/rows.ts';
 import type { Reads } from '../parts.ts';
 
 const everyMs = 1_000;
@@ -15,9 +16,12 @@ SELECT (SELECT count(*) FROM svc.inbox) + (SELECT count(DISTINCT message_id) FRO
     WHERE NOT EXISTS (SELECT FROM svc.inbox WHERE id = message_id)) AS messages,
   (SELECT coalesce(sum(length(body)), 0) FROM svc.inbox)
     + (SELECT coalesce(sum(length(body)), 0) FROM svc.outbox) AS bytes`;
-const letters = `
-SELECT (SELECT count(*) FROM svc.message WHERE failure IS NOT NULL)
-  + (SELECT count(DISTINCT left(id, 22)) FROM svc.sent WHERE failure IS NOT NULL) AS letters`;
+/** In pages by the id, so that only the index of the dead is read. The parts of a reply are one. */
+const letters = (table: string): string => `
+SELECT count(DISTINCT left(id, ${wholeIdLength})) AS letters, count(*) AS rows, max(id) AS last FROM (
+  SELECT id FROM svc.${table} WHERE failure IS NOT NULL AND id > $1 ORDER BY id LIMIT $2
+) AS page`;
+const pageRows = 5_000;
 
 type Counted = {
   /** Messages that are not settled, and roughly the bytes that they and their replies hold. */
@@ -76,18 +80,27 @@ export class Counting {
     this.#isUnderWay = true;
     try {
       const [held] = await this.#reads.ask({ text: unsettled, values: [] });
-      const [dead] = await this.#reads.ask({ text: letters, values: [] });
+      const dead = [await this.#letters('message'), await this.#letters('sent')];
       const { messages, bytes } = held!;
       return {
         messages: Number(messages),
         bytes: Number(bytes),
-        letters: Number(dead!['letters']),
+        letters: dead[0]! + dead[1]!,
       };
     } catch {
       return null;
     } finally {
       this.#isUnderWay = false;
       this.#nextAt = this.#steady() + Math.max(everyMs, share * (this.#steady() - begunAt));
+    }
+  }
+  async #letters(table: string): Promise<number> {
+    for (let counted = 0, after = ''; ;) {
+      const [page] = await this.#reads.ask({ text: letters(table), values: [after, pageRows] });
+      counted += Number(page!['letters']);
+      if (Number(page!['rows']) < pageRows) return counted;
+      // Behind all parts of that reply.
+      after = `${String(page!['last']).slice(0, wholeIdLength)}.`;
     }
   }
 }
