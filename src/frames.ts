@@ -32,6 +32,8 @@ export interface SharedFrames {
   onListened(changed: () => void): () => void;
   /** `told` is given each frame of this instance, and none of others. @returns what ends that */
   onOwn(told: (frame: Frame) => void): () => void;
+  /** From then on each frame of this instance bears what `own` returns. */
+  name(own: () => number | null): void;
   /** Takes a frame of another instance; `dropped` stands for some that did not come. */
   hear(frame: Frame | Dropped): void;
 }
@@ -55,6 +57,7 @@ type Sources = Pick<
   | 'warned'
   | 'operatorWrote'
 >;
+type Unnamed<Each> = Each extends Frame ? Omit<Each, 'instance'> : never;
 type Of<Method extends keyof Sources> = Parameters<Sources[Method]>[0];
 
 export class Frames implements FrameRing, SharedFrames, Sources {
@@ -64,6 +67,7 @@ export class Frames implements FrameRing, SharedFrames, Sources {
   readonly #wakes = new Set<() => void>();
   readonly #listened = new Set<() => void>();
   #told: ((frame: Frame) => void) | null = null;
+  #own: () => number | null = () => null;
   newest = 0;
 
   /** @param now milliseconds since 1970 */
@@ -104,6 +108,10 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     return () => {
       if (this.#told === told) this.#told = null;
     };
+  }
+
+  name(own: () => number | null): void {
+    this.#own = own;
   }
 
   hear(frame: Frame | Dropped): void {
@@ -191,7 +199,8 @@ export class Frames implements FrameRing, SharedFrames, Sources {
     this.#add({ kind: 'operator_wrote', at: this.#now(), action, status });
   }
 
-  #add(frame: Frame): void {
+  #add(unnamed: Unnamed<Frame>): void {
+    const frame = Object.assign(unnamed, { instance: this.#own() }) as Frame;
     this.hear(frame);
     this.#told?.(frame);
   }

@@ -21,15 +21,15 @@ export async function main(argv: readonly string[]): Promise<void> {
   const io: Io = { stdin, stdout, stderr, env, cwd, secrets, stop, abandon, onHangUp };
   // A command may wait for nothing but a deadline, which holds no process open.
   const hold = setInterval(() => {}, 0x7fffffff);
+  let code: number = exitCode.failed;
   try {
-    process.exitCode = await runCommandLine(argv, io);
+    code = await runCommandLine(argv, io);
   } catch (error) {
-    process.exitCode = exitCode.failed;
     stderr.write(describeBug(error, /\bdebug\b/.test(argv.join(' '))));
-  } finally {
-    clearInterval(hold);
   }
-  endSoon();
+  process.exitCode = code;
+  clearInterval(hold);
+  endSoon(code);
 }
 
 const lingerMs = 1_000;
@@ -38,10 +38,10 @@ const lingerMs = 1_000;
  * The timer holds nothing open: mostly the process ends before the timer does. Output is written
  * first.
  */
-function endSoon(): void {
+function endSoon(code: number): void {
   setTimeout(() => {
-    if (process.stdout.writableLength + process.stderr.writableLength > 0) endSoon();
-    else void endProcess();
+    if (process.stdout.writableLength + process.stderr.writableLength > 0) endSoon(code);
+    else void endProcess(code);
   }, lingerMs).unref();
 }
 

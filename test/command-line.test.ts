@@ -43,3 +43,9 @@ test('a mistyped command gets the nearest one, on stderr, with 2', async () => {
   assert.match((await svc('config')).err, /which one: "svc config check", "svc config show"/);
   assert.match((await svc('--verbose')).err, /no flag "--verbose"/);
 });
+
+test('a command that leaves something open ends soon, with its own code', async () => {
+  const open = 'data:text/javascript,setInterval(()=>{},1e6)';
+  const { code } = await outcomeOf(['verison'], { env: { NODE_OPTIONS: `--import=${open}` } });
+  assert.equal(code, 2);
+});

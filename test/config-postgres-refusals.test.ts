@@ -71,7 +71,7 @@ suite('one configuration, refused', { skip: noPostgres }, () => {
     const here = refused(await b.put(named('LATER')), 'secret_missing');
     assert.match(here.detail, new RegExp(`^Instance ${b.id} \\(.*, svc 1\\.2\\.3\\) said no: `));
     for (const { said } of [a, b, c]) assert.ok(!said.includes(value));
-    const { rows } = await house.instances.beside.query('SELECT * FROM svc.proposal, svc.vote');
+    const { rows } = await house.instances.client.query('SELECT * FROM svc.proposal, svc.vote');
     assert.ok(!JSON.stringify(rows).includes(value));
   });
 

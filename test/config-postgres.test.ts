@@ -136,7 +136,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     );
     // As if it had said yes before it lost its variable.
     await a.member.configs.replace({ text, revision: revisionOf(text), by: 'operator' });
-    await house.instances.beside.query("UPDATE svc.config SET at = at - interval '1 min'");
+    await house.instances.client.query("UPDATE svc.config SET at = at - interval '1 min'");
     await untilTrue('it is told', () =>
       a.control.warnings.some(({ code }) => code === 'config_behind'),
     );

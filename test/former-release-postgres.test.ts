@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import type { ConversationId } from '../src/domain/ids.ts';
 import { systemClock } from '../src/lib/clock.ts';
-import { endedByStorage, endedClean, takeInstance } from '../src/store/postgres/ledger/instance.ts';
+import { endedByStorage, endedClean } from '../src/store/postgres/ledger/instance.ts';
 import type { PostgresLimits } from '../src/store/postgres/limits.ts';
 import { joinInstances } from '../src/store/postgres/peers/joining.ts';
 import { openPostgresStore } from '../src/store/postgres/postgres.ts';
@@ -17,6 +17,7 @@ import { accept, answer, hook, newIds, said, takeIn, takeOut } from './contract/
 import { until, type Bench } from './contract/ledger/kit.ts';
 import { idOf, put } from './fake/ledger-rows.ts';
 import { newDatabase, postgresTest } from './fake/postgres.ts';
+import { takeInstance } from './fake/postgres/former-instance.ts';
 import { farProcess, goneProcess } from './fake/postgres/marks.ts';
 
 const version = 'the one before';

@@ -1,11 +1,14 @@
 /** Commands over a database server: beside a service that runs on it, and while none does. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { connect } from '../src/store/postgres/server/connect.ts';
+import { migrate } from '../src/store/postgres/server/migrations.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { runCommand, serveHere, type Outcome } from './in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from './program.ts';
+import { outcomeOf } from './run-svc.ts';
 
 async function stage(t: TestContext) {
   const folder = await scratch();
@@ -30,7 +33,7 @@ async function stage(t: TestContext) {
   };
   const run = (line: string): Promise<Outcome> =>
     runCommand(line.split(' '), { cwd: folder.path, env });
-  return { file, port, env, run, receiver };
+  return { folder: folder.path, file, port, env, run, receiver };
 }
 
 const skip = { skip: noPostgres };
@@ -77,4 +80,23 @@ test('commands use a server beside a running service, and without one', skip, as
   assert.equal(itself.code, 0, itself.err);
   assert.match((await run('conversations list')).out, /No conversations are kept\./);
   assert.match((await run('audit')).out, /delete_conversation|conversation/);
+});
+
+test("what a command writes down bears the server's time, not the machine's", skip, async (t) => {
+  const { folder, env } = await stage(t);
+  const client = await connect(env.LETTERS_URL);
+  t.after(() => client.end());
+  await migrate(client);
+  const anHourAhead = import.meta.resolve('./chaos/many/skewed-clock.ts?ms=3600000');
+  const { code, err } = await outcomeOf(['conversations', 'delete', 'webhook', 'nobody', '--yes'], {
+    cwd: folder,
+    env: { ...env, NODE_OPTIONS: `--import=${anHourAhead}` },
+  });
+  assert.equal(code, 1, err);
+  assert.match(err, /No conversation/);
+  const { rows } = await client.query<{ apart: number }>(
+    'SELECT (at - extract(epoch FROM clock_timestamp()) * 1000)::float8 AS apart FROM svc.audit',
+  );
+  assert.equal(rows.length, 1);
+  assert.ok(Math.abs(rows[0]!.apart) < 600_000, String(rows[0]!.apart));
 });

@@ -19,8 +19,9 @@ const statuses: Readonly<Record<DeadLetterMove, number>> = {
   storage_failed: 503,
 };
 
-export function audited(ledger: Ledger): LedgerWrites {
-  const note = noter(ledger);
+/** @param now the ledger's time of day, in milliseconds since 1970 */
+export function audited(ledger: Ledger, now: () => number): LedgerWrites {
+  const note = noter(ledger, now);
   const move = async (
     action: 'replay' | 'discard',
     id: string,
@@ -54,8 +55,12 @@ const admissionStatuses: Readonly<Record<Admission['kind'], number>> = {
 };
 
 /** The same for the admission of people. */
-export function auditedAdmissions(ledger: Ledger, admissions: Admissions): Admissions {
-  const note = noter(ledger);
+export function auditedAdmissions(
+  ledger: Ledger,
+  admissions: Admissions,
+  now: () => number,
+): Admissions {
+  const note = noter(ledger, now);
   return {
     list: () => admissions.list(),
     async admit(code) {
@@ -76,8 +81,8 @@ export function auditedAdmissions(ledger: Ledger, admissions: Admissions): Admis
 type Note = (row: Omit<AuditRow, 'at'>) => Promise<boolean>;
 
 /** @returns what adds a row; it says whether there is one */
-export function noter(ledger: Ledger): Note {
-  return (row) => ledger.recordWrite({ at: Date.now(), ...row });
+export function noter(ledger: Ledger, now: () => number): Note {
+  return (row) => ledger.recordWrite({ at: now(), ...row });
 }
 
 function forgotten(whose: Whose): Pick<AuditRow, 'action' | 'target'> {

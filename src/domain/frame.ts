@@ -10,8 +10,9 @@ import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
 /**
- * `at` is in milliseconds since 1970, what ends with Ms a length. Frames come in the order in which
- * svc heard of things: a turn may have begun before its message's acceptance is told.
+ * `at` is in milliseconds since 1970, what ends with Ms a length. `instance` is the number of the
+ * one that it happened at; null: it had no others beside it. Frames come in the order in which svc
+ * heard of things: a turn may have begun before its message's acceptance is told.
  */
 export type Frame =
   | Told<'message_accepted', { channel: ChannelKey; id: MessageId; duplicate: boolean }>
@@ -39,13 +40,18 @@ export type Frame =
 /**
  * Said in the place of frames that a listener missed: it was too slow, or was away for too long; or
  * another instance told less than happened there. `count` null: nobody knows how many, since svc
- * was started anew, or another instance was not listened to until now.
+ * was started anew, or another instance was not listened to until now. `instance` is that other
+ * one, where it is one; null: they may be of any.
  */
 export type Dropped = Told<'dropped', { count: number | null }>;
 
 export type FrameKind = (Frame | Dropped)['kind'];
 
-type Told<Kind extends string, Fields> = { readonly kind: Kind; readonly at: number } & {
+type Told<Kind extends string, Fields> = {
+  readonly kind: Kind;
+  readonly at: number;
+  readonly instance: number | null;
+} & {
   readonly [Field in keyof Fields]: Fields[Field];
 };
 

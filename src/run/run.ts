@@ -85,6 +85,8 @@ export type Setup = {
 /** The running service, for who started it in this process and stands where an operator does. */
 export type Inside = {
   readonly ledger: Ledger;
+  /** Its time of day, in milliseconds since 1970. */
+  readonly now: () => number;
   readonly reader: LedgerReader;
   readonly admissions: Admissions;
   /** The channels in use, each with its health. */
@@ -246,7 +248,7 @@ class Run {
     const { pairings: admissions } = host;
     const channels = (): ReturnType<Inside['channels']> =>
       host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
-    const inside = { ledger, reader, admissions, channels };
+    const inside = { ledger, now, reader, admissions, channels };
     const at = whereItListens(config, admin);
     this.#events.noticed({
       code: 'listening',

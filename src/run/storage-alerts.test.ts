@@ -72,6 +72,12 @@ test('a channel that is gone is named with the day on which its rows are given u
   assert.equal(events.meters.channels.get('messenger_a')?.deadLetters.in, 1);
 });
 
+test('a bug in the ledger is told as a fault', async () => {
+  const { news, lines } = listen();
+  news.faulted!(new Error('heard wrongly'));
+  assert.match(await lines(), /"error".*"fault".*in the storage.*heard wrongly/);
+});
+
 test('a clock that differs from the server is a warning, until it agrees again', async () => {
   const it = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
   it.clockIs(2_000);

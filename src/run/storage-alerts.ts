@@ -56,6 +56,7 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       });
     },
     buried: (e) => events.buried(e),
+    faulted: (error) => events.faulted({ where: 'the storage', error }),
   };
   return {
     news,

@@ -136,8 +136,8 @@ export class RunningService implements AsyncDisposable {
   async letIn(code: string, name: string): Promise<Heard> {
     const up = this.#up;
     if (up === null) return { kind: 'problem', message: 'svc does not run any more.' };
-    const { ledger, admissions } = up.inside;
-    const admission = await auditedAdmissions(ledger, admissions).admit(code);
+    const { ledger, admissions, now } = up.inside;
+    const admission = await auditedAdmissions(ledger, admissions, now).admit(code);
     if (admission.kind === 'admitted') {
       return { kind: 'let_in', name: admission.pairing.name ?? admission.pairing.sender };
     }

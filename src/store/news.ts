@@ -35,4 +35,6 @@ export type LedgerNews = {
     readonly id: string;
     readonly failure: Failure;
   }) => void;
+  /** A bug, by which nothing more is lost than what it was in; the ledger goes on. */
+  readonly faulted?: (error: unknown) => void;
 };

@@ -83,13 +83,13 @@ export const oneView: readonly Fault[] = [
   {
     name: 'Who listens believes that nothing happened elsewhere before it was heard of.',
     file: 'src/run/view/frame-exchange.ts',
-    find: 'if (this.#isUntold) this.#missed(null);',
+    find: 'if (this.#isUntold) this.#missed(null, null);',
     replace: '',
   },
   {
     name: 'Frames that were lost on their way are missed without a word.',
     file: 'src/run/view/frame-exchange.ts',
-    find: 'if (known !== undefined && lot.n > known + 1) this.#missed(null);',
+    find: 'if (known !== undefined && lot.n > known + 1) this.#missed(null, lot.instance);',
     replace: '',
   },
   {

@@ -121,12 +121,13 @@ function kept() {
 }
 
 test('of a frame that carries more than it should, the schema alone is told', async () => {
-  const more = { kind: 'message_refused', at: 1, channel, code: 'inbox_full', text: 'of ada' };
+  const what = { kind: 'message_refused', at: 1, channel, code: 'inbox_full' } as const;
+  const more = { ...what, instance: null, text: 'of ada' };
   const ring = {
     epoch: 'a',
     newest: 1,
     oldest: 1,
-    at: () => more as Frame,
+    at: (): Frame => more,
     onFrame: () => () => {},
   };
   using streams = new LiveListeners(ring, () => 1);

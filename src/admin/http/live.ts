@@ -12,8 +12,7 @@ import type { Dropped, Frame } from '../../domain/frame.ts';
 import type { FrameRing } from '../../frames.ts';
 import type { Stream } from './answer.ts';
 import type { Viewer } from './auth.ts';
-import { frameSchema } from '../schemas/frame.ts';
-import { only } from '../schemas/schema.ts';
+import { toldOf } from '../schemas/frame.ts';
 
 export const listenersMax = 32;
 /** Of these, what those without the bearer may have: the operator always finds a place. */
@@ -163,12 +162,11 @@ export class LiveListeners implements Disposable {
   }
 
   #textOfDropped(count: number | null, number: number): string {
-    return this.#say({ kind: 'dropped', at: this.#now(), count }, number);
+    return this.#say({ kind: 'dropped', at: this.#now(), count, instance: null }, number);
   }
 
-  /** The fields that the schema names, and nothing else that a frame may happen to carry. */
   #say(frame: Frame | Dropped, number: number): string {
-    const data = JSON.stringify(only(frameSchema, frame));
+    const data = JSON.stringify(toldOf(frame));
     return `id: ${this.#ring.epoch}-${number}\nevent: ${frame.kind}\ndata: ${data}\n\n`;
   }
 }

@@ -1,10 +1,10 @@
-import type { FrameKind } from '../../domain/frame.ts';
+import type { Dropped, Frame, FrameKind } from '../../domain/frame.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../domain/ids.ts';
 import { failureKinds } from '../../domain/failure.ts';
 import { turnedAwayReasons } from '../../domain/gate.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { boolean, integer, kinds, maybe, maybeInteger, maybeText } from './schema.ts';
-import { object, oneOf, text, type IdText, type Schema } from './schema.ts';
+import { objectWith, oneOf, only, text, type IdText, type Schema } from './schema.ts';
 
 const channel = text as IdText<ChannelKey>;
 const modelName = text as IdText<ModelName>;
@@ -63,9 +63,19 @@ export const frameKinds: readonly FrameKind[] = frameSchema.oneOf.map(
   ({ properties }) => properties.kind.enum[0],
 );
 
+/**
+ * What a frame is told as: the fields that the schema names, and nothing else that it may happen to
+ * carry; no instance where there is none to tell from others.
+ */
+export function toldOf(one: Frame | Dropped): unknown {
+  const { instance, ...told } = only(frameSchema, one) as Frame | Dropped;
+  return instance === null ? told : { ...told, instance };
+}
+
 function frame<const Kind extends string, const P extends Readonly<Record<string, Schema>>>(
   kind: Kind,
   properties: P,
 ) {
-  return object({ kind: oneOf(kind), at: integer, ...properties });
+  const required = { kind: oneOf(kind), at: integer, ...properties };
+  return objectWith(required, { instance: maybeInteger });
 }

@@ -16,12 +16,12 @@ export function watchThreads(): void {
 const threadEndsMs = 500;
 
 /**
- * Ends the process with the code; left out: with `process.exitCode`. `process.exit` waits for every
- * thread, and one that hangs in a call of the system, as on a disk that does not answer, never
- * ends: so all of them are ended first, and a process with one that stays kills itself. That a
- * thread still answers would say nothing: it may begin to hang just then.
+ * Ends the process with the code. `process.exit` waits for every thread, and one that hangs in a
+ * call of the system, as on a disk that does not answer, never ends: so all of them are ended
+ * first, and a process with one that stays kills itself. That a thread still answers would say
+ * nothing: it may begin to hang just then.
  */
-export async function endProcess(code?: number): Promise<void> {
+export async function endProcess(code: number): Promise<void> {
   const ended = [...threads].map((thread) => {
     // Whoever needs the thread need not hear of its end: it is the end of all.
     thread.removeAllListeners('exit');

@@ -8,7 +8,7 @@ import { audited, auditedAdmissions, type LedgerWrites } from '../../control/aud
 import type { Admissions } from '../../domain/gate.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
 import { isMade, openCursorReader, openReader, sayStorage, type StorageAt } from '../../storage.ts';
-import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
+import { ReadFailed, type LedgerReader } from '../../store/store.ts';
 import type { Refusal } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { findStorage } from '../frame/find-storage.ts';
@@ -22,7 +22,7 @@ import {
 import { programVersion } from '../../lib/program.ts';
 import { Unanswered, type Bearer } from '../frame/admin-client.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
-import { openOwnLedger } from './own-ledger.ts';
+import { openOwnLedger, type OwnLedger } from './own-ledger.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
   /** null: there is none, or none is known. */
@@ -91,7 +91,7 @@ export function writing(
   location: LedgerLocation,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
-  return owning(location, (ledger) => use(audited(ledger)), use);
+  return owning(location, ({ ledger, now }) => use(audited(ledger, now)), use);
 }
 
 /** Lets a command let people in, in the same way as `reading`. */
@@ -100,9 +100,9 @@ export function pairing(
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-  const over = (ledger: Ledger): Admissions =>
-    auditedAdmissions(ledger, new Pairings(ledger, Date.now, random));
-  return owning(location, (ledger) => use(over(ledger)), use);
+  const over = ({ ledger, now }: OwnLedger): Admissions =>
+    auditedAdmissions(ledger, new Pairings(ledger, now, random), now);
+  return owning(location, (store) => use(over(store)), use);
 }
 
 /** Lets a command tell who was let in, in the same way as `reading`. */
@@ -129,7 +129,7 @@ export function listingPairings(
 /** The ledger itself where no service owns it, else the service that does. */
 function owning(
   location: LedgerLocation,
-  useLedger: (ledger: Ledger) => Promise<number>,
+  useStore: (store: OwnLedger) => Promise<number>,
   useRemote: (remote: RemoteLedger) => Promise<number>,
 ): Promise<number> {
   return heard(location, async () => {
@@ -141,8 +141,8 @@ function owning(
       const store = await openOwnLedger(config, storage, (error) => (failed = error));
       if (!('kind' in store)) {
         await using _reader = store.reader;
-        await using ledger = store.ledger;
-        const code = await useLedger(ledger).catch((error: unknown) => {
+        await using _ledger = store.ledger;
+        const code = await useStore(store).catch((error: unknown) => {
           if (failed === null) throw error;
           return exitCode.failed;
         });

@@ -23,7 +23,7 @@ export async function noteElsewhere(
     if ('kind' in store) return false;
     await using _reader = store.reader;
     await using ledger = store.ledger;
-    return (await noter(ledger)(row)) && !failed;
+    return (await noter(ledger, store.now)(row)) && !failed;
   } catch {
     return false;
   }

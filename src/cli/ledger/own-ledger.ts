@@ -3,17 +3,22 @@ import type { Config } from '../../config/config.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { FollowingClock } from '../../lib/clock.ts';
 import { programVersion } from '../../lib/program.ts';
-import { openLedger, type StorageAt } from '../../storage.ts';
+import { openLedger, type OpenStore, type StorageAt, type StoreProblem } from '../../storage.ts';
+
+export type OwnLedger = OpenStore & {
+  /** Its time of day, in milliseconds since 1970: a server's, where it is kept on one. */
+  readonly now: () => number;
+};
 
 /** @param failed is told when the storage fails later */
-export function openOwnLedger(
+export async function openOwnLedger(
   config: Config,
   at: StorageAt,
   failed: (error: unknown) => void,
-): ReturnType<typeof openLedger> {
+): Promise<OwnLedger | StoreProblem> {
   const clock = new FollowingClock();
   const { now, steady } = clock;
-  return openLedger({
+  const store = await openLedger({
     storage: config.storage,
     at,
     version: programVersion(),
@@ -25,4 +30,5 @@ export function openOwnLedger(
     failed,
     news: {},
   });
+  return 'kind' in store ? store : { ...store, now };
 }

@@ -1,4 +1,4 @@
-import { frameKinds, frameSchema } from '../../admin/schemas/frame.ts';
+import { frameKinds, frameSchema, toldOf } from '../../admin/schemas/frame.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
 import { statusSchema } from '../../admin/schemas/status.ts';
 import { nearest } from '../../config/nearest.ts';
@@ -59,7 +59,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     // The kinds that missed frames may have been of.
     if (frame.kind === 'dropped') io.stderr.write(`${sayDropped(frame)}\n`);
     else if (kinds !== null && !kinds.has(frame.kind)) return;
-    if (flags.json) io.stdout.write(`${plainJson(frame)}\n`);
+    if (flags.json) io.stdout.write(`${plainJson(toldOf(frame))}\n`);
     else if (frame.kind !== 'dropped') io.stdout.write(`${lineOf(frame)}\n`);
   });
   try {

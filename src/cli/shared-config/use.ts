@@ -50,7 +50,7 @@ async function use({ at, inspection, said }: SharedPlace, name: string, io: Io):
     const how = 'Send one that has the file a SIGHUP, or PUT it to /api/v1/config; or stop them.';
     return tellProblem({ message: `The ${said} is in use by another svc. ${how}` }, io);
   }
-  const replaced = await replaceShared(configs, ledger, text);
+  const replaced = await replaceShared(configs, ledger, text, store.now);
   if (replaced.kind === 'failed') return tellProblem(replaced, io);
   const { kind, revision } = replaced;
   io.stdout.write(

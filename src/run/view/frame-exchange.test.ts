@@ -74,6 +74,25 @@ test('who listens at one instance hears what happens at every one, in one order'
   leave();
 });
 
+test('where there are several, each frame says of which one it is', async () => {
+  using bench = new Bench();
+  const one = bench.join(1);
+  happen(one, 'alone');
+  const other = bench.join(2);
+  const leave = one.onFrame(() => {});
+  await has(one, 'dropped null');
+  happen(one, 'own');
+  for (let n = 0; n < framesMax + 1; n++) happen(other, 'theirs');
+  await has(one, 'dropped 1');
+  const seen = Array.from({ length: one.newest }, (_, n) => one.at(n + 1)!);
+  const instances = seen.map((frame, n) => `${told(one)[n]} of ${frame.instance}`);
+  assert.deepEqual(
+    [...new Set(instances)],
+    ['alone of null', 'dropped null of null', 'own of 1', 'theirs of 2', 'dropped 1 of 2'],
+  );
+  leave();
+});
+
 test('what others did before they knew of a listener is told as missed, once', async () => {
   using bench = new Bench();
   const [one, other] = [bench.join(1), bench.join(2)];

@@ -50,6 +50,7 @@ export class FrameExchange implements Disposable {
     this.#sender = sender;
     this.#hearer = new FrameHearer(parts, all);
     const { id } = parts.peers;
+    parts.frames.name(() => (parts.peers.share() > 1 ? id : null));
     this.#unsubscribe = parts.peers.on(listening, (who) => {
       if (who !== String(id)) sender.lease();
     });
@@ -200,9 +201,10 @@ class FrameHearer {
     }
   }
 
-  #missed(count: number | null): void {
+  /** @param instance whose they are; null: of any */
+  #missed(count: number | null, instance: number | null): void {
     const { frames, now } = this.#parts;
-    frames.hear({ kind: 'dropped', at: now(), count });
+    frames.hear({ kind: 'dropped', at: now(), count, instance });
   }
 
   #tick(): void {
@@ -218,26 +220,26 @@ class FrameHearer {
     const heard = this.#heard ?? new Map(await view.newest());
     if (this.#lease === null) return;
     this.#heard = heard;
-    if (this.#isUntold) this.#missed(null);
+    if (this.#isUntold) this.#missed(null, null);
     this.#isUntold = false;
     for (const lot of await view.hear(
       new Map(this.#others.map((id) => [id, heard.get(id) ?? 0])),
     )) {
       if (this.#heard !== heard) return;
       const known = heard.get(lot.instance);
-      if (known !== undefined && lot.n > known + 1) this.#missed(null);
+      if (known !== undefined && lot.n > known + 1) this.#missed(null, lot.instance);
       heard.set(lot.instance, lot.n);
       this.#take(lot);
     }
   }
 
-  #take({ frames: told, leftOut }: Lot): void {
+  #take({ instance, frames: told, leftOut }: Lot): void {
     const { frames } = this.#parts;
     for (const one of JSON.parse(told) as readonly unknown[]) {
       const frame = frameOf(one);
-      if (frame !== null) frames.hear(frame);
+      if (frame !== null) frames.hear({ ...frame, instance });
     }
-    if (leftOut > 0) this.#missed(leftOut);
+    if (leftOut > 0) this.#missed(leftOut, instance);
   }
 }
 

@@ -133,7 +133,8 @@ async function open(
   opened.defer(() => flights.abandon());
   options.killed?.addEventListener('abort', () => flights.abandon());
   const { follow, peersTimes: times = {} } = options;
-  const peers = createPeers({ joined, flights, steady, times, follow });
+  const faulted = (error: unknown): void => news.faulted?.(error);
+  const peers = createPeers({ joined, flights, steady, times, follow, faulted });
   opened.defer(() => peers.close());
   const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });

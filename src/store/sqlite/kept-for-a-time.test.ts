@@ -21,6 +21,9 @@ import { sweep } from './write/sweep.ts';
 
 const dayMs = 86_400_000;
 
+/** A connection beside the ledger's, which waits for that one's. */
+const beside = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: 30_000 });
+
 suite('what is kept for a time', () => {
   test('is deleted after it, except what is not settled', async () => {
     await using place = await LedgerFolder.make();
@@ -32,7 +35,7 @@ suite('what is kept for a time', () => {
     await exchangeWith(it);
     await ended(it.ledger);
 
-    const db = new DatabaseSync(path);
+    const db = beside(path);
     const count = (table: string): number =>
       Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()!['n']);
     sweep(db, 30, Date.now() + 29 * dayMs);
@@ -64,13 +67,13 @@ suite('what is kept for a time', () => {
       await exchange(it, 'ann', 'one', 'a');
       await exchange(it, 'ann', 'two', 'b');
       await ended(it.ledger);
-      const db = new DatabaseSync(place.path);
+      const db = beside(place.path);
       const settledAt = Date.now() - 31 * dayMs;
       db.exec(`UPDATE outbox SET state = 1, settled_at = ${settledAt}`);
       db.exec(`UPDATE inbox SET settled_at = ${settledAt}`);
       await place.open({ retentionDays });
       const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
-      while (count() !== left) await new Promise(setImmediate);
+      await until(`${left} of them are left`, () => count() === left);
       db.close();
     });
   }
@@ -80,7 +83,7 @@ suite('what is kept for a time', () => {
     const it = await place.open();
     for (const text of ['one', 'two', 'three']) await exchange(it, 'ann', text);
     await ended(it.ledger);
-    const db = new DatabaseSync(place.path);
+    const db = beside(place.path);
     sweep(db, 30, Date.now() + 31 * dayMs);
     db.close();
     const again = await place.open();

@@ -1,15 +1,13 @@
 /** Several instances on one database in one process: their rows, and what they tell each other. */
-import type { Client } from 'pg';
 import { Ears } from '../../../src/store/alone.ts';
 import {
   createPostgresConfigs,
   type ConfigsOptions,
 } from '../../../src/store/postgres/configs/shared-configs.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../../src/store/postgres/server/migrations.ts';
 import type { Peers } from '../../../src/store/peers.ts';
 import type { SharedConfigs } from '../../../src/store/shared-configs.ts';
-import { newDatabase } from '../postgres.ts';
+import { openDatabase, TestDatabase } from './database.ts';
 
 export type Member = {
   readonly id: number;
@@ -20,28 +18,11 @@ export type Member = {
   deaf: boolean;
 };
 
-export class Instances implements AsyncDisposable {
-  readonly url: string;
-  /** A connection beside theirs. */
-  readonly beside: Client;
+export class Instances extends TestDatabase {
   readonly #members: (Member & { readonly ears: Ears })[] = [];
-  readonly #opened = new AsyncDisposableStack();
-
-  private constructor(url: string, beside: Client) {
-    this.url = url;
-    this.beside = beside;
-  }
 
   static async open(): Promise<Instances> {
-    const url = await newDatabase();
-    const beside = await connect(url);
-    await migrate(beside);
-    return new Instances(url, beside);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#opened.disposeAsync();
-    await this.beside.end();
+    return new Instances(await openDatabase());
   }
 
   /** @param host as its process tells it */
@@ -49,14 +30,14 @@ export class Instances implements AsyncDisposable {
     host: string,
     options: Omit<ConfigsOptions, 'instance'> & { readonly url?: string } = {},
   ): Promise<Member> {
-    const { rows } = await this.beside.query<{ id: number }>(
+    const { rows } = await this.client.query<{ id: number }>(
       'INSERT INTO svc.instance (version, process, beside) VALUES ($1, $2, true) RETURNING id',
       ['1.2.3', JSON.stringify({ host })],
     );
     const { id } = rows[0]!;
     const url = options.url ?? this.url;
     const configs = createPostgresConfigs(() => connect(url), { ...options, instance: id });
-    this.#opened.use(configs);
+    this.own.use(configs);
     const ears = new Ears();
     const member = { id, configs, ears, deaf: false, peers: this.#peersOf(id, ears) };
     this.#members.push(member);
@@ -65,7 +46,7 @@ export class Instances implements AsyncDisposable {
 
   /** As the others declare it. */
   async bury({ id }: Pick<Member, 'id'>): Promise<void> {
-    await this.beside.query('UPDATE svc.instance SET dead = true WHERE id = $1', [id]);
+    await this.client.query('UPDATE svc.instance SET dead = true WHERE id = $1', [id]);
     const at = this.#members.findIndex((one) => one.id === id);
     if (at >= 0) this.#members.splice(at, 1);
   }

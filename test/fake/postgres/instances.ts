@@ -8,12 +8,11 @@ import { joinInstances } from '../../../src/store/postgres/peers/joining.ts';
 import { createPeers } from '../../../src/store/postgres/peers/peers.ts';
 import type { BeatingPeers, PeersTimes } from '../../../src/store/postgres/peers/peers.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../../src/store/postgres/server/migrations.ts';
 import { compose } from '../../../src/store/postgres/write/compose.ts';
 import { flightTimes } from '../../../src/store/postgres/write/flight-times.ts';
 import { Flights } from '../../../src/store/postgres/write/flights.ts';
 import { Writer } from '../../../src/store/postgres/write/writer.ts';
-import { newDatabase } from '../postgres.ts';
+import { openDatabase, TestDatabase } from './database.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
 
@@ -40,29 +39,13 @@ export type TestInstance = {
   readonly close: () => Promise<void>;
 };
 
-export class TestInstances implements AsyncDisposable {
-  readonly url: string;
-  /** A connection that nothing happens to. */
-  readonly client: Client;
-  readonly #stack: AsyncDisposableStack;
-
-  private constructor(url: string, client: Client, stack: AsyncDisposableStack) {
-    this.url = url;
-    this.client = client;
-    this.#stack = stack;
-  }
-
+export class TestInstances extends TestDatabase {
   static async open(): Promise<TestInstances> {
-    const url = await newDatabase();
-    await using stack = new AsyncDisposableStack();
-    const client = await connect(url);
-    stack.defer(() => client.end());
-    await migrate(client);
-    return new TestInstances(url, client, stack.move());
+    return new TestInstances(await openDatabase());
   }
 
   async begin(times: PeersTimes = shortTimes, { self = farProcess, follow }: Begun = {}) {
-    const way = this.#stack.use(await Way.to(this.url));
+    const way = this.own.use(await Way.to(this.url));
     const reach = (): Promise<Client> => connect(way.url(this.url), { timeoutMs: 5_000 });
     const client = await reach();
     const joined = await joinInstances(client, { version: '1', self, now: Date.now, follow });
@@ -74,12 +57,12 @@ export class TestInstances implements AsyncDisposable {
       steady: steadyNow,
       times: { ...flightTimes, ...alone },
     });
-    this.#stack.defer(() => flights.abandon());
+    this.own.defer(() => flights.abandon());
     let error: Error | null = null;
     flights.onBroken((why) => (error = why));
     const faulted = (why: unknown): void => assert.fail(why as Error);
     const peers = createPeers({ joined, flights, times, faulted, follow });
-    this.#stack.defer(() => peers.close());
+    this.own.defer(() => peers.close());
     const one: TestInstance = {
       id: joined.id,
       peers,
@@ -103,25 +86,12 @@ export class TestInstances implements AsyncDisposable {
     return all;
   }
 
-  /** What is written down of an instance. */
-  async row(id: number): Promise<Readonly<Record<string, unknown>>> {
-    const { rows } = await this.client.query<Record<string, unknown>>(
-      'SELECT * FROM svc.instance WHERE id = $1',
-      [id],
-    );
-    return rows[0]!;
-  }
-
   async post(name: string): Promise<{ readonly owner: number | null; readonly epoch: number }> {
     const { rows } = await this.client.query<{ owner: number | null; epoch: number }>(
       'SELECT owner, epoch FROM svc.post WHERE name = $1',
       [name],
     );
     return rows[0] ?? { owner: null, epoch: 0 };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack[Symbol.asyncDispose]();
   }
 }
 

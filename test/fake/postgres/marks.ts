@@ -2,17 +2,22 @@
  * Flights that write marks into a table of their own, which keeps each as often as it was written,
  * in the order of the writing. One database, with a way to it that fails, and one without.
  */
+import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
-import { takeInstance, type ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
+import type { ProcessFacts } from '../../../src/store/postgres/ledger/instance.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../../src/store/postgres/server/migrations.ts';
 import { flightTimes, type FlightTimes } from '../../../src/store/postgres/write/flight-times.ts';
 import { Flights } from '../../../src/store/postgres/write/flights.ts';
 import type { Rear } from '../../../src/store/postgres/write/rear.ts';
 import type { Composed, Statement } from '../../../src/store/postgres/write/statement.ts';
-import { Writer, type WriterParts } from '../../../src/store/postgres/write/writer.ts';
-import { newDatabase } from '../postgres.ts';
+import {
+  Writer,
+  type Outcome,
+  type WriterParts,
+} from '../../../src/store/postgres/write/writer.ts';
+import { openDatabase, TestDatabase, type OpenedDatabase } from './database.ts';
+import { takeInstance } from './former-instance.ts';
 import { Way } from './way.ts';
 
 export type Mark = number;
@@ -42,6 +47,12 @@ export function markStatement(marks: readonly Mark[]): Statement {
   };
 }
 
+/** The places of the marks that a flight has written. */
+export function placesOf(outcome: Outcome): readonly unknown[] {
+  assert.equal(outcome.kind, 'landed');
+  return outcome.answers.flat().map((row) => row['place']);
+}
+
 function composeMarks(marks: readonly Mark[]): Composed<Places> {
   if (marks.length === 0) return { statements: [], landed: () => new Map() };
   return {
@@ -59,38 +70,22 @@ type FlightsAsked = {
   readonly rear?: Rear;
 };
 
-export class Marks implements AsyncDisposable {
-  readonly url: string;
+export class Marks extends TestDatabase {
   readonly way: Way;
-  /** A connection that nothing happens to. */
-  readonly client: Client;
-  readonly #stack: AsyncDisposableStack;
 
-  private constructor(url: string, way: Way, client: Client, stack: AsyncDisposableStack) {
-    this.url = url;
+  private constructor(opened: OpenedDatabase, way: Way) {
+    super(opened);
     this.way = way;
-    this.client = client;
-    this.#stack = stack;
   }
 
   static async open(): Promise<Marks> {
-    const url = await newDatabase();
-    await using stack = new AsyncDisposableStack();
-    const way = stack.use(await Way.to(url));
-    const client = await connect(url);
-    stack.defer(() => client.end());
-    await migrate(client);
-    await client.query(
+    const opened = await openDatabase();
+    await using own = opened.own;
+    const way = own.use(await Way.to(opened.url));
+    await opened.client.query(
       'CREATE TABLE mark (place bigint GENERATED ALWAYS AS IDENTITY, mark integer NOT NULL)',
     );
-    return new Marks(url, way, client, stack.move());
-  }
-
-  /** A connection that nothing happens to, until this is over. */
-  async another(): Promise<Client> {
-    const client = await connect(this.url);
-    this.#stack.defer(() => client.end());
-    return client;
+    return new Marks({ ...opened, own: own.move() }, way);
   }
 
   /** By the way that fails. */
@@ -108,7 +103,7 @@ export class Marks implements AsyncDisposable {
     const instance = parts.instance ?? (await this.take());
     const asked = { connect: this.connect, answerMs: 15_000, ...parts, instance };
     const writer = new Writer(await this.connect(), asked);
-    this.#stack.defer(() => writer.close());
+    this.own.defer(() => writer.close());
     return writer;
   }
 
@@ -117,7 +112,7 @@ export class Marks implements AsyncDisposable {
     const parts = { compose: composeMarks, steady, times: { ...flightTimes, ...times } };
     const behind = rear === undefined ? {} : { rear };
     const flights: MarkFlights = new Flights(writer, { ...parts, ...behind });
-    this.#stack.defer(() => flights.abandon());
+    this.own.defer(() => flights.abandon());
     return flights;
   }
 
@@ -129,13 +124,11 @@ export class Marks implements AsyncDisposable {
     return rows.map(({ mark }) => mark);
   }
 
-  /** What is written down of an instance. */
-  async instance(id: number): Promise<Readonly<Record<string, unknown>>> {
-    const { rows } = await this.client.query<Record<string, unknown>>(
-      'SELECT *, beat_at::text AS beat FROM svc.instance WHERE id = $1',
-      [id],
-    );
-    return rows[0]!;
+  /** Holds up what writes marks. @returns lets it go on */
+  async holdUp(): Promise<() => Promise<unknown>> {
+    const client = await this.another();
+    await client.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
+    return () => client.query('COMMIT');
   }
 
   /** From now on each mark that is written fails so. @param state the SQLSTATE */
@@ -150,15 +143,6 @@ export class Marks implements AsyncDisposable {
     await this.client.query('DROP TRIGGER refuse ON mark');
   }
 
-  /** How many connections wait for a lock. */
-  async waiting(): Promise<number> {
-    const { rows } = await this.client.query<{ n: number }>(
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
-        'AND datname = current_database()',
-    );
-    return rows[0]!.n;
-  }
-
   /** How many connections there are besides this one. */
   async others(): Promise<number> {
     const { rows } = await this.client.query<{ n: number }>(
@@ -167,9 +151,5 @@ export class Marks implements AsyncDisposable {
         'AND pid <> pg_backend_pid()',
     );
     return rows[0]!.n;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack[Symbol.asyncDispose]();
   }
 }

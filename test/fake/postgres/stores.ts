@@ -1,13 +1,10 @@
 /** Several stores on one database, all in this process, each with a way of its own that fails. */
-import type { Client } from 'pg';
 import { steadyNow } from '../../../src/lib/clock.ts';
 import type { InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
 import type { Peers } from '../../../src/store/peers.ts';
 import { openPostgresStore, type PostgresOptions } from '../../../src/store/postgres/postgres.ts';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../../src/store/postgres/server/migrations.ts';
 import { hook, newIds, until, type HasLedger } from '../../contract/ledger/kit.ts';
-import { newDatabase } from '../postgres.ts';
+import { openDatabase, TestDatabase } from './database.ts';
 import { shortTimes } from './instances.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
@@ -32,30 +29,14 @@ export type LaneRow = {
   readonly waits: number;
 };
 
-export class TestStores implements AsyncDisposable {
-  readonly url: string;
-  /** A connection that nothing happens to. */
-  readonly client: Client;
-  readonly #stack: AsyncDisposableStack;
-
-  private constructor(url: string, client: Client, stack: AsyncDisposableStack) {
-    this.url = url;
-    this.client = client;
-    this.#stack = stack;
-  }
-
+export class TestStores extends TestDatabase {
   static async open(): Promise<TestStores> {
-    const url = await newDatabase();
-    await using stack = new AsyncDisposableStack();
-    const client = await connect(url);
-    stack.defer(() => client.end());
-    await migrate(client);
-    return new TestStores(url, client, stack.move());
+    return new TestStores(await openDatabase());
   }
 
   /** One more, which serves the webhook; the first one has the posts. */
   async begin(more: Partial<PostgresOptions> = {}): Promise<TestStore> {
-    const way = this.#stack.use(await Way.to(this.url));
+    const way = this.own.use(await Way.to(this.url));
     const life = new AbortController();
     let fault: unknown = null;
     const store = await openPostgresStore({
@@ -73,7 +54,7 @@ export class TestStores implements AsyncDisposable {
     });
     if ('kind' in store) throw new Error(store.message);
     const { ledger, peers } = store;
-    this.#stack.defer(() => ledger[Symbol.asyncDispose]());
+    this.own.defer(() => ledger[Symbol.asyncDispose]());
     ledger.serve([hook]);
     return {
       id: peers.id,
@@ -120,15 +101,6 @@ export class TestStores implements AsyncDisposable {
     });
   }
 
-  /** How many connections wait for a lock. */
-  async waiting(): Promise<number> {
-    const { rows } = await this.client.query<{ n: number }>(
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
-        'AND datname = current_database()',
-    );
-    return rows[0]!.n;
-  }
-
   /** From now on whoever takes a lane waits in the midst of it. @returns lets them go on */
   async holdUpTakes(): Promise<() => Promise<void>> {
     const client = await this.another();
@@ -139,17 +111,6 @@ export class TestStores implements AsyncDisposable {
       WHEN (OLD.owner IS NULL AND NEW.owner IS NOT NULL) EXECUTE FUNCTION hold_up();
       SELECT pg_advisory_lock(777)`);
     return async () => void (await client.query('SELECT pg_advisory_unlock(777)'));
-  }
-
-  /** Another connection that nothing happens to. */
-  async another(): Promise<Client> {
-    const client = await connect(this.url);
-    this.#stack.defer(() => client.end());
-    return client;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#stack[Symbol.asyncDispose]();
   }
 }
 

@@ -91,7 +91,7 @@ suite('the shared configuration', { skip: noPostgres }, () => {
     const [a, b] = await two(instances, 60_000);
     const proposal = await proposed(a, 'r2');
     assert.equal((await a.configs.decide(proposal)).kind, 'open');
-    await instances.beside.query("UPDATE svc.proposal SET at = at - interval '61 s'");
+    await instances.client.query("UPDATE svc.proposal SET at = at - interval '61 s'");
     const decided = await a.configs.decide(proposal);
     assert.ok(decided.kind === 'refused');
     const [refusal] = decided.refusals;
@@ -152,9 +152,9 @@ suite('the shared configuration', { skip: noPostgres }, () => {
     assert.equal(used.kind, 'used');
     await b.configs.close(own, 'withdrawn' satisfies ClosedWhy);
     assert.deepEqual((await b.configs.look(own)).end, used);
-    await instances.beside.query('UPDATE svc.instance SET dead = false WHERE id = $1', [a.id]);
+    await instances.client.query('UPDATE svc.instance SET dead = false WHERE id = $1', [a.id]);
     const old = await proposed(b, 'r4');
-    await instances.beside.query("UPDATE svc.proposal SET at = at - interval '1 h'");
+    await instances.client.query("UPDATE svc.proposal SET at = at - interval '1 h'");
     assert.equal((await a.configs.look(null)).open?.isOrphan, true, 'it is far too old');
     await a.configs.close(old, 'late');
     assert.deepEqual(await b.configs.decide(old), { kind: 'closed', why: 'late' });
@@ -264,7 +264,7 @@ suite('the shared configuration', { skip: noPostgres }, () => {
       await configs.kept('r1'),
     );
     assert.equal(await readConfigAt(instances.url, { revision: 'r9' }), null);
-    await instances.beside.query('DROP TABLE svc.config');
+    await instances.client.query('DROP TABLE svc.config');
     assert.equal(await readConfigAt(instances.url), null);
   });
 });

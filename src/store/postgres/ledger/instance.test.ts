@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { takeInstance, type Taken } from '../../../../test/fake/postgres/former-instance.ts';
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
-import { endedByStorage, endedClean, ownProcess, takeInstance } from './instance.ts';
-import type { ProcessFacts, Taken, TakingParts } from './instance.ts';
+import { endedByStorage, endedClean, ownProcess } from './instance.ts';
+import type { ProcessFacts, TakingParts } from './instance.ts';
 
 function take(marks: Marks, parts: Partial<TakingParts> = {}): Promise<Taken> {
   return takeInstance(marks.client, { version: '1', self: goneProcess, ...parts });
@@ -18,35 +19,6 @@ function take(marks: Marks, parts: Partial<TakingParts> = {}): Promise<Taken> {
 function linuxTest(name: string, act: () => Promise<void>): void {
   if (platform() === 'linux') postgresTest(name, act);
 }
-
-postgresTest('the first start finds none before it', async () => {
-  await using marks = await Marks.open();
-  assert.deepEqual(await take(marks), { kind: 'taken', id: 1, before: { kind: 'none' } });
-  const { version, process, dead, ended } = await marks.instance(1);
-  assert.deepEqual([version, dead, ended], ['1', false, null]);
-  assert.deepEqual(JSON.parse(String(process)), goneProcess);
-});
-
-postgresTest('each start is told how the one before it ended', async () => {
-  await using marks = await Marks.open();
-  const next = async () => {
-    const taken = await take(marks);
-    assert.ok(taken.kind === 'taken');
-    return taken;
-  };
-  const first = await next();
-  await marks.client.query(endedClean.text, [...endedClean.values(first.id)]);
-  const second = await next();
-  assert.deepEqual(second.before, { kind: 'clean' });
-  await marks.client.query(endedByStorage.text, [...endedByStorage.values(second.id, 'm1')]);
-  const third = await next();
-  assert.deepEqual(third.before, { kind: 'storage_failed', alone: 'm1' });
-  await marks.client.query(endedByStorage.text, [...endedByStorage.values(third.id, null)]);
-  const fourth = await next();
-  assert.deepEqual(fourth.before, { kind: 'storage_failed', alone: null });
-  assert.deepEqual((await next()).before, { kind: 'unknown' });
-  assert.equal((await marks.instance(fourth.id))['dead'], true);
-});
 
 postgresTest('how it ended is noted once', async () => {
   await using marks = await Marks.open();
@@ -130,7 +102,7 @@ postgresTest('one that ends while it is watched makes way at once', async () => 
     self: farProcess,
     waits: () => void marks.client.query(endedClean.text, [...endedClean.values(id)]),
   });
-  assert.deepEqual(taken, { kind: 'taken', id: 2, before: { kind: 'clean' } });
+  assert.deepEqual(taken, { kind: 'taken', id: 2 });
 });
 
 postgresTest('the waiting can be ended', async () => {
@@ -141,46 +113,6 @@ postgresTest('the waiting can be ended', async () => {
   const taking = take(marks, { waits: () => ending.abort(reason), signal: ending.signal });
   await assert.rejects(taking, (error: Error) => error === reason || error.cause === reason);
   assert.equal((await marks.instance(1))['dead'], false);
-});
-
-for (const isolation of ['read committed', 'repeatable read', 'serializable']) {
-  postgresTest(`of several starts at once one gets the database (${isolation})`, async () => {
-    await using marks = await Marks.open();
-    const database = new URL(marks.url).pathname.slice(1);
-    await marks.client.query(
-      `ALTER DATABASE ${database} SET default_transaction_isolation = '${isolation}'`,
-    );
-    const starts = await Promise.all([1, 2, 3, 4].map(() => marks.another()));
-    const beating = new AbortController();
-    const found = await Promise.all(
-      starts.map(async (client) => {
-        const taken = await takeInstance(client, { version: '1', self: farProcess });
-        if (taken.kind === 'locked') return taken.kind;
-        void beat(marks, taken.id, beating.signal);
-        return taken.kind;
-      }),
-    );
-    beating.abort();
-    assert.deepEqual(found.toSorted(), ['locked', 'locked', 'locked', 'taken']);
-  });
-}
-
-async function beat(marks: Marks, id: number, until: AbortSignal): Promise<void> {
-  const text = 'UPDATE svc.instance SET beat_at = clock_timestamp() WHERE id = $1';
-  for (; !until.aborted;) await marks.client.query(text, [id]);
-}
-
-postgresTest('old rows go, the newest stay', async () => {
-  await using marks = await Marks.open();
-  await marks.client.query(
-    "INSERT INTO svc.instance (version, process, dead, buried) SELECT '1', '', true, true " +
-      'FROM generate_series(1, 150)',
-  );
-  const id = await marks.take();
-  const { rows } = await marks.client.query(
-    'SELECT min(id) AS min, count(*) AS count FROM svc.instance',
-  );
-  assert.deepEqual(rows, [{ min: id - 100, count: 101 }]);
 });
 
 /** What this process would have written down if it were that one. */

@@ -2,15 +2,15 @@
  * Which process works the rows. Each start is a row of `svc.instance`, which beats while it lives;
  * one that is marked dead can write no more, since every flight asks for its own row.
  *
- * Here is how a start gets the database alone; how one begins beside others: peers/joining.ts.
- * A row is alive → dead: by its own orderly end, or by the start that takes over. Another start
- * takes over once the beat is ten seconds old by the server's clock, or has not moved while it was
- * watched for as long, or at once where the process was on this machine and is plainly gone.
+ * A start of this release begins beside others: peers/joining.ts. One of the release before has the
+ * database alone, and here is how it is waited for. A row is alive → dead: by its own orderly end,
+ * or by the start that takes over. That is once the beat is ten seconds old by the server's clock,
+ * or has not moved while it was watched for as long, or at once where the process was on this
+ * machine and is plainly gone.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client } from 'pg';
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 
 /** Without a beat for so long an instance is dead. */
@@ -35,11 +35,6 @@ export type ProcessFacts = {
   readonly began: string | null;
 };
 
-/** How the process before ended; `alone`: the message that ran alone when its storage failed. */
-export type FormerEnd =
-  | { readonly kind: 'none' | 'clean' | 'unknown' }
-  | { readonly kind: 'storage_failed'; readonly alone: string | null };
-
 /** Another instance runs. `version` and `process` are null where they cannot be told. */
 export type Locked = {
   readonly kind: 'locked';
@@ -47,10 +42,6 @@ export type Locked = {
   readonly version: string | null;
   readonly process: ProcessFacts | null;
 };
-
-export type Taken =
-  | { readonly kind: 'taken'; readonly id: number; readonly before: FormerEnd }
-  | Locked;
 
 export type TakingParts = {
   readonly version: string;
@@ -76,16 +67,6 @@ export type Other = {
   /** Of the beat, in milliseconds. */
   readonly age: number;
 };
-
-/**
- * @param client in no transaction
- * @throws what the server says, or the reason of the signal
- */
-export async function takeInstance(client: Client, parts: TakingParts): Promise<Taken> {
-  const taken = await untilFree(parts, (still) => tryToTake(client, parts, still));
-  if ('kind' in taken) return taken;
-  return { kind: 'taken', id: taken.got, before: await formerEnd(client, taken.got) };
-}
 
 export type Attempt<Got> = { readonly got: Got } | { readonly inTheWay: Other };
 
@@ -136,45 +117,6 @@ export function hasEnded(
 export const othersColumns =
   'id, version, process, began_at, beat_at::text AS beat, ' +
   'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age';
-
-async function tryToTake(
-  client: Client,
-  { version, self }: TakingParts,
-  still: Beats,
-): Promise<Attempt<number>> {
-  // What another start did while this one waited for the lock must be seen.
-  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-  try {
-    await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
-    const { rows } = await client.query<Other>(
-      `SELECT ${othersColumns} FROM svc.instance WHERE NOT dead ORDER BY id`,
-    );
-    const alive = rows.find((other) => !hasEnded(other, still, self));
-    if (alive !== undefined) return { inTheWay: alive };
-    // Waits for a flight of theirs that is under way.
-    await client.query('UPDATE svc.instance SET dead = true WHERE NOT dead');
-    const { rows: own } = await client.query<{ id: number }>(
-      'INSERT INTO svc.instance (version, process) VALUES ($1, $2) RETURNING id',
-      [version, JSON.stringify(self)],
-    );
-    await client.query(formerRows);
-    return { got: own[0]!.id };
-  } finally {
-    await client.query('COMMIT');
-  }
-}
-
-async function formerEnd(client: Client, id: number): Promise<FormerEnd> {
-  const { rows } = await client.query<{ ended: string | null }>(
-    'SELECT ended FROM svc.instance WHERE id < $1 ORDER BY id DESC LIMIT 1',
-    [id],
-  );
-  if (rows.length === 0) return { kind: 'none' };
-  const ended = rows[0]!.ended;
-  if (ended === null) return { kind: 'unknown' };
-  const { clean, alone } = JSON.parse(ended) as { clean?: boolean; alone?: string | null };
-  return clean === true ? { kind: 'clean' } : { kind: 'storage_failed', alone: alone ?? null };
-}
 
 /** An orderly end: the next start need not wait, and blames nobody. */
 export const endedClean = {

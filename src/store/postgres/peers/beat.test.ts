@@ -43,7 +43,7 @@ postgresTest('a beat goes at once where one is asked for, and one for many', asy
   await third;
   peers.beat.now();
   await fourth;
-  assert.ok(Number((await all.row(id))['grp']) >= 4);
+  assert.ok(Number((await all.instance(id))['grp']) >= 4);
 });
 
 postgresTest('what is brought goes with one beat, before its news are read', async () => {
@@ -95,7 +95,7 @@ postgresTest('who is silent is dead whatever the server says that the time is', 
     "UPDATE svc.instance SET beat_at = beat_at + interval '1 hour' WHERE id = $1",
     [other!.id],
   );
-  await untilTrue('it is dead', async () => (await all.row(other!.id))['dead'] === true);
+  await untilTrue('it is dead', async () => (await all.instance(other!.id))['dead'] === true);
   await untilTrue('that is known', () => one!.peers.share() === 1);
   assert.equal(one!.broken(), null);
 });
@@ -112,7 +112,7 @@ postgresTest('after its end there are no more beats, and its end is told once', 
   peers.beat.now();
   await flights.written(() => {});
   assert.equal(ends, 1);
-  assert.equal((await all.row(id))['dead'], false, 'the flights go on');
+  assert.equal((await all.instance(id))['dead'], false, 'the flights go on');
 });
 
 postgresTest('without room on the disk it waits, and beats when there is some', async () => {

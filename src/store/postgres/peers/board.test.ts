@@ -117,7 +117,7 @@ postgresTest('one that dies holds up nobody for ever', async () => {
   const told = one!.peers.tell('a', '');
   assert.equal(await isOver(told, one!.peers), false, 'it may live');
   await told;
-  assert.equal((await all.row(other!.id))['dead'], true);
+  assert.equal((await all.instance(other!.id))['dead'], true);
 });
 
 postgresTest('what was told before it began is not for it', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { takeInstance } from '../../../../test/fake/postgres/former-instance.ts';
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
-import { endedClean, takeInstance } from '../ledger/instance.ts';
+import { endedClean } from '../ledger/instance.ts';
 import { joinInstances, type Joining, type JoiningParts } from './joining.ts';
 
 function join(client: Client, parts: Partial<JoiningParts> = {}): Promise<Joining> {
@@ -115,16 +116,25 @@ postgresTest('who needs the database alone gets it from none that lives', async 
   assert.equal(await isDead(marks, one.id), false);
 });
 
-postgresTest('of many that begin at once all get a place, each another one', async () => {
-  await using marks = await Marks.open();
-  const starts = await Promise.all([1, 2, 3, 4].map(() => marks.another()));
-  const found = await Promise.all(starts.map((client) => joined(client)));
-  const inOrder = found.toSorted((one, other) => one.id - other.id);
-  assert.deepEqual(
-    inOrder.map(({ id, alive }) => [id, alive.length]),
-    [1, 2, 3, 4].map((id) => [id, id]),
+for (const isolation of ['read committed', 'repeatable read', 'serializable']) {
+  postgresTest(
+    `of many that begin at once all get a place of their own (${isolation})`,
+    async () => {
+      await using marks = await Marks.open();
+      const database = new URL(marks.url).pathname.slice(1);
+      await marks.client.query(
+        `ALTER DATABASE ${database} SET default_transaction_isolation = '${isolation}'`,
+      );
+      const starts = await Promise.all([1, 2, 3, 4].map(() => marks.another()));
+      const found = await Promise.all(starts.map((client) => joined(client)));
+      const inOrder = found.toSorted((one, other) => one.id - other.id);
+      assert.deepEqual(
+        inOrder.map(({ id, alive }) => [id, alive.length]),
+        [1, 2, 3, 4].map((id) => [id, id]),
+      );
+    },
   );
-});
+}
 
 postgresTest('while its tables are locked the database is in use', async () => {
   await using marks = await Marks.open();

@@ -66,7 +66,7 @@ WHERE lane.channel = one.channel AND lane.conversation = one.conversation
 /**
  * Instances beside which it can work are left as they are, but for those whose process was on this
  * machine and is plainly gone: they are dead from now on. One that has the database alone is in the
- * way while it lives; it is watched as `takeInstance` does.
+ * way while it lives; it is watched until it beats, or is dead.
  * @param client in no transaction
  * @throws what the server says, or the reason of the signal
  */

@@ -104,7 +104,7 @@ postgresTest('a post of one that ends, or is killed, goes to another', async () 
   await stopped(await first.begun);
   await second.begun;
   assert.deepEqual(await all.post('a'), { owner: other!.id, epoch: 2 });
-  assert.equal((await all.row(one!.id))['dead'], true);
+  assert.equal((await all.instance(one!.id))['dead'], true);
   void third!.peers.hold('a', last.run, always);
   await other!.close();
   await stopped(await second.begun);

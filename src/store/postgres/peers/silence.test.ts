@@ -44,10 +44,30 @@ test('a while in which nobody could look counts for nobody', () => {
   const silence = new Silence(9_000);
   for (let at = 0; at <= 8_000; at += 1_000) assert.deepEqual(look(silence, at, [[1, 7]]), []);
   // The server was away.
-  for (let at = 11_000; at < 20_000; at += 1_000) {
+  for (let at = 14_000; at < 23_000; at += 1_000) {
     assert.deepEqual(look(silence, at, [[1, 7]]), [], String(at));
   }
-  assert.deepEqual(look(silence, 20_000, [[1, 7]]), [1]);
+  assert.deepEqual(look(silence, 23_000, [[1, 7]]), [1]);
+});
+
+test('of a shorter while in which nobody could look three seconds count', () => {
+  const silence = new Silence(9_000);
+  assert.deepEqual(look(silence, 0, [[1, 7]]), []);
+  for (let at = 5_900; at < 11_900; at += 1_000) {
+    assert.deepEqual(look(silence, at, [[1, 7]]), [], String(at));
+  }
+  assert.deepEqual(look(silence, 11_900, [[1, 7]]), [1]);
+});
+
+test('a server on which each beat takes long hides no dead one, and makes none', () => {
+  const silence = new Silence(9_000);
+  const seen = (at: number) =>
+    [
+      [1, 7],
+      [2, at],
+    ] as const;
+  for (const at of [0, 4_000, 8_000]) assert.deepEqual(look(silence, at, seen(at)), []);
+  assert.deepEqual(look(silence, 12_000, seen(12_000)), [1]);
 });
 
 test('who begins anew is watched from then on', () => {

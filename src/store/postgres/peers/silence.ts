@@ -7,9 +7,15 @@ import type { Single } from '../write/writes.ts';
 
 export type Seen = { readonly id: number; readonly grp: number };
 
+type Watched = {
+  readonly grp: number;
+  /** For how long it was seen not to move. */
+  readonly stillMs: number;
+};
+
 export class Silence {
   readonly #deadMs: number;
-  #since = new Map<number, { readonly grp: number; readonly at: SteadyTime }>();
+  #watched = new Map<number, Watched>();
   #lookedAt: SteadyTime | null = null;
 
   constructor(deadMs: number) {
@@ -17,21 +23,25 @@ export class Silence {
   }
 
   /**
-   * To be called with what each landed beat has found. Who could not look for a while knows nothing
-   * of that while, since the server may have been away for all, and watches from the beginning.
+   * To be called with what each landed beat has found. Who could not look for a while knows little
+   * of that while, since the server may have been away for all: of the time between two looks a
+   * third of what it takes to be dead counts at most, so that a server that is slow hides nobody;
+   * and after two thirds of it the watch begins anew.
    * @param alive without this instance itself
    * @returns those that have not moved for as long as it takes to be dead
    */
   look(alive: readonly Seen[], at: SteadyTime): readonly Seen[] {
-    const had = this.#lookedAt !== null && at - this.#lookedAt < this.#deadMs / 3;
+    const gapMs = at - (this.#lookedAt ?? at);
+    const isNew = gapMs >= (2 * this.#deadMs) / 3;
+    const countsMs = Math.min(gapMs, this.#deadMs / 3);
     this.#lookedAt = at;
-    this.#since = new Map(
+    this.#watched = new Map(
       alive.map(({ id, grp }) => {
-        const known = had ? this.#since.get(id) : undefined;
-        return [id, known?.grp === grp ? known : { grp, at }];
+        const known = isNew ? undefined : this.#watched.get(id);
+        return [id, { grp, stillMs: known?.grp === grp ? known.stillMs + countsMs : 0 }];
       }),
     );
-    return alive.filter(({ id }) => at - this.#since.get(id)!.at >= this.#deadMs);
+    return alive.filter(({ id }) => this.#watched.get(id)!.stillMs >= this.#deadMs);
   }
 }
 

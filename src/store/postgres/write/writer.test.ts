@@ -2,23 +2,11 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
-import { goneProcess, markStatement, Marks } from '../../../../test/fake/postgres/marks.ts';
-import { takeInstance } from '../ledger/instance.ts';
+import { markStatement, Marks, placesOf } from '../../../../test/fake/postgres/marks.ts';
 import { connect } from '../server/connect.ts';
-import { Writer, type Outcome } from './writer.ts';
+import { Writer } from './writer.ts';
 
 const undone = { kind: 'undone', why: null };
-
-function placesOf(outcome: Outcome): readonly unknown[] {
-  assert.equal(outcome.kind, 'landed');
-  return outcome.answers.flat().map((row) => row['place']);
-}
-
-/** Holds up what writes marks until it is let go. */
-async function holdUp(client: Client): Promise<() => Promise<unknown>> {
-  await client.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
-  return () => client.query('COMMIT');
-}
 
 postgresTest('a flight lands whole, and tells the rows of each statement', async () => {
   await using marks = await Marks.open();
@@ -62,7 +50,7 @@ postgresTest('nothing of a flight lasts in its connection', async () => {
 postgresTest('a flight that landed while its answer was lost is answered again', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
-  const letGo = await holdUp(await marks.another());
+  const letGo = await marks.holdUp();
   const flown = writer.fly([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
   await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
@@ -133,66 +121,6 @@ postgresTest('a flight that was given up and arrives before the look has landed'
   assert.equal((await writer.fly([markStatement([3])])).kind, 'landed');
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
-
-postgresTest('who takes over waits for the flight under way, and ends all after it', async () => {
-  await using marks = await Marks.open();
-  const writer = await marks.writer();
-  const letGo = await holdUp(await marks.another());
-  const flown = writer.fly([markStatement([1])]);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
-  const taking = takeInstance(await marks.another(), { version: '2', self: goneProcess });
-  await untilTrue('the other waits for it', async () => (await marks.waiting()) === 2);
-  await letGo();
-  assert.deepEqual(placesOf(await flown), [1]);
-  assert.equal((await taking).kind, 'taken');
-  await assertFenced(writer);
-  assert.deepEqual(await marks.written(), [1]);
-});
-
-postgresTest('who was taken over from while it was away is told so', async () => {
-  await using marks = await Marks.open();
-  const writer = await marks.writer();
-  marks.way.hold();
-  const flown = writer.fly([markStatement([1])]);
-  await new Promise(setImmediate);
-  await marks.take();
-  marks.way.cut();
-  marks.way.release();
-  const outcome = await flown;
-  assert.ok(outcome.kind === 'failed', outcome.kind);
-  assert.match(outcome.error.message, /another instance of svc has taken over/);
-  assert.deepEqual(await marks.written(), []);
-});
-
-async function assertFenced(writer: Writer): Promise<void> {
-  const outcome = await writer.fly([markStatement([9])]);
-  assert.ok(outcome.kind === 'failed', outcome.kind);
-  assert.match(outcome.error.message, /another instance of svc has taken over/);
-}
-
-postgresTest('a division by zero elsewhere is no other instance', async () => {
-  await using marks = await Marks.open();
-  const writer = await marks.writer();
-  const outcome = await writer.fly([{ text: 'SELECT 1 / count(*) FROM mark', values: [] }]);
-  assert.ok(outcome.kind === 'failed', outcome.kind);
-  assert.match(outcome.error.message, /division by zero/);
-});
-
-for (const how of ['at rest', 'in doubt'] as const) {
-  postgresTest(`a server that has lost what had landed is not written to, ${how}`, async () => {
-    await using marks = await Marks.open();
-    const instance = await marks.take();
-    const writer = await marks.writer({ instance });
-    for (const mark of [1, 2, 3]) await writer.fly([markStatement([mark])]);
-    // As on a standby that lagged behind.
-    await marks.client.query('UPDATE svc.instance SET grp = 1; DELETE FROM mark WHERE mark > 1');
-    if (how === 'in doubt') marks.way.cut();
-    const outcome = await writer.fly([markStatement([4])]);
-    assert.ok(outcome.kind === 'failed', outcome.kind);
-    assert.match(outcome.error.message, /has lost what it had said was written/);
-    assert.deepEqual(await marks.written(), [1]);
-  });
-}
 
 for (const [state, kind] of [
   ['53100', 'full'],
