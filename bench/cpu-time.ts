@@ -1,5 +1,6 @@
 /** How much CPU time a process has had. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 const ticksPerSecond = 100;
 
@@ -19,13 +20,53 @@ export function cpuSecondsOf(pid: number): number {
   }
 }
 
+/**
+ * Of a PostgreSQL server: its first process, those that it has begun, and those among them that have
+ * ended since.
+ * @param folder where the server has its data
+ */
+export function serverCpuSecondsOf(folder: string): number {
+  const main = Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const own = children.filter((name) => parentOf(Number(name)) === main).map(Number);
+  const [, , ended, endedInKernel] = timesOf(main);
+  const living = [main, ...own].reduce((sum, pid) => sum + (secondsOrNone(pid) ?? 0), 0);
+  return living + (ended! + endedInKernel!) / ticksPerSecond;
+}
+
+function secondsOrNone(pid: number): number | null {
+  try {
+    return cpuSecondsOf(pid);
+  } catch {
+    return null;
+  }
+}
+
+function parentOf(pid: number): number | null {
+  try {
+    return Number(fieldsOf(pid)[1]);
+  } catch {
+    return null;
+  }
+}
+
 function threadNs(folder: string): number {
   return Number(readFileSync(`${folder}/schedstat`, 'latin1').split(' ')[0]);
 }
 
 /** User and system time of a process and its threads, in ticks: proc_pid_stat(5), 14 and 15. */
 function ticksOf(pid: number): number {
+  const [user, system] = timesOf(pid);
+  return user! + system!;
+}
+
+/** As above, and that of children that have ended and were waited for: 16 and 17. */
+function timesOf(pid: number): readonly number[] {
+  return fieldsOf(pid).slice(11, 15).map(Number);
+}
+
+/** From the third on: the second, its name in brackets, may hold blanks. */
+function fieldsOf(pid: number): readonly string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }

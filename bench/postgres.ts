@@ -5,7 +5,6 @@
  * the CPU of this process, the client's work in it. Arguments: how many messages, how many of them
  * at once.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createIdSource } from '../src/domain/ids.ts';
@@ -17,6 +16,7 @@ import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import type { Effects, InClaim, Ledger } from '../src/store/store.ts';
 import { PostgresServer } from '../test/fake/postgres/server.ts';
 import { scratch } from '../test/program.ts';
+import { serverCpuSecondsOf } from './cpu-time.ts';
 import { table } from './stats.ts';
 
 const messages = Number(process.argv[2] ?? 20_000);
@@ -38,6 +38,8 @@ const stages: readonly (readonly [stage: string, holds: RegExp])[] = [
   ['turn', /DELETE FROM svc\.inbox/],
   ['delivery', /DELETE FROM svc\.outbox/],
   ['history', /svc\.turn/],
+  ['lanes let go', /x\.tail = lane\.tail OR x\.given/],
+  ['news', /FROM svc\.board/],
   ['fence', /UPDATE svc\.instance/],
   ['commit and the rest', /./],
 ];
@@ -58,9 +60,11 @@ const beside = await connect(url);
 await beside.query('CREATE EXTENSION pg_stat_statements');
 const store = await openPostgresStore({ url, version: 'bench', ...options() });
 if ('kind' in store) throw new Error(store.message);
-const served = await measure(opened(store.ledger), async () => {
-  await beside.query('SELECT pg_stat_statements_reset()');
-});
+const served = await measure(
+  opened(store.ledger),
+  async () => void (await beside.query('SELECT pg_stat_statements_reset()')),
+  () => serverCpuSecondsOf(join(server.folder, 'data')),
+);
 console.log(`PostgreSQL: ${served}`);
 console.log(table([['stage', 'µs planned', 'µs executed', 'flights'], ...(await byStage())]));
 const size = await beside.query<{ bytes: number }>(
@@ -81,15 +85,22 @@ function opened(one: Ledger | { readonly message: string }): Ledger {
   return one;
 }
 
-/** @param begin is called once everything is warm */
-async function measure(of: Ledger, begin: () => Promise<void> = async () => {}): Promise<string> {
+/**
+ * @param begin is called once everything is warm
+ * @param serverSeconds the CPU that the server has had
+ */
+async function measure(
+  of: Ledger,
+  begin: () => Promise<void> = async () => {},
+  serverSeconds: () => number = () => 0,
+): Promise<string> {
   await run(of, warmUp);
   await begin();
-  const [own, theirs, startedAt] = [process.cpuUsage(), serverCpuUs(), performance.now()];
+  const [own, theirs, startedAt] = [process.cpuUsage(), serverSeconds(), performance.now()];
   await run(of, messages);
   const { user, system } = process.cpuUsage(own);
   const ms = performance.now() - startedAt;
-  const serverUs = (serverCpuUs() - theirs) / messages;
+  const serverUs = (1e6 * (serverSeconds() - theirs)) / messages;
   await of[Symbol.asyncDispose]();
   const each = `${Math.round((user + system) / messages)} µs of CPU in svc`;
   const inServer = `${Math.round(serverUs)} µs in the server`;
@@ -173,20 +184,4 @@ async function byStage(): Promise<readonly (readonly string[])[]> {
   return [...sums].map(([stage, { plan, exec, calls }]) => {
     return [stage, us(plan), us(exec), String(calls)];
   });
-}
-
-/** Of all processes of servers on this machine, in µs (proc(5), at 100 ticks a second). */
-function serverCpuUs(): number {
-  let ticks = 0;
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      if (!stat.includes('(postgres)')) continue;
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      ticks += Number(fields[11]) + Number(fields[12]);
-    } catch {
-      // It has ended by now.
-    }
-  }
-  return ticks * 10_000;
 }

@@ -84,6 +84,7 @@ export async function openParts(
     counting: new Counting(reads, steadyNow),
     lettersCounted() {},
     now: () => now,
+    steady: steadyNow,
   });
   const way = new Losing(url);
   const writer = new Writer(await way.connect(), {

@@ -119,6 +119,7 @@ async function open(
     slowReads,
     heldMax,
     now,
+    steady,
     counting: new Counting(slowReads, steady),
     lettersCounted: (count) => letters?.counted(count),
   });

@@ -5,6 +5,7 @@
  */
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { aborted } from '../../../lib/aborted.ts';
+import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Theirs } from '../../ledger/storage.ts';
 import type { Quarantine } from '../../order/quarantine.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
@@ -46,6 +47,7 @@ export type LanesParts = {
   readonly lettersCounted: (letters: number | null) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly steady: () => SteadyTime;
 };
 
 export class Lanes {
@@ -73,15 +75,15 @@ export class Lanes {
 
   constructor(parts: LanesParts) {
     this.#parts = parts;
-    const { instance, rows, history } = parts;
-    this.owned = new OwnedLanes({ instance, rows, history });
+    const { instance, rows, history, steady } = parts;
+    this.owned = new OwnedLanes({ instance, rows, history, steady });
     const drop = ({ channel, conversation }: OwnedLane): boolean => {
       const [known] = rows.lanesOn(channel, conversation);
       if (known === undefined || known.replies === 0) return false;
       return rows.remove(channel, conversation, (row) => row.box === 'out' && row.parked) > 0;
     };
     const soon = (): void => this.#flights?.rearSoon();
-    this.moves = new Moves({ instance, rows, lanes: this.owned, drop, soon });
+    this.moves = new Moves({ instance, rows, lanes: this.owned, drop, soon, steady });
   }
 
   /** Begins to work lanes. @param failed nothing can be read any more */

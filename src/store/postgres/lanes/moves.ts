@@ -7,9 +7,11 @@
  * change the same row, so neither can miss the other.
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type { SteadyTime } from '../../../lib/clock.ts';
 import type { Where } from '../../ledger/memories.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import { fromText, toText } from '../server/text.ts';
+import { lazyMs } from '../write/flight-times.ts';
 import type { Rear } from '../write/rear.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Behind } from '../write/writer.ts';
@@ -21,6 +23,12 @@ import { takeDue, takenBefore, takeWaiting, untried } from './lane-statements.ts
 
 /** After so many vain tries it is asked whose a lane is. */
 const skipsMax = 20;
+/**
+ * A lane that is quiet waits so long for others, or until they are so many: what one statement frees
+ * costs the server far less for each. What another instance accepts for it waits as long.
+ */
+const restMs = 20;
+const restingMany = 100;
 
 /** What is looked for: which channels this instance works. */
 export type Taking = {
@@ -40,6 +48,7 @@ export type MovesParts = {
   readonly drop: (lane: OwnedLane) => boolean;
   /** Something is to go. */
   readonly soon: () => void;
+  readonly steady: () => SteadyTime;
 };
 
 type Move = { readonly asked: Asked; readonly read: (rows: Rows | null) => void };
@@ -55,8 +64,12 @@ export class Moves implements Rear {
     this.#parts = parts;
   }
 
-  get isWaiting(): boolean {
-    return this.#parts.lanes.resting.size > 0 || this.#takes.length > 0;
+  get withinMs(): number | null {
+    if (this.#takes.length > 0) return lazyMs;
+    const { lanes, steady } = this.#parts;
+    const [first] = lanes.resting.values();
+    if (first === undefined) return null;
+    return this.#isDue ? lazyMs : Math.max(lazyMs, first + restMs - steady());
   }
 
   /** Lanes that are being taken or made free. */
@@ -64,9 +77,10 @@ export class Moves implements Rear {
     return this.#takes.length + this.#sent.length;
   }
 
-  take(): Behind {
+  take(isEarly = false): Behind {
     const takes = this.#takes.splice(0);
-    this.#sent = [...this.#releases(), ...takes];
+    const releases = takes.length > 0 || isEarly || this.#isDue ? this.#releases() : [];
+    this.#sent = [...releases, ...takes];
     return { asked: this.#sent.map(({ asked }) => asked), takes: takes.length > 0 };
   }
 
@@ -137,9 +151,18 @@ export class Moves implements Rear {
     });
   }
 
+  get #isDue(): boolean {
+    const { lanes, steady } = this.#parts;
+    if (lanes.isClosing || lanes.resting.size >= restingMany) return true;
+    const before = steady() - restMs;
+    for (const [{ isLeaving }, since] of lanes.resting)
+      if (isLeaving || since <= before) return true;
+    return false;
+  }
+
   #releases(): readonly Move[] {
     const { lanes } = this.#parts;
-    const going = [...lanes.resting].slice(0, lanesMax).filter((lane) => {
+    const going = [...lanes.resting.keys()].slice(0, lanesMax).filter((lane) => {
       const goes = lanes.mayGo(lane);
       if (!goes) lanes.restsNoMore(lane);
       return goes;

@@ -8,6 +8,7 @@
  * where the number of a message shows that others came between, which another instance accepted.
  * Until then what comes into it waits, so that messages are worked in the order of their numbers.
  */
+import type { SteadyTime } from '../../../lib/clock.ts';
 import { keyOf, type Where } from '../../ledger/memories.ts';
 import type { Theirs } from '../../ledger/storage.ts';
 import { isOf } from '../../order/removal.ts';
@@ -25,14 +26,15 @@ export type OwnedLanesParts = {
   readonly instance: number;
   readonly rows: WorkingSet;
   readonly history: Pick<History, 'taken' | 'left'>;
+  readonly steady: () => SteadyTime;
 };
 
 export class OwnedLanes {
   readonly unread = new UnreadLanes();
   readonly #parts: OwnedLanesParts;
   readonly #lanes = new Map<string, OwnedLane>();
-  /** Those that may be let go now. */
-  readonly #resting = new Set<OwnedLane>();
+  /** Those that may be let go, and since when, the oldest first. */
+  readonly #resting = new Map<OwnedLane, SteadyTime>();
   /** Some are leaving, or were once. */
   #hasLeaving = false;
   /** Those that were let go last, and how often each was taken by then. */
@@ -53,7 +55,7 @@ export class OwnedLanes {
     this.#changed = changed;
   }
 
-  get resting(): ReadonlySet<OwnedLane> {
+  get resting(): ReadonlyMap<OwnedLane, SteadyTime> {
     return this.#resting;
   }
 
@@ -111,7 +113,7 @@ export class OwnedLanes {
   take(where: Where, epoch: number, tail: number): void {
     if (this.get(where)?.epoch === epoch) return;
     const lane = this.#begin(where, epoch, 0);
-    if (this.#isClosing) this.#resting.add(lane);
+    if (this.#isClosing) this.#resting.set(lane, this.#parts.steady());
     else this.read(lane, 'all', tail);
   }
 
@@ -151,7 +153,7 @@ export class OwnedLanes {
   rest(lane: OwnedLane): void {
     if (!lane.isLeaving && (lane.unread !== 'nothing' || lane.arrived.length > 0)) return;
     if (this.#isKept(lane)) return;
-    this.#resting.add(lane);
+    if (!this.#resting.has(lane)) this.#resting.set(lane, this.#parts.steady());
     this.#changed();
   }
 
@@ -213,7 +215,7 @@ export class OwnedLanes {
   close(): void {
     this.#isClosing = true;
     this.unread.clear();
-    for (const lane of this.#lanes.values()) this.#resting.add(lane);
+    for (const lane of this.#lanes.values()) this.#resting.set(lane, this.#parts.steady());
     this.#changed();
   }
 

@@ -41,7 +41,10 @@ SELECT x.place, lane.session, lane.started_at, lane.previous_at, first.at AS fir
   said.text, said.reply, said.private, said.left_out, said.sender
 FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
   conversation text COLLATE "C")
-LEFT JOIN svc.lane AS lane ON lane.channel = x.channel AND lane.conversation = x.conversation
+LEFT JOIN LATERAL (
+  SELECT session, started_at, previous_at FROM svc.lane
+  WHERE channel = x.channel AND conversation = x.conversation OFFSET 0
+) AS lane ON true
 LEFT JOIN LATERAL (
   SELECT at FROM svc.turn AS turn WHERE ${ofActive} ORDER BY n LIMIT 1
 ) AS first ON true

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Client } from 'pg';
 import {
   newDatabase,
   noPostgres,
@@ -15,7 +16,7 @@ import {
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import { own, PostgresServer, serverAccount } from '../../../../test/fake/postgres/server.ts';
 import { Way } from '../../../../test/fake/postgres/way.ts';
-import { connect, ConnectError, cut } from './connect.ts';
+import { connect, ConnectError, cut, inOneGo } from './connect.ts';
 import { codeOf, faultOf } from './errors.ts';
 
 const fixtures = new URL('../../../../test/fixtures/tls/', import.meta.url).pathname;
@@ -169,4 +170,65 @@ ownPostgresTest('a password is asked for, and a certificate is looked at', async
   const gone = await codeOfConnect(url('?sslmode=verify-full&sslrootcert=/gone.pem'));
   assert.equal(gone, 'SVC_AUTHORITIES');
   rmSync(folder, { recursive: true });
+});
+
+/** How much of what was asked has not gone to the system yet. */
+function heldBack(client: Client): number {
+  const { connection } = client as unknown as {
+    connection: { stream: { writableLength: number } };
+  };
+  return connection.stream.writableLength;
+}
+
+postgresTest(
+  'what is asked in one go is sent when all of it is asked, and is answered',
+  async () => {
+    const client = await connect(await newDatabase());
+    const [within, asked] = inOneGo(client, () => {
+      const all = [client.query('SELECT 1 AS n'), client.query('SELECT $1::int AS n', [2])];
+      const inner = inOneGo(client, () => client.query('SELECT 3 AS n'));
+      return [heldBack(client), [...all, inner]];
+    });
+    assert.ok(within > 0, 'none is sent alone');
+    assert.equal(heldBack(client), 0);
+    const found = await Promise.all(asked);
+    assert.deepEqual(
+      found.map(({ rows }) => rows),
+      [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]],
+    );
+    await client.end();
+  },
+);
+
+postgresTest('nothing that is asked in one go waits for ever', async () => {
+  const client = await connect(await newDatabase());
+  const failing = inOneGo(client, () => [
+    client.query('SELECT 1 / 0'),
+    client.query('SELECT $1::int', ['no number']),
+    client.query('SELECT 1 AS n'),
+  ]);
+  const failed = await Promise.allSettled(failing);
+  assert.deepEqual(
+    failed.map(({ status }) => status),
+    ['rejected', 'rejected', 'fulfilled'],
+  );
+  let before: Promise<unknown> = Promise.resolve();
+  assert.throws(() => {
+    inOneGo(client, () => {
+      before = client.query('SELECT 1');
+      throw new Error('it cannot be asked');
+    });
+  }, /it cannot be asked/);
+  await before;
+  const lost = inOneGo(client, () => {
+    const first = client.query('SELECT 1');
+    cut(client);
+    return [first, client.query('SELECT 2')];
+  });
+  const ends = await Promise.allSettled(lost);
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  await assert.rejects(inOneGo(client, () => client.query('SELECT 3')));
 });

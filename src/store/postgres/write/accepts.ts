@@ -169,11 +169,9 @@ function laneStep(
   const named = locked.map(({ n, id, channel, conversation, key }) => {
     return { n, id, channel, conversation, key };
   });
-  const values = [asJson(named), instance, takes, takesSuspects ? 4 : 3];
-  const lane = [
-    ...new Map(named.map((one) => [`${one.channel} ${one.conversation}`, one])).values(),
-  ];
-  const again = { text: laneOf, values: [asJson(lane)] };
+  const set = asJson(named);
+  const values = [set, instance, takes, takesSuspects ? 4 : 3];
+  const again = { text: laneOf, values: [set] };
   return { statement: { text: lanes(hasKeys), values, again }, read: readLanes };
 }
 

@@ -114,9 +114,9 @@ export class Flights<Write, Landed> {
     if (this.#wait({ written, refused: null })) this.#alarm.within(lazyMs);
   }
 
-  /** Something is to go behind a flight, which may wait a few milliseconds. */
+  /** Something is to go behind a flight. */
   rearSoon(): void {
-    if (!this.#broken && !this.#running) this.#alarm.within(lazyMs);
+    if (!this.#broken && !this.#running) this.#alarm.within(this.#restMs);
   }
 
   /** Resolves once all that was added has landed and `then` was done; false when it cannot. */
@@ -151,11 +151,7 @@ export class Flights<Write, Landed> {
 
   /** Ends at once, without a word. */
   abandon(): void {
-    this.#broken = true;
-    this.#alarm.clear();
-    this.#writer.close();
-    this.#waiting.end();
-    this.#rear.end();
+    this.#end(() => {});
   }
 
   async #writeLeft(): Promise<void> {
@@ -193,7 +189,12 @@ export class Flights<Write, Landed> {
     this.#running = false;
     if (this.#broken) return;
     if (this.#waiting.hasMore) return this.#alarm.now();
-    this.#alarm.within(this.#rear.isWaiting ? lazyMs : this.#parts.times.beatMs);
+    this.#alarm.within(this.#restMs);
+  }
+
+  /** When a flight goes, or what is behind, though nothing is written. */
+  get #restMs(): number {
+    return Math.min(this.#rear.withinMs ?? Infinity, this.#parts.times.beatMs);
   }
 
   /**
@@ -203,8 +204,8 @@ export class Flights<Write, Landed> {
   async #letGo(): Promise<boolean> {
     const { steady, times } = this.#parts;
     const isFresh = steady() - this.#confirmedAt < times.beatMs && this.#state === 'ok';
-    if (this.#waiting.hasMore || !this.#rear.isWaiting || !isFresh) return false;
-    const behind = this.#rear.take();
+    if (this.#waiting.hasMore || this.#rear.withinMs === null || !isFresh) return false;
+    const behind = this.#rear.take(true);
     if (behind.takes) {
       this.#behind = behind;
       return false;
@@ -236,7 +237,7 @@ export class Flights<Write, Landed> {
         if (this.#state !== 'ok') this.#waiting.takeOutRefused();
         await pause(againMs);
         againMs = Math.min(2 * againMs, againMsMax);
-      } else this.#break(errorOf(outcome));
+      } else if (!this.#broken) this.#end(() => this.#failed(errorOf(outcome)));
     }
     away();
   }
@@ -285,12 +286,11 @@ export class Flights<Write, Landed> {
     if (isNews) this.#changed();
   }
 
-  #break(error: Error): void {
-    if (this.#broken) return;
+  #end(tell: () => void): void {
     this.#broken = true;
     this.#alarm.clear();
     this.#writer.close();
-    this.#failed(error);
+    tell();
     this.#waiting.end();
     this.#rear.end();
   }

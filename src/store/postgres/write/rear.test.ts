@@ -22,8 +22,8 @@ class MarkRear implements Rear {
     this.#marks.push(...marks);
   }
 
-  get isWaiting(): boolean {
-    return this.#marks.length > 0;
+  get withinMs(): number | null {
+    return this.#marks.length > 0 ? 1 : null;
   }
 
   take() {

@@ -3,10 +3,10 @@ import type { Behind } from './writer.ts';
 
 /** What goes behind a flight, gathered when it is sent. */
 export interface Rear {
-  /** Whether something is to go. */
-  readonly isWaiting: boolean;
-  /** What goes with the next flight. */
-  take(): Behind;
+  /** Within how many milliseconds something is to go; null: nothing is. */
+  readonly withinMs: number | null;
+  /** What goes now. @param isEarly also what may still wait for company */
+  take(isEarly?: boolean): Behind;
   /** Of what was taken. @param answers null: whether it has landed is not known */
   landed(answers: readonly Rows[] | null): void;
   /** Nothing goes any more. */
@@ -14,7 +14,7 @@ export interface Rear {
 }
 
 export const noRear: Rear = {
-  isWaiting: false,
+  withinMs: null,
   take: () => ({ asked: [], takes: false }),
   landed: () => {},
   end: () => {},

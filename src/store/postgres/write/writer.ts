@@ -6,7 +6,7 @@
  */
 import type { Client } from 'pg';
 import { endedClean } from '../ledger/instance.ts';
-import { cut } from '../server/connect.ts';
+import { cut, inOneGo } from '../server/connect.ts';
 import { faultOf, firstOf } from '../server/errors.ts';
 import type { Asked, Rows, Statement } from './statement.ts';
 
@@ -199,11 +199,13 @@ export class Writer {
     number: number,
     { asked, takes }: Behind,
   ): Promise<readonly [Sent, readonly Rows[] | null]> {
-    const sent = this.#send(client, flight);
-    if (asked.length === 0) return [await sent, []];
+    if (asked.length === 0) return [await this.#send(client, flight), []];
     const own = { text: fenceBehind, values: [this.#parts.instance, number] };
-    const after = this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : unsafely);
-    const [first, second] = await Promise.all([sent, after]);
+    const both = inOneGo(client, () => [
+      this.#send(client, flight),
+      this.#send(client, takes ? [own, ...asked] : asked, takes ? begin : unsafely),
+    ]);
+    const [first, second] = (await Promise.all(both)) as [Sent, Sent];
     if (second.kind === 'failed') return [first, null];
     return [first, takes ? second.answers.slice(1) : second.answers];
   }
@@ -211,11 +213,13 @@ export class Writer {
   /** One transaction, sent in one go. */
   async #send(client: Client, asked: readonly Asked[], begun = begin): Promise<Sent> {
     const late = setTimeout(() => cut(client), this.#parts.answerMs);
-    const all = await Promise.allSettled([
-      client.query(begun),
-      ...asked.map(({ text, values }) => client.query<Record<string, unknown>>(text, [...values])),
-      client.query('COMMIT'),
-    ]);
+    const all = await Promise.allSettled(
+      inOneGo(client, () => [
+        client.query(begun),
+        ...asked.map(({ text, values }) => client.query(text, [...values])),
+        client.query('COMMIT'),
+      ]),
+    );
     clearTimeout(late);
     const errors = all.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     if (errors.length > 0) return { kind: 'failed', error: asError(firstOf(errors)) };

@@ -1,0 +1,44 @@
+/**
+ * What it costs that several instances of svc work on one database of PostgreSQL. traffic: messages
+ * a second and CPU at 1, 2, 4 and 8 instances; idle: a message, a beat and a death beside ever more
+ * conversations that rest. Arguments: which of these; left out: both. `--quick`: small and short.
+ */
+import { cpus, loadavg } from 'node:os';
+import { connect } from '../src/store/postgres/server/connect.ts';
+import { measureIdle } from './many/idle.ts';
+import { startServer } from './many/server.ts';
+import { measureTraffic, ways } from './many/traffic.ts';
+
+const isQuick = process.argv.includes('--quick');
+const parts = {
+  traffic: () =>
+    isQuick
+      ? measureTraffic({ ways: ways.slice(0, 1), counts: [1, 2, 4], ms: 1_000, rounds: 1 })
+      : measureTraffic({ ways, counts: [1, 2, 4, 8], ms: 5_000, rounds: 3 }),
+  idle: () =>
+    isQuick
+      ? measureIdle({ conversations: [10_000, 40_000], times: 20, deaths: 1, lanes: 100 })
+      : measureIdle({ conversations: [10_000, 100_000, 1e6], times: 200, deaths: 3, lanes: 1_000 }),
+};
+
+await sayMachine();
+const asked = process.argv.slice(2).filter((one) => !one.startsWith('--'));
+for (const [name, measure] of Object.entries(parts)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  console.log(`\n${name}; load ${loadavg()[0]!.toFixed(1)}`);
+  await measure();
+}
+
+async function sayMachine(): Promise<void> {
+  await using server = await startServer();
+  const client = await connect(server.url());
+  const { rows } = await client.query<{ version: string }>(
+    "SELECT current_setting('server_version') AS version",
+  );
+  await client.end();
+  const [core] = cpus();
+  console.log(
+    `${cpus().length} cores for all (${core!.model}), Node ${process.versions.node}, ` +
+      `PostgreSQL ${rows[0]!.version}`,
+  );
+}

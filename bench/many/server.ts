@@ -1,0 +1,32 @@
+/** A server to measure on: Debian's, on the disk, with the settings that it comes with. */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { PostgresServer } from '../../test/fake/postgres/server.ts';
+import { serverCpuSecondsOf } from '../cpu-time.ts';
+
+/** What a server comes with; the one of the tests has less. Its logs of writes are not in the way. */
+const settings = { shared_buffers: '128MB', max_wal_size: '4GB', fsync: 'on' };
+
+/** @param more settings beside */
+export function startServer(more: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  return PostgresServer.start({ inFolder: tmpdir(), settings: { ...settings, ...more } });
+}
+
+/** What the server has done so far. */
+export type ServerCount = {
+  readonly at: number;
+  readonly cpuUs: number;
+  readonly walBytes: number;
+  readonly flights: number;
+};
+
+export async function countServer(server: PostgresServer, client: Client): Promise<ServerCount> {
+  const { rows } = await client.query<Record<'wal' | 'flights', number>>(
+    "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint AS wal, " +
+      '(SELECT sum(grp) FROM svc.instance)::bigint AS flights',
+  );
+  const { wal, flights } = rows[0]!;
+  const cpuUs = 1e6 * serverCpuSecondsOf(join(server.folder, 'data'));
+  return { at: performance.now(), cpuUs, walBytes: wal, flights };
+}
