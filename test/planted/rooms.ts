@@ -7,6 +7,7 @@ import { config, control } from './config.ts';
 import { desktop } from './desktop.ts';
 import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
+import { many } from './many.ts';
 import { oneView } from './one-view.ts';
 import { cli, preflight, service } from './program.ts';
 import { postgres } from './postgres.ts';
@@ -27,6 +28,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   store,
   sqlite,
   postgres,
+  many,
   brain,
   agent,
   model,

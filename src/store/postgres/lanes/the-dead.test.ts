@@ -5,6 +5,7 @@ import {
   answer,
   effects,
   exchange,
+  hook,
   noneIn,
   said,
   until,
@@ -91,6 +92,35 @@ postgresTest('what an orderly end could not let go is nobody’s fault, either',
   assert.deepEqual([claim.message.text, claim.attempt], ['in hand', 1]);
   const reply = await comesOut(other);
   assert.deepEqual([reply.attempt, reply.possibleDuplicate], [1, false]);
+});
+
+postgresTest('what is locked at an orderly end is nobody’s fault, either', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await atWork(one);
+  const client = await all.another();
+  await client.query('BEGIN; SELECT FROM svc.lane FOR UPDATE');
+  await one.close();
+  assert.equal((await all.lane('ann'))?.owner, one.id);
+  await client.query('COMMIT');
+  const claim = await comesIn(other);
+  assert.deepEqual([claim.message.text, claim.attempt], ['in hand', 1]);
+  const reply = await comesOut(other);
+  assert.deepEqual([reply.attempt, reply.possibleDuplicate], [1, false]);
+});
+
+postgresTest('one that was declared dead takes no lane any more', async () => {
+  await using all = await TestStores.open();
+  const one = await all.begin();
+  const client = await all.another();
+  await client.query('BEGIN; UPDATE svc.instance SET dead = true');
+  await put(client, 'lane', { waits: 2 });
+  await put(client, 'inbox', {});
+  await client.query('COMMIT');
+  // It looks for what waits.
+  one.ledger.serve([hook]);
+  await until('its storage has failed', () => one.fault() !== null);
+  assert.equal((await all.lane('ann'))?.owner, null);
 });
 
 postgresTest(

@@ -6,6 +6,7 @@ import type { DeadLetterMove } from '../../store.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { LaneGrowth } from '../lanes/owned-lane.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
+import type { LockedLane } from '../write/accepts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 import type { History } from './history.ts';
@@ -16,10 +17,12 @@ import { foundMessage, foundReply, messageColumns, replyColumns } from './stored
 const deadIds = (table: string): string =>
   `SELECT id FROM svc.${table} WHERE failure IS NOT NULL AND id > $1 ORDER BY id LIMIT $2`;
 const pageRows = 5_000;
-const isMessage = 'SELECT 1 FROM svc.message WHERE id = $1 AND failure IS NOT NULL';
+const deadMessage =
+  'SELECT channel, conversation FROM svc.message WHERE id = $1 AND failure IS NOT NULL';
 /** A part has `-` and its number behind the id, and `.` comes after `-`. */
 const partsOf =
-  'SELECT id FROM svc.sent WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
+  'SELECT id, channel, conversation FROM svc.sent ' +
+  'WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
 
 /** Its owner sees by the number that something came; a free one is taken by whoever has room. */
 const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, waits)
@@ -89,9 +92,10 @@ type Parts = {
 };
 
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
-type Found =
+type Found = { readonly lane: LockedLane } & (
   | { readonly kind: 'message'; readonly id: string }
-  | { readonly kind: 'reply'; readonly ids: readonly string[] };
+  | { readonly kind: 'reply'; readonly ids: readonly string[] }
+);
 
 export class DeadLetters {
   readonly #parts: Parts;
@@ -131,9 +135,9 @@ export class DeadLetters {
     if (found === null) return 'not_found';
     const back: Rows[] = [];
     const told = (rows: Rows): void => void back.push(rows);
-    this.#parts.flights.add(
-      found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told),
-    );
+    const single =
+      found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told);
+    this.#parts.flights.add({ ...single, lanes: [found.lane] });
     const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
     const written = await this.#parts.flights.written(() => enter(back[0] ?? []));
     if (!written) return 'storage_failed';
@@ -174,11 +178,13 @@ export class DeadLetters {
   async #find(id: string): Promise<Found | null> {
     if (id.length !== wholeIdLength) return null;
     const { reads } = this.#parts;
-    const message = await reads.ask({ text: isMessage, values: [id] });
-    if (message.length > 0) return { kind: 'message', id };
+    const [message] = await reads.ask({ text: deadMessage, values: [id] });
+    if (message !== undefined) return { kind: 'message', id, lane: laneOf(message) };
     const parts = await reads.ask({ text: partsOf, values: [id, `${id}.`] });
-    if (parts.length === 0) return null;
-    return { kind: 'reply', ids: parts.map((part) => String(part['id'])) };
+    const [first] = parts;
+    if (first === undefined) return null;
+    const ids = parts.map((part) => String(part['id']));
+    return { kind: 'reply', ids, lane: laneOf(first) };
   }
 
   #rerun(id: string, told: (rows: Rows) => void): Single {
@@ -216,6 +222,10 @@ export class DeadLetters {
       ({ progress } = rows.restoreReply(stored, progress, state));
     }
   };
+}
+
+function laneOf({ channel, conversation }: Rows[number]): LockedLane {
+  return { channel: String(channel), conversation: String(conversation) };
 }
 
 /** What the lane of a row that was put back has become. */

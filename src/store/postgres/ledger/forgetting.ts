@@ -15,6 +15,7 @@ import type { WorkingSet } from '../../order/working-set.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
+import type { Single } from '../write/writes.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
@@ -56,8 +57,6 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
   AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
-/** Whoever accepts a message there meanwhile is seen by what comes after it. */
-const lockLane = `SELECT FROM svc.lane WHERE ${inConversation} FOR UPDATE`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
 /** A conversation in which something is left keeps its place. */
 const nothingLeft =
@@ -235,11 +234,12 @@ export class Forgetting {
   async #close({ whose: { channel }, beforeId }: Forgotten, conversation: ConversationId) {
     const { rows, history } = this.#parts;
     const place = [channel, toText(conversation)];
+    // Whoever accepts a message there meanwhile is seen, since the lane is locked before that.
+    const lanes = [{ channel, conversation: toText(conversation) }];
     await this.#write(
       [
         // The notes made there may hold what they said.
-        { text: deleteNotes, values: [...place, beforeId] },
-        { text: lockLane, values: place },
+        { text: deleteNotes, values: [...place, beforeId], lanes },
         { text: `DELETE FROM svc.cut WHERE ${nothingLeft}`, values: place },
         { text: `DELETE FROM svc.lane WHERE ${nothingLeft}`, values: place },
       ],
@@ -255,7 +255,10 @@ export class Forgetting {
   }
 
   /** @returns the rows of each statement; none where the answer was lost */
-  async #write(all: readonly Asked[], then: () => void = () => {}): Promise<readonly Rows[]> {
+  async #write(
+    all: readonly (Asked & Pick<Single, 'lanes'>)[],
+    then: () => void = () => {},
+  ): Promise<readonly Rows[]> {
     const { flights } = this.#parts;
     const answers: Rows[] = all.map(() => []);
     for (const [at, asked] of all.entries()) {

@@ -4,12 +4,14 @@ import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import {
+  beats,
   knows,
   shortTimes,
   stopped,
   TestInstances,
   work,
 } from '../../../../test/fake/postgres/instances.ts';
+import { steadyNow } from '../../../lib/clock.ts';
 
 const { signal: always } = new AbortController();
 
@@ -37,6 +39,33 @@ postgresTest('a post that one has is given to another when it is let go', async 
   assert.equal(stop.aborted, false);
   second.end();
   await waits;
+});
+
+postgresTest('a post is had once the server has said so, and not before', async () => {
+  await using all = await TestInstances.open();
+  const [one, other] = await all.beginAll(2);
+  const [first, second] = [work(), work()];
+  let [wants, begun] = [false, false];
+  void first.begun.then(() => (begun = true));
+  const asked = new Promise<void>((resolve) => {
+    one!.peers.beat.bring(() => {
+      if (wants) one!.way.hold();
+      if (wants) resolve();
+      return [];
+    });
+  });
+  wants = true;
+  void one!.peers.hold('a', first.run, always);
+  await asked;
+  wants = false;
+  void other!.peers.hold('a', second.run, always);
+  await second.begun;
+  assert.deepEqual([begun, one!.peers.holds('a')], [false, false]);
+  one!.way.release();
+  await beats(one!.peers, 2);
+  assert.deepEqual([begun, one!.peers.holds('a')], [false, false]);
+  second.end();
+  first.end();
 });
 
 postgresTest('who waits for a post in vain may stop waiting', async () => {
@@ -160,6 +189,29 @@ postgresTest(
     ended = Promise.withResolvers();
   },
 );
+
+postgresTest('what a beat says is as old as its question', async () => {
+  await using all = await TestInstances.open();
+  const holdMs = 300;
+  const one = await all.begin({ ...shortTimes, holdMs });
+  const it = work();
+  void one.peers.hold('a', it.run, always);
+  const stop = await it.begun;
+  const old: boolean[] = [];
+  let asked: number | null = null;
+  one.peers.beat.bring(() => ((asked = steadyNow()), []));
+  one.peers.beat.onNews(({ askedAt, landedAt }) => {
+    asked = null;
+    if (landedAt - askedAt > holdMs) old.push(one.peers.holds('a'));
+  });
+  one.way.hold();
+  await stopped(stop);
+  await untilTrue('a question is old', () => asked !== null && steadyNow() - asked > holdMs);
+  one.way.release();
+  await untilTrue('it is answered', () => old.length > 0);
+  assert.deepEqual(old, [false]);
+  it.end();
+});
 
 postgresTest('a post that somebody took away is not held any more', async () => {
   await using all = await TestInstances.open();

@@ -50,20 +50,25 @@ const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS wa
 
 /**
  * A lane that is free is taken with its message. Of a lane of another instance only the number goes
- * up, which its owner sees before it lets go. In one order, as every flight does. Lanes that a turn
- * of this flight changes are locked along (`n` is 0).
+ * up, which its owner sees before it lets go. In one order, as every flight does. Lanes that
+ * something else of this flight changes are locked along (`n` is 0), while its message is there;
+ * `locks`: some have none, and are locked where there is a lane.
  */
-const lanes = (keyed: boolean): string => {
+const lanes = (keyed: boolean, locks: boolean): string => {
   const free = 'excluded.tail > 0 AND lane.owner IS NULL';
   const taken = `${free} AND $3 AND lane.waits < $4`;
+  // One look by the key for each, whatever the planner makes of the tables.
+  const message = '(SELECT true FROM svc.inbox AS was WHERE was.id = x.id)';
+  const known = `x.id IS NULL AND (SELECT true FROM svc.lane AS was
+    WHERE was.channel = x.channel AND was.conversation = x.conversation)`;
   return `
 INSERT INTO svc.lane AS lane (channel, conversation, tail, owner, waits)
-SELECT channel, conversation, sum(n), CASE WHEN $3 THEN $2::bigint END,
+SELECT channel, conversation, sum(n), CASE WHEN $3 AND sum(n) > 0 THEN $2::bigint END,
   CASE WHEN $3 THEN 0 ELSE 2 END
 FROM json_to_recordset($1) AS x(n bigint, id text COLLATE "C", channel text COLLATE "C",
   conversation text COLLATE "C", key text COLLATE "C")
 WHERE ${keyed ? `${isNew} AND ` : ''}
-  (x.n > 0 OR EXISTS (SELECT FROM svc.inbox AS was WHERE was.id = x.id))
+  (x.n > 0 OR ${message}${locks ? ` OR ${known}` : ''})
 GROUP BY channel, conversation
 ORDER BY channel, conversation
 ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + excluded.tail,
@@ -109,25 +114,24 @@ export type Taker = {
   readonly takesSuspects: boolean;
 };
 
-/** A lane that a turn of the same flight changes; `id` of its message. */
-export type ChangedLane = {
-  readonly id: string;
+/** A lane that something else of the same flight changes; `id` of its message, if it has one. */
+export type LockedLane = {
+  readonly id?: string;
   readonly channel: string;
   readonly conversation: string;
 };
 
 export function acceptSteps(
   writes: readonly AcceptWrite[],
-  changed: readonly ChangedLane[],
+  locked: readonly LockedLane[],
   taker: Taker,
 ): readonly Step[] {
-  if (writes.length === 0 && changed.length === 0) return [];
+  if (writes.length === 0 && locked.length === 0) return [];
   const { firsts, followers } = groupByKey(writes);
   const keyed = firsts.filter(({ key }) => key !== null);
   const hasKeys = keyed.length > 0;
   const rows = firsts.map(rowOf);
-  const locked = [...rows, ...changed.map((lane) => ({ ...lane, n: 0, key: null }))];
-  const step = laneStep(locked, hasKeys, taker);
+  const step = laneStep(rows, locked, hasKeys, taker);
   if (rows.length === 0) return [step];
   const ids = firsts.map(({ id }) => id);
   const steps: Step[] = [
@@ -159,20 +163,21 @@ export function acceptSteps(
   ];
 }
 
-type LockedLane = ChangedLane & { readonly n: number; readonly key: string | null };
-
 function laneStep(
+  rows: readonly ReturnType<typeof rowOf>[],
   locked: readonly LockedLane[],
   hasKeys: boolean,
   { instance, takes, takesSuspects }: Taker,
 ): Step {
-  const named = locked.map(({ n, id, channel, conversation, key }) => {
+  const comes = rows.map(({ n, id, channel, conversation, key }) => {
     return { n, id, channel, conversation, key };
   });
+  const named = [...comes, ...locked.map((one) => ({ ...one, n: 0, key: null }))];
+  const locks = locked.some(({ id }) => id === undefined);
   const set = asJson(named);
   const values = [set, instance, takes, takesSuspects ? 4 : 3];
   const again = { text: laneOf, values: [set] };
-  return { statement: { text: lanes(hasKeys), values, again }, read: readLanes };
+  return { statement: { text: lanes(hasKeys, locks), values, again }, read: readLanes };
 }
 
 function rowOf(write: AcceptWrite, place: number) {

@@ -110,6 +110,31 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     assert.equal((await all(client, 'turn', 'n')).length, 1_000);
   });
 
+  test('lanes that something else changes are locked before it, and otherwise as they were', async () => {
+    const [bob, eve] = ['bob', 'eve'].map((conversation) => ({ ...place, conversation }));
+    await write(came('m1', null, null, place), came('m2', null, null, eve!));
+    const { statements } = compose(
+      [
+        { kind: 'single', text: 'SELECT 1', values: [], lanes: [eve!, bob!, place] },
+        came('m3', null, null, eve!),
+      ],
+      { ...taker, instance: 2 },
+    );
+    assert.deepEqual(statements.map(({ text }) => text).indexOf('SELECT 1'), 2);
+    await client.query('BEGIN');
+    await ask(statements[0]!);
+    const found = await client.query(
+      'SELECT conversation, tail, owner, epoch > 0 AS begun, waits ' +
+        'FROM svc.lane ORDER BY conversation',
+    );
+    await client.query('ROLLBACK');
+    const lane = { owner: 1, begun: true, waits: 0 };
+    assert.deepEqual(found.rows, [
+      { conversation: 'ann', tail: 1, ...lane },
+      { conversation: 'eve', tail: 2, ...lane },
+    ]);
+  });
+
   test('the end of a turn whose message is gone leaves nothing', async () => {
     await write(came('m1'));
     const note: NoteStep = { kind: 'add', brain: 'main', at: 1, private: false, text: 'x', max: 5 };

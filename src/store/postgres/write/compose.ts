@@ -1,5 +1,5 @@
 /** From what was gathered to the statements of a flight, and from their answers to what landed. */
-import { acceptSteps, type AcceptWrite, type ChangedLane, type Taker } from './accepts.ts';
+import { acceptSteps, type AcceptWrite, type LockedLane, type Taker } from './accepts.ts';
 import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
 import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
@@ -49,11 +49,14 @@ export function sizeOf(write: Write): number {
   return uses.reduce((size, use) => size + use.arguments.length, answered);
 }
 
-/** Accepts come first among the sets: they lock keys and lanes, each in one order. */
+/**
+ * Accepts come first: they lock keys and then lanes, each in one order, and with their lanes those
+ * that anything else of the flight changes. So no two flights wait for each other.
+ */
 function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
   return [
+    ...acceptSteps(sets.accept, [...lockedBy(sets.single), ...changedBy(sets.turn)], taker),
     ...sets.single.map(singleStep),
-    ...acceptSteps(sets.accept, changedBy(sets.turn), taker),
     ...begunSteps(sets.begun),
     ...turnSteps(sets.turn),
     ...endedSteps(sets.ended),
@@ -65,10 +68,14 @@ function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
 }
 
 /** Most turns leave the lane's row as it is. */
-function changedBy(turns: readonly TurnWrite[]): readonly ChangedLane[] {
+function changedBy(turns: readonly TurnWrite[]): readonly LockedLane[] {
   return turns.flatMap(({ id, lane, channel, conversation }) =>
     lane === null ? [] : [{ id, channel, conversation }],
   );
+}
+
+function lockedBy(singles: readonly Single[]): readonly LockedLane[] {
+  return singles.flatMap(({ lanes = [] }) => lanes);
 }
 
 function singleStep({ text, values, again, told }: Single): Step {

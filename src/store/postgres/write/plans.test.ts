@@ -72,6 +72,7 @@ const writes: readonly Write[] = [
   accept(1, 'one'),
   accept(2, 'two'),
   accept(3, null),
+  { kind: 'single', text: 'SELECT 1', values: [], lanes: [{ channel: 'w', conversation: 'c' }] },
   turn(1),
   turn(2),
   { kind: 'sent', id: `${idAt(messages - 1)}-00`, at: 1, tookMs: 1, ...tried },

@@ -88,6 +88,17 @@ postgresTest('behind a flight that the server undoes nothing is taken', async ()
   assert.equal(await second, true);
 });
 
+postgresTest('one that is declared dead right behind its flight takes nothing', async () => {
+  await using marks = await Marks.open();
+  const instance = await marks.take();
+  const writer = await marks.writer({ instance });
+  const dies = { text: 'UPDATE svc.instance SET dead = true', values: [] };
+  const outcome = await writer.fly([dies], { asked: [markStatement([1])], takes: true });
+  assert.ok(outcome.kind === 'landed', outcome.kind);
+  assert.equal(outcome.behind, null);
+  assert.deepEqual(await marks.written(), []);
+});
+
 postgresTest('a fault behind a flight is none of the flight', async () => {
   await using marks = await Marks.open();
   const rear = new MarkRear(true);

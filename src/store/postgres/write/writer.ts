@@ -22,7 +22,7 @@ export type Outcome =
       readonly behind: readonly Rows[] | null;
     }
   | { readonly kind: 'undone'; readonly why: Error | null }
-  /** `conflict`: it is undone, and what its first statement expects is not so. */
+  /** `conflict`: it is undone, and what a statement of it expects is not so. */
   | { readonly kind: 'full' | 'closed' | 'conflict' }
   | { readonly kind: 'failed'; readonly error: Error };
 

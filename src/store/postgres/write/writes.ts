@@ -2,18 +2,20 @@
  * What is gathered for a flight, and what is known once it has landed. Plain texts are in their
  * stored form already (server/text.ts); times are milliseconds since 1970.
  */
-import type { AcceptWrite } from './accepts.ts';
+import type { AcceptWrite, LockedLane } from './accepts.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
 import type { DeferredWrite, SentWrite } from './deliveries.ts';
 import type { Rows, Statement } from './statement.ts';
 import type { TurnWrite } from './turns.ts';
 
 /**
- * A statement of its own, for what is rare. Those of a flight go before its sets, in the order in
- * which they were added.
+ * A statement of its own, for what is rare. Those of a flight go behind the messages that it
+ * accepts and before its other sets, in the order in which they were added.
  */
 export type Single = Statement & {
   readonly kind: 'single';
+  /** Lanes that it changes: they are locked in one pass with all others of the flight. */
+  readonly lanes?: readonly LockedLane[];
   /** Called with its rows once the flight has landed, before those who wait for the flight. */
   readonly told?: (rows: Rows) => void;
 };

@@ -1,0 +1,242 @@
+/** Faults of how many instances work on one database: fences, lanes, posts, the dead. */
+import type { Fault } from './fault.ts';
+
+const writer = 'src/store/postgres/write/writer.ts';
+const accepts = 'src/store/postgres/write/accepts.ts';
+const moves = 'src/store/postgres/lanes/moves.ts';
+const statements = 'src/store/postgres/lanes/lane-statements.ts';
+const owned = 'src/store/postgres/lanes/owned-lanes.ts';
+const lanes = 'src/store/postgres/lanes/lanes.ts';
+const posts = 'src/store/postgres/peers/posts.ts';
+const silence = 'src/store/postgres/peers/silence.ts';
+const history = 'src/store/postgres/ledger/history.ts';
+
+const fences: readonly Fault[] = [
+  {
+    name: 'A flight that was given up lands when it arrives after all.',
+    file: writer,
+    find: ' AND grp = $2::bigint - 1 RETURNING 1)',
+    replace: ' AND grp < 9 * $2::bigint RETURNING 1)',
+  },
+  {
+    name: 'Behind a flight that was undone lanes are taken.',
+    file: writer,
+    find: "'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine'",
+    replace: "'WHERE id = $1 AND NOT dead AND grp <= $2 FOR SHARE) AS mine'",
+  },
+  {
+    name: 'One that is declared dead between its flight and what goes behind it takes lanes.',
+    file: writer,
+    find: "'WHERE id = $1 AND NOT dead AND grp = $2 FOR SHARE) AS mine'",
+    replace: "'WHERE id = $1 AND grp = $2 FOR SHARE) AS mine'",
+  },
+  {
+    name: 'What lets lanes go is in the transaction of its flight, which it holds up and undoes.',
+    file: writer,
+    find: `const sent = this.#send(client, flight);
+    if (asked.length === 0) return [await sent, []];`,
+    replace: `if (asked.length >= 0) {
+      const all = await this.#send(client, [...flight, ...asked]);
+      if (all.kind === 'failed') return [all, null];
+      const answers = all.answers.slice(0, flight.length);
+      return [{ kind: 'answered', answers }, all.answers.slice(flight.length)];
+    }
+    const sent = this.#send(client, flight);`,
+  },
+];
+
+const ownership: readonly Fault[] = [
+  {
+    name: 'Lanes are taken in a transaction that asks for no fence.',
+    file: moves,
+    find: 'takes: takes.length > 0 }',
+    replace: 'takes: false }',
+  },
+  {
+    name: 'A lane is not taken with its message, but later.',
+    file: lanes,
+    find: 'takes: this.#hasRoom, takesSuspects',
+    replace: 'takes: false, takesSuspects',
+  },
+  {
+    name: 'The lane of another instance is taken with a message.',
+    file: accepts,
+    find: "'excluded.tail > 0 AND lane.owner IS NULL'",
+    replace: "'excluded.tail > 0'",
+  },
+  {
+    name: 'A lane with a suspect in front is taken with a message by who does not try suspects.',
+    file: accepts,
+    find: 'const taken = `${free} AND $3 AND lane.waits < $4`;',
+    replace: 'const taken = `${free} AND $3 AND lane.waits < 9`;',
+  },
+  {
+    name: 'A message of the lane of another instance is worked where it came in.',
+    file: owned,
+    find: 'if (facts.owner !== this.#parts.instance) {',
+    replace: 'if (facts.owner === null) {',
+  },
+  {
+    name: 'A lane that is taken with a message does not count up how often it was taken.',
+    file: accepts,
+    find: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 1 ELSE 0 END,',
+    replace: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 0 ELSE 0 END,',
+  },
+  {
+    name: 'A lane that is taken since rows wait in it does not count up how often it was taken.',
+    file: statements,
+    find: 'epoch + 1, waits = greatest(',
+    replace: 'epoch + 0, waits = greatest(',
+  },
+  {
+    name: 'Of a lane that others have had meanwhile is remembered what was before.',
+    file: history,
+    find: 'this.#memories.taken(where, epoch);',
+    replace: '',
+  },
+];
+
+const letting: readonly Fault[] = [
+  {
+    name: 'Messages that another instance has accepted in between are passed over.',
+    file: owned,
+    find: "if (lane.unread === 'nothing' && arrived.n === lane.tail + 1) {",
+    replace: "if (lane.unread === 'nothing') {",
+  },
+  {
+    name: 'What is put back into a lane is worked before what has come into it elsewhere.',
+    file: owned,
+    find: "if (lane.unread !== 'nothing' || to.tail !== lane.tail + 1) {",
+    replace: "if (lane.unread !== 'nothing') {",
+  },
+  {
+    name: 'A lane that was taken again, with what lies in it, is believed to be empty.',
+    file: owned,
+    find: 'const isRead = waits > 0 || isLost;',
+    replace: 'const isRead = isLost;',
+  },
+  {
+    name: 'A lane is let go although something has come into it elsewhere.',
+    file: moves,
+    find: 'const given = waits === 2;',
+    replace: 'const given = waits <= 2;',
+  },
+  {
+    name: 'A lane that was let go, and that was undone, is believed to be empty.',
+    file: owned,
+    find: 'const isLost = this.#left.get(keyOf(where)) === epoch;',
+    replace: 'const isLost = epoch < 0;',
+  },
+  {
+    name: 'What lets go late lets go of a lane that was taken again since.',
+    file: statements,
+    find: 'epoch = x.epoch',
+    replace: 'epoch >= x.epoch',
+  },
+  {
+    name: 'A lane that is locked just then holds up who wants to let go of it.',
+    file: statements,
+    find: 'lane.epoch = x.epoch FOR UPDATE OF lane SKIP LOCKED',
+    replace: 'lane.epoch = x.epoch FOR UPDATE OF lane',
+  },
+];
+
+const dead: readonly Fault[] = [
+  {
+    name: 'What was in hand when an instance died counts as never tried.',
+    file: statements,
+    find: "WHEN was.ended IS NULL THEN 'crash'",
+    replace: "WHEN was.ended IS NULL THEN 'clean'",
+  },
+  {
+    name: 'What one that ended in order could not let go counts as tried.',
+    file: statements,
+    find: "= 'true' THEN 'clean'",
+    replace: "= 'true' THEN 'crash'",
+  },
+  {
+    name: 'Of one that ends in order it is not written down.',
+    file: 'src/store/postgres/ledger/instance.ts',
+    find: 'JSON.stringify({ clean: true })',
+    replace: 'JSON.stringify({})',
+  },
+  {
+    name: 'One that died counts as buried before its lanes are free.',
+    file: 'src/store/postgres/lanes/lost-lanes.ts',
+    find: 'if (!(await free(lanes.slice(from, from + lanesMax)))) isSound = false;',
+    replace: 'await free(lanes.slice(from, from + lanesMax));',
+  },
+  {
+    name: 'One that has moved meanwhile is declared dead.',
+    file: silence,
+    find: 'ON was.id = x.id AND was.grp = x.grp AND NOT was.dead',
+    replace: 'ON was.id = x.id AND NOT was.dead',
+  },
+  {
+    name: 'When the server was away for long, all are dead.',
+    file: silence,
+    find: 'const known = had ? this.#since.get(id) : undefined;',
+    replace: 'const known = this.#since.get(id);',
+  },
+];
+
+const held: readonly Fault[] = [
+  {
+    name: 'A post is worked as soon as it is asked for.',
+    file: posts,
+    find: 'const dead = names.flatMap((name) => this.#owners.get(name) ?? []);',
+    replace: `const dead = names.flatMap((name) => this.#owners.get(name) ?? []);
+    for (const name of names) this.#had.add(name);
+    this.#wake();`,
+  },
+  {
+    name: 'A post that another instance has is taken from it.',
+    file: posts,
+    find: "'WHERE was.owner IS NULL OR was.owner = ANY($3::bigint[])'",
+    replace: "'WHERE $3::bigint[] IS NOT NULL'",
+  },
+  {
+    name: 'A post is worked on although no beat has come back for too long.',
+    file: posts,
+    find: 'this.#lapse = setTimeout(() => this.#doubt(), ms);',
+    replace: 'this.#lapse = setTimeout(() => {}, ms);',
+  },
+  {
+    name: 'Whose a post is counts from the answer on, not from the question.',
+    file: posts,
+    find: 'this.#believe(this.#parts.times.holdMs - (this.#parts.steady() - askedAt));',
+    replace: 'if (askedAt >= 0) this.#believe(this.#parts.times.holdMs);',
+  },
+  {
+    name: 'A post is worked on although somebody else has it.',
+    file: posts,
+    find: 'for (const [name, stop] of this.#running) if (!this.#had.has(name)) stop.abort(lost());',
+    replace: '',
+  },
+  {
+    name: 'A post is held twice in one instance.',
+    file: posts,
+    find: 'const mayBegin = this.holds(name) && !this.#running.has(name);',
+    replace: 'const mayBegin = this.holds(name);',
+  },
+  {
+    name: 'A post that is on its way to be let go is held again.',
+    file: posts,
+    find: 'for (const name of names) this.#had.delete(name);',
+    replace: '',
+  },
+  {
+    name: 'What one tells the others counts as heard before all have heard it.',
+    file: 'src/store/postgres/peers/board.ts',
+    find: 'if (waiting.n === null || waiting.n > least) continue;',
+    replace: 'if (waiting.n === null) continue;',
+  },
+  {
+    name: 'Lanes of a messenger are worked on by one that has its post no more.',
+    file: lanes,
+    find: 'if (lane.isLeaving || !channels.has(lane.channel)) continue;',
+    replace: 'if (lane.isLeaving || channels.size > 0) continue;',
+  },
+];
+
+export const many: readonly Fault[] = [...fences, ...ownership, ...letting, ...dead, ...held];
