@@ -41,7 +41,7 @@ function noting(asked: Asked[], found: Rows = []): Reads {
 
 function ownedLanes() {
   const rows = new WorkingSet({ now: Date.now, steady: steadyNow });
-  const lanes = new OwnedLanes({ instance, rows, history });
+  const lanes = new OwnedLanes({ instance, rows, history, steady: steadyNow });
   for (const where of named) lanes.take(where, 1, 5);
   return { rows, lanes };
 }
@@ -49,7 +49,14 @@ function ownedLanes() {
 /** Every kind of take, and of letting go: in order, in disorder, and where that was in vain. */
 function askedByMoves(): readonly Asked[] {
   const { rows, lanes } = ownedLanes();
-  const moves = new Moves({ instance, lanes, rows, drop: () => false, soon() {} });
+  const moves = new Moves({
+    instance,
+    lanes,
+    rows,
+    drop: () => false,
+    soon() {},
+    steady: steadyNow,
+  });
   for (const lane of lanes) {
     if (lane.conversation < 'c3') lanes.leave(lane);
     else lanes.wasRead(lane, 5, 0);
