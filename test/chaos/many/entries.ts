@@ -81,8 +81,12 @@ export class Entries {
   }
 }
 
-/** Another one's, whose other end hears. */
+/**
+ * Another one's, whose other end hears. Who was paused with one open closes it when it goes on,
+ * and ends, which is seen elsewhere; what it begins after that counts.
+ */
 function isBeside(one: Entered, { platform, life }: Entered): boolean {
   if (one.platform !== platform || one.life === life || one.life.how !== null) return false;
-  return !one.instance.isPaused && one.isOpen();
+  const { isPaused, wentOnAt } = one.instance;
+  return !isPaused && wentOnAt < one.at && one.isOpen();
 }
