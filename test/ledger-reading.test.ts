@@ -77,6 +77,15 @@ suite('a restored row', () => {
     assert.deepEqual([inboxWaiting, inboxClaimed], [1, 0]);
   });
 
+  test('that cannot be read when the ledger has ended meanwhile is no fault', async () => {
+    await using it = open('one');
+    const claiming = takeIn(it, 5);
+    await it.ledger[Symbol.asyncDispose]();
+    it.storage.fail();
+    assert.deepEqual(await claiming, []);
+    assert.deepEqual(it.faults, []);
+  });
+
   test('that cannot be read is the end of the storage, which is told once', async () => {
     await using it = open('one');
     const claiming = takeIn(it, 5);

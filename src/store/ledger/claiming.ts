@@ -89,7 +89,8 @@ export class Claiming {
         await storage.read(left.filter((row) => !storage.isReady(row)));
       } catch (error) {
         this.#giveBack(this.#stillThere(left));
-        failed(error);
+        // Of a storage that is closed nothing can be read.
+        if (!this.#stopped) failed(error);
         return [];
       }
       left = this.#stillThere(left);

@@ -8,9 +8,6 @@ import type { Instance, Life } from './instance.ts';
 import type { Entry, Platform } from './platforms.ts';
 import { ownerOf } from './sockets.ts';
 
-/** What was on its way when one was paused arrives when it goes on, before it can have looked. */
-const wakingMs = 250;
-
 export type Entered = Entry & {
   readonly platform: Platform;
   readonly instance: Instance;
@@ -23,8 +20,6 @@ export class Entries {
   readonly all: Entered[] = [];
   /** What was double, as a sentence. */
   readonly doubles: string[] = [];
-  /** What began just when a paused one went on. */
-  waking = 0;
   readonly #fleet: Fleet;
   readonly #looking = new Set<Promise<void>>();
 
@@ -54,12 +49,21 @@ export class Entries {
     // Its process is gone: nobody hears what it is answered.
     if (instance === undefined) return;
     const entered = { ...entry, platform, instance, life: instance.life, at: performance.now() };
-    const isWaking = instance.isPaused || performance.now() - instance.wentOnAt < wakingMs;
+    const isWaking = instance.isPaused || this.#isFirstSincePause(entered);
     const other = this.all.findLast((one) => isBeside(one, entered));
     this.all.push(entered);
-    if (isWaking) this.waking++;
-    else if (other !== undefined) this.#tell(entered, `while ${other.instance.name} has one`);
+    if (isWaking) return;
+    if (other !== undefined) this.#tell(entered, `while ${other.instance.name} has one`);
     else this.#look(entered);
+  }
+
+  /** What was on its way when one was paused arrives once it goes on, however late. */
+  #isFirstSincePause({ platform, life }: Entered): boolean {
+    const { wentOnAt } = life;
+    if (wentOnAt === null) return false;
+    const isOne = (one: Entered): boolean =>
+      one.platform === platform && one.life === life && one.at > wentOnAt;
+    return !this.all.some(isOne);
   }
 
   /** What begins under a post is over before the post is another's. */
@@ -87,6 +91,7 @@ export class Entries {
  */
 function isBeside(one: Entered, { platform, life }: Entered): boolean {
   if (one.platform !== platform || one.life === life || one.life.how !== null) return false;
-  const { isPaused, wentOnAt } = one.instance;
-  return !isPaused && wentOnAt < one.at && one.isOpen();
+  const { wentOnAt } = one.life;
+  const wasPaused = one.instance.isPaused || (wentOnAt !== null && wentOnAt > one.at);
+  return !wasPaused && one.isOpen();
 }

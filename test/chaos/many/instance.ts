@@ -23,12 +23,15 @@ export type Life = {
   readonly struck: Set<Struck>;
   /** It has said that it listens. */
   hasListened: boolean;
+  /** When it went on after its last pause, by performance.now(); null: it was not paused. */
+  wentOnAt: number | null;
   how: number | string | null;
 };
 
 /** A start that must wait, since a lane may be worked by others alone just now. */
 type Gate = { readonly open: Promise<void>; readonly release: () => void };
 
+const begun = { hasListened: false, wentOnAt: null, how: null };
 const startsMs = 120_000;
 /** Who has not been heard of for nine seconds is dead; the last beat may be some time ago. */
 const mayBeDeadMs = 5_000;
@@ -53,8 +56,6 @@ export class Instance implements AsyncDisposable {
   /** Ends of one that was taken for dead, or that was without its server for too long. */
   endedItself = 0;
   isPaused = false;
-  /** When it went on after a pause, by performance.now(). */
-  wentOnAt = -Infinity;
   readonly #spawn: (aheadMs: number) => Program;
   readonly #drawAheadMs: () => number;
   #over = false;
@@ -142,7 +143,7 @@ export class Instance implements AsyncDisposable {
     try {
       await Promise.race([over, life.program.ended]);
     } finally {
-      this.wentOnAt = performance.now();
+      life.wentOnAt = performance.now();
       life.program.child.kill('SIGCONT');
       this.isPaused = false;
     }
@@ -201,7 +202,7 @@ export class Instance implements AsyncDisposable {
     while (!this.#over) {
       const aheadMs = this.#drawAheadMs();
       const program = this.#spawn(aheadMs);
-      const life: Life = { program, aheadMs, struck: new Set(), hasListened: false, how: null };
+      const life: Life = { program, aheadMs, struck: new Set(), ...begun };
       if (this.#outages > 0) life.struck.add('away');
       this.lives.push(life);
       const listens = (): void => void (life.hasListened = true);

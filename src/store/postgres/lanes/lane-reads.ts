@@ -87,7 +87,8 @@ export class LaneReads {
         lanes.unread.allRead();
       }
     } catch (error) {
-      failed(error);
+      // When all lanes are let go the connection that reads is closed.
+      if (!lanes.isClosing) failed(error);
     }
   }
 
