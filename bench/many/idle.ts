@@ -111,13 +111,13 @@ class Probe {
     await forgetCosts(this.#client);
     const started = await this.#starts(starts);
     costs.set(wholeStart, perEach((await readCosts(this.#client)).all, starts));
-    await forgetCosts(this.#client);
     const { ledger, peers } = await openStore(this.#url, beats);
     ledger.serve([hook]);
+    await forgetCosts(this.#client);
     const messages = await this.#messages(ledger, String(peers.id));
     await this.#takes(ledger);
-    await ledger[Symbol.asyncDispose]();
     for (const [name, cost] of (await readCosts(this.#client)).named) costs.set(name, cost);
+    await ledger[Symbol.asyncDispose]();
     const died: Death[] = [];
     for (let death = 0; death < deaths; death++) died.push(await this.#death());
     costs.set(wholeDeath, died.toSorted((a, b) => a.cost.us - b.cost.us)[died.length >> 1]!.cost);

@@ -222,6 +222,7 @@ postgresTest('nothing that is asked in one go waits for ever', async () => {
       throw new Error('it cannot be asked');
     });
   }, /it cannot be asked/);
+  assert.equal(heldBack(client), 0);
   await before;
   const lost = inOneGo(client, () => {
     const first = client.query('SELECT 1');
