@@ -21,7 +21,7 @@ export function cpuSecondsOf(pid: number): number {
 }
 
 /**
- * Of a PostgreSQL server: its first process, those that it has begun, and those among them that have
+ * Of a PostgreSQL server: its first process, and those that it has begun, also when they have
  * ended since.
  * @param folder where the server has its data
  */

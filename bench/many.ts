@@ -10,15 +10,18 @@ import { startServer } from './many/server.ts';
 import { measureTraffic, ways } from './many/traffic.ts';
 
 const isQuick = process.argv.includes('--quick');
+const quick = {
+  traffic: { ways: ways.slice(0, 1), counts: [1, 2, 4], ms: 1_000, rounds: 1 },
+  idle: { conversations: [10_000, 40_000], blind: false, times: 20, deaths: 1, lanes: 100 },
+};
+const whole = {
+  traffic: { ways, counts: [1, 2, 4, 8], ms: 5_000, rounds: 3 },
+  idle: { conversations: [1e4, 1e5, 1e6], blind: true, times: 200, deaths: 3, lanes: 1_000 },
+};
+const sizes = isQuick ? quick : whole;
 const parts = {
-  traffic: () =>
-    isQuick
-      ? measureTraffic({ ways: ways.slice(0, 1), counts: [1, 2, 4], ms: 1_000, rounds: 1 })
-      : measureTraffic({ ways, counts: [1, 2, 4, 8], ms: 5_000, rounds: 3 }),
-  idle: () =>
-    isQuick
-      ? measureIdle({ conversations: [10_000, 40_000], times: 20, deaths: 1, lanes: 100 })
-      : measureIdle({ conversations: [10_000, 100_000, 1e6], times: 200, deaths: 3, lanes: 1_000 }),
+  traffic: () => measureTraffic(sizes.traffic),
+  idle: () => measureIdle(sizes.idle),
 };
 
 await sayMachine();

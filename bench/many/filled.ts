@@ -23,14 +23,14 @@ export async function fillIdle(client: Client, conversations: number): Promise<v
     'INSERT INTO svc.lane (channel, conversation, tail, epoch) ' +
       `SELECT 'webhook', ${name}, 2, 2 ${all}`,
     'INSERT INTO svc.turn (channel, conversation, session, n, message_id, at, sender, private, ' +
-      `text, reply) SELECT 'webhook', ${name}, 1, n, ${id(1)}, i, 's' || i % 500, true, ${words}, ` +
-      `${words} ${all}, generate_series(1, 2) AS n`,
+      `text, reply) SELECT 'webhook', ${name}, 1, n, ${id(1)}, i, 's' || i % 500, true, ` +
+      `${words}, ${words} ${all}, generate_series(1, 2) AS n`,
     'INSERT INTO svc.message (id, channel, conversation, n, accepted_at, sender, private, ' +
-      `attempts, settled_at, brain, outcome, trace, body) SELECT ${id(1)}, 'webhook', ${name}, 2, ` +
-      `i, 's' || i % 500, true, 1, i, 'main', 'reply', '{}', ${body} ${all}`,
+      `attempts, settled_at, brain, outcome, trace, body) SELECT ${id(1)}, 'webhook', ${name}, ` +
+      `2, i, 's' || i % 500, true, 1, i, 'main', 'reply', '{}', ${body} ${all}`,
     'INSERT INTO svc.sent (id, channel, conversation, seq, created_at, message_id, attempts, ' +
-      `replayed, possible_duplicate, late, settled_at, body) SELECT ${id(2)}, 'webhook', ${name}, ` +
-      `i, i, ${id(1)}, 1, 0, false, false, i, ${body} ${all}`,
+      `replayed, possible_duplicate, late, settled_at, body) SELECT ${id(2)}, 'webhook', ` +
+      `${name}, i, i, ${id(1)}, 1, 0, false, false, i, ${body} ${all}`,
   ]) {
     await client.query(text);
   }
@@ -45,9 +45,9 @@ export async function park(
   await client.query('BEGIN');
   await client.query(
     'INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, attempts, late, ' +
-      `parked, due_at, body) SELECT ${id(3)}, 'webhook', ${name}, i, ${id(1)}, 4, true, true, $2, ` +
-      `json_build_object('inReplyTo', ${id(1)}, 'text', ${words}, 'target', 't', 'brain', 'main', ` +
-      "'sessionStarted', null)::text FROM unnest($1::int[]) AS i",
+      `parked, due_at, body) SELECT ${id(3)}, 'webhook', ${name}, i, ${id(1)}, 4, true, true, ` +
+      `$2, json_build_object('inReplyTo', ${id(1)}, 'text', ${words}, 'target', 't', 'brain', ` +
+      "'main', 'sessionStarted', null)::text FROM unnest($1::int[]) AS i",
     [numbers, dueAt],
   );
   await client.query(

@@ -25,8 +25,9 @@ const quietMs = 40;
 const wholeStart = 'a start, all of it';
 const wholeDeath = 'a lane of the dead, with its answer';
 
-/** `times`: how often each is done; `lanes`: so many has the one that dies. */
+/** `times`: how often each is done; `lanes`: so many has the one that dies. `blind`: see below. */
 export type IdleSizes = {
+  readonly blind: boolean;
   readonly conversations: readonly number[];
   readonly times: number;
   readonly deaths: number;
@@ -40,7 +41,7 @@ type Column = {
   readonly costs: ReadonlyMap<string, Cost>;
 };
 
-/** The same twice: the planner knows nothing of how much there is, and then everything. */
+/** `blind`: first of all the same while the planner knows nothing of how much there is. */
 export async function measureIdle(sizes: IdleSizes): Promise<void> {
   const unknown: Column[] = [];
   const known: Column[] = [];
@@ -56,12 +57,12 @@ export async function measureIdle(sizes: IdleSizes): Promise<void> {
     const seconds = (performance.now() - begunAt) / 1e3;
     console.log(`${figure(conversations)} conversations, filled in ${figure(seconds)} s`);
     const probe = new Probe(url, client, conversations, sizes);
-    unknown.push(await probe.run());
+    if (sizes.blind) unknown.push(await probe.run());
     await client.query('VACUUM ANALYZE');
     known.push(await probe.run());
     await client.end();
   }
-  tell('no statistics', unknown);
+  if (sizes.blind) tell('no statistics', unknown);
   tell('fresh statistics', known);
 }
 
@@ -110,13 +111,13 @@ class Probe {
     await forgetCosts(this.#client);
     const started = await this.#starts(starts);
     costs.set(wholeStart, perEach((await readCosts(this.#client)).all, starts));
-    await forgetCosts(this.#client);
     const { ledger, peers } = await openStore(this.#url, beats);
     ledger.serve([hook]);
+    await forgetCosts(this.#client);
     const messages = await this.#messages(ledger, String(peers.id));
     await this.#takes(ledger);
-    await ledger[Symbol.asyncDispose]();
     for (const [name, cost] of (await readCosts(this.#client)).named) costs.set(name, cost);
+    await ledger[Symbol.asyncDispose]();
     const died: Death[] = [];
     for (let death = 0; death < deaths; death++) died.push(await this.#death());
     costs.set(wholeDeath, died.toSorted((a, b) => a.cost.us - b.cost.us)[died.length >> 1]!.cost);

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 import { PostgresServer } from '../../test/fake/postgres/server.ts';
 import { serverCpuSecondsOf } from '../cpu-time.ts';
 
-/** What a server comes with; the one of the tests has less. Its logs of writes are not in the way. */
+/** What a server comes with; the one of the tests has less. No checkpoint comes between. */
 const settings = { shared_buffers: '128MB', max_wal_size: '4GB', fsync: 'on' };
 
 /** @param more settings beside */

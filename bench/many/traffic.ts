@@ -111,7 +111,7 @@ const head = [
   'met another’s lane %',
 ];
 
-/** What so many cores carry is arithmetic: the server has them for itself, and they are all alike. */
+/** What cores carry is arithmetic: the server has them for itself, and they are as fast as here. */
 function rowOf(count: number, runs: ReadonlyMap<number, readonly Measured[]>): readonly string[] {
   const own = runs.get(count)!;
   const [first] = runs.values();

@@ -24,8 +24,8 @@ import { takeDue, takenBefore, takeWaiting, untried } from './lane-statements.ts
 /** After so many vain tries it is asked whose a lane is. */
 const skipsMax = 20;
 /**
- * A lane that is quiet waits so long for others, or until they are so many: what one statement frees
- * costs the server far less for each. What another instance accepts for it waits as long.
+ * A lane that is quiet waits so long for others, or until they are so many: then one transaction
+ * frees all of them. What another instance accepts for it meanwhile waits as long.
  */
 const restMs = 20;
 const restingMany = 100;

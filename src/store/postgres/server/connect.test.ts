@@ -183,7 +183,9 @@ function heldBack(client: Client): number {
 postgresTest(
   'what is asked in one go is sent when all of it is asked, and is answered',
   async () => {
+    await using opened = new AsyncDisposableStack();
     const client = await connect(await newDatabase());
+    opened.defer(() => cut(client));
     const [within, asked] = inOneGo(client, () => {
       const all = [client.query('SELECT 1 AS n'), client.query('SELECT $1::int AS n', [2])];
       const inner = inOneGo(client, () => client.query('SELECT 3 AS n'));
@@ -196,12 +198,13 @@ postgresTest(
       found.map(({ rows }) => rows),
       [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]],
     );
-    await client.end();
   },
 );
 
 postgresTest('nothing that is asked in one go waits for ever', async () => {
+  await using opened = new AsyncDisposableStack();
   const client = await connect(await newDatabase());
+  opened.defer(() => cut(client));
   const failing = inOneGo(client, () => [
     client.query('SELECT 1 / 0'),
     client.query('SELECT $1::int', ['no number']),
@@ -219,6 +222,7 @@ postgresTest('nothing that is asked in one go waits for ever', async () => {
       throw new Error('it cannot be asked');
     });
   }, /it cannot be asked/);
+  assert.equal(heldBack(client), 0);
   await before;
   const lost = inOneGo(client, () => {
     const first = client.query('SELECT 1');
