@@ -133,21 +133,16 @@ export class Lifetime {
 }
 
 /**
- * Whether something ends in time; where it does not, it goes on by itself. While the process is
- * paused no time counts against what has ended meanwhile: that is heard first.
+ * Whether something ends in time; where it does not, it goes on by itself.
  * @throws what it rejects with in that time; what it rejects with later is lost
  */
 export async function endsWithin(ending: Promise<unknown>, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
-  let heard: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    heard = setImmediate(() => late.resolve(false));
-  }, ms);
+  const timer = setTimeout(() => late.resolve(false), ms);
   try {
     return await Promise.race([ending.then(() => true), late.promise]);
   } finally {
     clearTimeout(timer);
-    clearImmediate(heard);
   }
 }
 
