@@ -43,7 +43,11 @@ export class Way implements AsyncDisposable {
   /** Resets every connection; who connects anew is let in. */
   cut(): void {
     this.#held &&= [];
-    for (const socket of this.#sockets) socket.resetAndDestroy();
+    for (const socket of this.#sockets) {
+      // Where an end is on its way Node cannot reset, and neither closes nor forgets the connection.
+      if (socket.writableEnded) socket.destroy();
+      else socket.resetAndDestroy();
+    }
   }
 
   /** Cuts, and refuses whoever connects, until it is opened. */
