@@ -30,8 +30,8 @@ export type OpenBench = (limits: Limits) => Promise<ClockedBench>;
 export type Limits = { readonly messagesMax?: number; readonly bytesMax?: number };
 
 /**
- * One promise of the contract. `durable`: kept only by forms that outlive the process; `alone`: only
- * where no other instance works the same data.
+ * One promise of the contract. `durable`: kept only by forms that outlive the process; `alone`:
+ * only where no other instance works the same data.
  */
 export type LedgerCase = {
   readonly name: string;
