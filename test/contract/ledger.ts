@@ -15,6 +15,7 @@ import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
 import { servingCases } from './ledger/serving.ts';
+import type { Form } from './ledger/forms.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -32,9 +33,13 @@ const all = [
   ...agentCases,
 ];
 
-/** @param durable the form outlives the process and keeps the promises about that, too */
-export function casesFor(form: { readonly durable: boolean }): readonly LedgerCase[] {
-  return all.filter(({ durable = false }) => form.durable || !durable);
+/** What is known of a form: which promises it keeps. */
+type Kept = Pick<Form, 'durable' | 'shared'>;
+
+export function casesFor(form: Kept): readonly LedgerCase[] {
+  return all.filter(({ durable = false, alone = false }) => {
+    return (form.durable || !durable) && !(form.shared === true && alone);
+  });
 }
 
 /**
@@ -43,7 +48,7 @@ export function casesFor(form: { readonly durable: boolean }): readonly LedgerCa
  */
 export function testLedgerContract(
   name: string,
-  form: { readonly durable: boolean },
+  form: Kept,
   open: OpenBench,
   skip: string | false = false,
 ): void {

@@ -63,12 +63,14 @@ const ownership: readonly Fault[] = [
     file: accepts,
     find: "'excluded.tail > 0 AND lane.owner IS NULL'",
     replace: "'excluded.tail > 0'",
+    seenBy: ['src/store/postgres/lanes/order.test.ts'],
   },
   {
     name: 'A lane with a suspect in front is taken with a message by who does not try suspects.',
     file: accepts,
     find: 'const taken = `${free} AND $3 AND lane.waits < $4`;',
     replace: 'const taken = `${free} AND $3 AND lane.waits < 9`;',
+    seenBy: ['src/store/postgres/lanes/the-dead.test.ts'],
   },
   {
     name: 'A message of the lane of another instance is worked where it came in.',
@@ -81,6 +83,7 @@ const ownership: readonly Fault[] = [
     file: accepts,
     find: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 1 ELSE 0 END,',
     replace: 'epoch = lane.epoch + CASE WHEN ${taken} THEN 0 ELSE 0 END,',
+    seenBy: ['src/store/postgres/lanes/order.test.ts'],
   },
   {
     name: 'A lane that is taken since rows wait in it does not count up how often it was taken.',
@@ -93,6 +96,7 @@ const ownership: readonly Fault[] = [
     file: history,
     find: 'this.#memories.taken(where, epoch);',
     replace: '',
+    seenBy: ['src/store/postgres/lanes/order.test.ts'],
   },
 ];
 
@@ -159,6 +163,7 @@ const dead: readonly Fault[] = [
     file: 'src/store/postgres/ledger/instance.ts',
     find: 'JSON.stringify({ clean: true })',
     replace: 'JSON.stringify({})',
+    seenBy: ['src/store/postgres/lanes/the-dead.test.ts'],
   },
   {
     name: 'One that died counts as buried before its lanes are free.',

@@ -143,6 +143,7 @@ interface StoredForgetting {
 export type StorageTold = {
   /** Nothing can be written or read any more. */
   readonly failed: (error: unknown) => void;
+  /** There may be more room than before, also by what others have settled. */
   readonly roomChanged: () => void;
   /**
    * An instance forgets: what of theirs is here goes from memory. Rejects when that fails.

@@ -93,7 +93,7 @@ export class PostgresStorage implements LedgerStorage {
     const { news, rows, peers } = this.#parts;
     this.#invalidations.hear(forgetHere);
     this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
-    peers.beat.onNews((told) => this.#lanes.hear(told));
+    peers.beat.onNews((told) => (this.#lanes.hear(told), roomChanged()));
     let { state } = this.#flights;
     this.#flights.onChange(() => {
       if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });

@@ -4,6 +4,7 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { Gauges } from '../../../src/store/store.ts';
 import {
   accept,
+  alone,
   accepted,
   answer,
   deliverAll,
@@ -46,7 +47,7 @@ export const boundCases: readonly LedgerCase[] = [
     },
     three,
   ),
-  promise(
+  alone(
     'accepts under way at once do not go over the bound together',
     async (it) => {
       const all = Array.from({ length: 9 }, (_, i) => it.ledger.accept([said(`c${i}`, `${i}`)]));
@@ -56,7 +57,7 @@ export const boundCases: readonly LedgerCase[] = [
     },
     three,
   ),
-  promise(
+  alone(
     'their bytes do not go over the bound together, either',
     async (it) => {
       const all = Array.from({ length: 9 }, (_, i) =>

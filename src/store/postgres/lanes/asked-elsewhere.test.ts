@@ -59,6 +59,22 @@ postgresTest('a message that is replayed elsewhere comes behind what is here', a
   assert.deepEqual([third.message.text, ...seen(third)], ['third', 'second', 'dead']);
 });
 
+postgresTest('what is replayed here comes behind what has come elsewhere before it', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  const id = await buryMessage(one, 'dead');
+  await accept(one, said('ann', 'first'));
+  const first = await comesIn(one);
+  await accept(other, said('ann', 'second'));
+  assert.equal(await one.ledger.replay(id), 'done');
+  await answer(one, first);
+  for (const text of ['second', 'dead']) {
+    const next = await comesIn(one);
+    assert.equal(next.message.text, text);
+    await answer(one, next);
+  }
+});
+
 postgresTest(
   'where a lane is let go, too, nothing is remembered that a replay took back',
   async () => {

@@ -7,12 +7,14 @@ import {
   effects,
   exchange,
   hook,
+  ids,
   noneIn,
   said,
   takeIn,
   takeOut,
   until,
 } from '../../../../test/contract/ledger/kit.ts';
+import { put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
 
@@ -103,6 +105,29 @@ postgresTest('who takes a lane sees what the one before has made of it', async (
     'not what it remembers of before',
   );
   assert.equal(third.memory.previousAt, second.message.acceptedAt);
+});
+
+postgresTest('so it is where the one before took it for what waited in it', async () => {
+  await using all = await TestStores.open();
+  const [one, other] = await all.beginTwo();
+  await exchange(one, 'ann', 'hello');
+  await all.owned('ann', null);
+  // Nobody but the other one takes what waits.
+  one.ledger.serve([]);
+  const client = await all.another();
+  await client.query('BEGIN; UPDATE svc.lane SET tail = 2, waits = 2');
+  await put(client, 'inbox', { id: ids.message(), n: 2 });
+  await client.query('COMMIT');
+  const second = await comesIn(other);
+  await answer(other, second);
+  await all.owned('ann', null);
+  one.ledger.serve([hook]);
+  await accept(one, said('ann', 'bye'));
+  const third = await comesIn(one);
+  assert.deepEqual(
+    third.memory.turns.map(({ text }) => text),
+    ['hello', second.message.text],
+  );
 });
 
 postgresTest('a lane that nobody else has had in between is remembered', async () => {

@@ -110,7 +110,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     assert.equal((await all(client, 'turn', 'n')).length, 1_000);
   });
 
-  test('lanes that something else changes are locked before it, and otherwise as they were', async () => {
+  test('lanes that something else changes are locked, and stay as they were', async () => {
     const [bob, eve] = ['bob', 'eve'].map((conversation) => ({ ...place, conversation }));
     await write(came('m1', null, null, place), came('m2', null, null, eve!));
     const { statements } = compose(
