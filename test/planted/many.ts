@@ -33,15 +33,13 @@ const fences: readonly Fault[] = [
   {
     name: 'What lets lanes go is in the transaction of its flight, which it holds up and undoes.',
     file: writer,
-    find: `const sent = this.#send(client, flight);
-    if (asked.length === 0) return [await sent, []];`,
+    find: 'if (asked.length === 0) return [await this.#send(client, flight), []];',
     replace: `if (asked.length >= 0) {
       const all = await this.#send(client, [...flight, ...asked]);
       if (all.kind === 'failed') return [all, null];
       const answers = all.answers.slice(0, flight.length);
       return [{ kind: 'answered', answers }, all.answers.slice(flight.length)];
-    }
-    const sent = this.#send(client, flight);`,
+    }`,
   },
 ];
 
@@ -140,8 +138,8 @@ const letting: readonly Fault[] = [
   {
     name: 'A lane that is locked just then holds up who wants to let go of it.',
     file: statements,
-    find: 'lane.epoch = x.epoch FOR UPDATE OF lane SKIP LOCKED',
-    replace: 'lane.epoch = x.epoch FOR UPDATE OF lane',
+    find: "const unlocked = 'FOR UPDATE SKIP LOCKED';",
+    replace: "const unlocked = 'FOR UPDATE';",
   },
 ];
 
@@ -180,8 +178,14 @@ const dead: readonly Fault[] = [
   {
     name: 'When the server was away for long, all are dead.',
     file: silence,
-    find: 'const known = had ? this.#since.get(id) : undefined;',
-    replace: 'const known = this.#since.get(id);',
+    find: 'const known = isNew ? undefined : this.#watched.get(id);',
+    replace: 'const known = this.#watched.get(id);',
+  },
+  {
+    name: 'Of a while in which the server was away all counts.',
+    file: silence,
+    find: 'const countsMs = Math.min(gapMs, this.#deadMs / 3);',
+    replace: 'const countsMs = gapMs;',
   },
 ];
 

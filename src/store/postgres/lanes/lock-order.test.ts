@@ -109,13 +109,13 @@ async function deadlocks(all: TestStores): Promise<number> {
     const { rows } = await all.client.query<{ n: number }>(
       `SELECT ${what} AS n FROM pg_stat_activity WHERE datname = current_database()`,
     );
-    return Number(rows[0]!.n);
+    return rows[0]!.n;
   };
   await until('the others are gone', async () => (await count('count(*)')) === 1);
   const { rows } = await all.client.query<{ n: number }>(
     'SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()',
   );
-  return Number(rows[0]!.n);
+  return rows[0]!.n;
 }
 
 postgresTest(

@@ -112,11 +112,11 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
 
   test('lanes that something else changes are locked, and stay as they were', async () => {
     const [bob, eve] = ['bob', 'eve'].map((conversation) => ({ ...place, conversation }));
-    await write(came('m1', null, null, place), came('m2', null, null, eve!));
+    await write(came('m1', null, null, place), came('m2', null, null, eve));
     const { statements } = compose(
       [
         { kind: 'single', text: 'SELECT 1', values: [], lanes: [eve!, bob!, place] },
-        came('m3', null, null, eve!),
+        came('m3', null, null, eve),
       ],
       { ...taker, instance: 2 },
     );
