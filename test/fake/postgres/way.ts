@@ -44,7 +44,7 @@ export class Way implements AsyncDisposable {
   cut(): void {
     this.#held &&= [];
     for (const socket of this.#sockets) {
-      // Where an end is on its way Node cannot reset, and neither closes nor forgets the connection.
+      // Where an end is on its way Node cannot reset, and never forgets the connection.
       if (socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     }

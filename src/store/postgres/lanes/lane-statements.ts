@@ -2,9 +2,9 @@
  * The statements by which lanes change hands. $1 names lanes, or is this instance. None of them
  * waits for the lock of a lane.
  *
- * Lanes are looked for one at a time, by their key, and changed where they lie (`ctid`): of a join
- * with many rows the planner thinks that the whole table is read faster. A lane that changes between
- * the look and the lock is not changed then, and not told.
+ * Lanes are looked for one at a time, by their key, and changed where they lie (`ctid`): for a join
+ * with many rows the planner would read the whole table. A lane that changes between the look and
+ * the lock is left as it is, and not told.
  */
 import { aloneMax, attemptsMax } from '../../order/quarantine.ts';
 

@@ -147,7 +147,8 @@ async function fillLanes(client: Client): Promise<void> {
       'FROM generate_series(1, 50000) AS i',
   );
   await client.query(
-    "UPDATE svc.lane SET waits = 2, owner = CASE length(conversation) WHEN 4 THEN $1::bigint END WHERE conversation LIKE 'c%'",
+    'UPDATE svc.lane SET waits = 2, owner = CASE length(conversation) WHEN 4 THEN $1::bigint END ' +
+      "WHERE conversation LIKE 'c%'",
     [instance],
   );
   await client.query('UPDATE svc.outbox SET parked = true, due_at = created_at WHERE seq % 3 = 0');

@@ -18,7 +18,8 @@ SELECT (SELECT count(*) FROM svc.inbox) + (SELECT count(DISTINCT message_id) FRO
     + (SELECT coalesce(sum(length(body)), 0) FROM svc.outbox) AS bytes`;
 /** In pages by the id, so that only the index of the dead is read. The parts of a reply are one. */
 const letters = (table: string): string => `
-SELECT count(DISTINCT left(id, ${wholeIdLength})) AS letters, count(*) AS rows, max(id) AS last FROM (
+SELECT count(DISTINCT left(id, ${wholeIdLength})) AS letters, count(*) AS rows, max(id) AS last
+FROM (
   SELECT id FROM svc.${table} WHERE failure IS NOT NULL AND id > $1 ORDER BY id LIMIT $2
 ) AS page`;
 const pageRows = 5_000;
