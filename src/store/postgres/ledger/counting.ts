@@ -95,6 +95,7 @@ export class Counting {
       this.#nextAt = this.#steady() + Math.max(everyMs, share * (this.#steady() - begunAt));
     }
   }
+
   async #letters(table: string): Promise<number> {
     for (let counted = 0, after = ''; ;) {
       const [page] = await this.#reads.ask({ text: letters(table), values: [after, pageRows] });
