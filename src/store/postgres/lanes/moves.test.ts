@@ -172,6 +172,21 @@ postgresTest(
   },
 );
 
+test('lanes of the dead are free when each of them is told', async () => {
+  const it = makeMoves();
+  const bea = { ...ann, conversation: 'bea' as ConversationId };
+  for (const [freed, isSound] of [
+    [[ann, bea], true],
+    [[ann], false],
+    [null, false],
+  ] as const) {
+    const free = it.moves.free([ann, bea], 1);
+    it.moves.take();
+    it.moves.landed(freed === null ? null : [freed]);
+    assert.equal(await free, isSound);
+  }
+});
+
 postgresTest('at the end nobody waits for a take', async () => {
   const it = makeMoves();
   const which = { channels: [hook], allBut: null, takesSuspects: false, now: 1 };

@@ -131,10 +131,14 @@ export class Moves implements Rear {
     for (const row of (await this.#ask({ text: own, values })) ?? []) this.#taken(row);
   }
 
-  /** Makes lanes free whose owner is no more. @returns false: it is not known whether they are */
+  /**
+   * Makes lanes free whose owner is no more.
+   * @returns false: it is not known of all of them that they are; one may have been locked just then
+   */
   async free(lanes: readonly LaneName[], now: number): Promise<boolean> {
     const values = [JSON.stringify(lanes.map(nameOf)), now];
-    return (await this.#ask({ text: free, values })) !== null;
+    const freed = await this.#ask({ text: free, values });
+    return freed?.length === lanes.length;
   }
 
   #taken({ channel, conversation, epoch, tail }: Rows[number]): void {
