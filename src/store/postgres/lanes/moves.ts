@@ -133,7 +133,7 @@ export class Moves implements Rear {
 
   /**
    * Makes lanes free whose owner is no more.
-   * @returns false: it is not known of all of them that they are; one may have been locked just then
+   * @returns false: not all are known to be; one may have been locked just then
    */
   async free(lanes: readonly LaneName[], now: number): Promise<boolean> {
     const values = [JSON.stringify(lanes.map(nameOf)), now];
