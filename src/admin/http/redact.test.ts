@@ -111,5 +111,6 @@ test('a frame of a warning has its code and place, and not its words', async () 
     at: ports.now(),
     code: 'skills_missing',
     path: 'brains[0]',
+    instance: null,
   });
 });

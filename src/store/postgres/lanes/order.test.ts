@@ -109,17 +109,17 @@ postgresTest('who takes a lane sees what the one before has made of it', async (
 
 postgresTest('so it is where the one before took it for what waited in it', async () => {
   await using all = await TestStores.open();
-  const [one, other] = await all.beginTwo();
+  const [keeper, one] = await all.beginTwo();
   await exchange(one, 'ann', 'hello');
   await all.owned('ann', null);
-  // Nobody but the other one takes what waits.
+  // Nobody but the keeper takes what waits.
   one.ledger.serve([]);
   const client = await all.another();
   await client.query('BEGIN; UPDATE svc.lane SET tail = 2, waits = 2');
   await put(client, 'inbox', { id: ids.message(), n: 2 });
   await client.query('COMMIT');
-  const second = await comesIn(other);
-  await answer(other, second);
+  const second = await comesIn(keeper);
+  await answer(keeper, second);
   await all.owned('ann', null);
   one.ledger.serve([hook]);
   await accept(one, said('ann', 'bye'));
