@@ -15,7 +15,6 @@ import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
 import { servingCases } from './ledger/serving.ts';
-import type { Form } from './ledger/forms.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -33,13 +32,9 @@ const all = [
   ...agentCases,
 ];
 
-/** What is known of a form: which promises it keeps. */
-type Kept = Pick<Form, 'durable' | 'shared'>;
-
-export function casesFor(form: Kept): readonly LedgerCase[] {
-  return all.filter(({ durable = false, alone = false }) => {
-    return (form.durable || !durable) && !(form.shared === true && alone);
-  });
+/** @param durable the form outlives the process and keeps the promises about that, too */
+export function casesFor(form: { readonly durable: boolean }): readonly LedgerCase[] {
+  return all.filter(({ durable = false }) => form.durable || !durable);
 }
 
 /**
@@ -48,7 +43,7 @@ export function casesFor(form: Kept): readonly LedgerCase[] {
  */
 export function testLedgerContract(
   name: string,
-  form: Kept,
+  form: { readonly durable: boolean },
   open: OpenBench,
   skip: string | false = false,
 ): void {

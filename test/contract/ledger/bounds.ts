@@ -4,7 +4,6 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { Gauges } from '../../../src/store/store.ts';
 import {
   accept,
-  alone,
   accepted,
   answer,
   deliverAll,
@@ -47,7 +46,7 @@ export const boundCases: readonly LedgerCase[] = [
     },
     three,
   ),
-  alone(
+  promise(
     'accepts under way at once do not go over the bound together',
     async (it) => {
       const all = Array.from({ length: 9 }, (_, i) => it.ledger.accept([said(`c${i}`, `${i}`)]));
@@ -57,7 +56,7 @@ export const boundCases: readonly LedgerCase[] = [
     },
     three,
   ),
-  alone(
+  promise(
     'their bytes do not go over the bound together, either',
     async (it) => {
       const all = Array.from({ length: 9 }, (_, i) =>

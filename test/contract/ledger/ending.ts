@@ -4,7 +4,6 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import {
   accept,
-  alone,
   answer,
   effects,
   exchange,
@@ -63,7 +62,7 @@ export const endingCases: readonly LedgerCase[] = [
     await assert.rejects(ledger.clearNotes({ kind: 'conversation', ...talk }), /closed/);
     await assert.rejects(ledger.cursor(hook, 'offset'), /closed/);
   }),
-  alone('after its end the backlog counts on, and what is served does not matter', async (it) => {
+  promise('after its end the backlog counts on, and what is served does not matter', async (it) => {
     await exchange(it, 'ann', 'hi', 'a');
     await accept(it, said('bob', 'two'));
     await end(it);

@@ -2,25 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ChannelKey } from '../../../src/domain/ids.ts';
 import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
-import type { PeersTimes } from '../../../src/store/postgres/peers/peers.ts';
-import { connect } from '../../../src/store/postgres/server/connect.ts';
 import type { Ledger } from '../../../src/store/store.ts';
-import { seeded } from '../../chaos/proof.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';
 import { writeHere } from '../../fake/writer-here.ts';
-import { inHand, pairOf } from './pair.ts';
-import { hook, newIds, other, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
+import { newIds, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
 export type Form = {
   readonly durable: boolean;
-  /** Several instances work it. */
-  readonly shared?: boolean;
   open(limits: Limits, plant: Plant): Promise<ClockedBench>;
 };
 /** Puts a fault round a ledger. */
@@ -124,54 +117,7 @@ async function openPostgres(
   };
 }
 
-/** Two instances on one database; see pair.ts. */
-export const postgresPairForm: Form = {
-  durable: true,
-  shared: true,
-  async open(limits, plant) {
-    let aheadMs = 0;
-    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
-    const url = await newDatabase();
-    const client = await connect(url);
-    const random = seeded(Math.floor(Math.random() * 1e6));
-    let served: readonly ChannelKey[] = [hook, other];
-    const start = async (): Promise<Ledger> => {
-      const one = await openOn(url, clock, limits, quickBeats);
-      const two = await openOn(url, clock, limits, quickBeats);
-      // What waits is taken by who serves its channel.
-      for (const ledger of [one, two]) ledger.serve(served);
-      const serves = (channels: readonly ChannelKey[]): void => void (served = channels);
-      const parts = { both: [one, two] as const, client, random, now: clock.now, limits, serves };
-      await inHand(parts);
-      return plant(pairOf(parts));
-    };
-    let ledger = await start();
-    return {
-      get ledger() {
-        return ledger;
-      },
-      shiftClock: (ms) => void (aheadMs += ms),
-      async reopen() {
-        await ledger[Symbol.asyncDispose]();
-        ledger = await start();
-      },
-      async [Symbol.asyncDispose]() {
-        await ledger[Symbol.asyncDispose]();
-        await client.end();
-      },
-    };
-  },
-};
-
-/** What is another's is soon heard of. */
-const quickBeats: Partial<PeersTimes> = { beatMs: 50 };
-
-async function openOn(
-  url: string,
-  clock: Clock,
-  limits: Limits,
-  peersTimes: Partial<PeersTimes> = {},
-): Promise<Ledger> {
+async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger> {
   const opened = await openPostgresStore({
     url,
     ...clock,
@@ -179,7 +125,6 @@ async function openOn(
     retentionDays: 30,
     version: 'test',
     limits,
-    peersTimes,
   });
   if ('kind' in opened) throw new Error(opened.message);
   return opened.ledger;

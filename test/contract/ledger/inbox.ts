@@ -3,7 +3,6 @@ import { timeOfId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import {
   accept,
-  alone,
   answer,
   hook,
   noneIn,
@@ -89,7 +88,7 @@ export const inboxCases: readonly LedgerCase[] = [
       await answer(it, claim);
     }
   }),
-  alone('accepts that are under way at once keep the order of the calls', async (it) => {
+  promise('accepts that are under way at once keep the order of the calls', async (it) => {
     const texts = Array.from({ length: 20 }, (_, i) => `text ${i}`);
     await Promise.all(texts.map((text) => accept(it, said('ann', text))));
     for (const text of texts) {
@@ -102,7 +101,7 @@ export const inboxCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'a'), said('bob', 'b'), said('cid', 'c'));
     assert.deepEqual(textsIn(await takeIn(it, 10)), ['a', 'b', 'c']);
   }),
-  alone('the oldest of the idle conversations come first', async (it) => {
+  promise('the oldest of the idle conversations come first', async (it) => {
     for (let i = 0; i < 8; i++) await accept(it, said(`c${i}`, `${i}`));
     assert.deepEqual(textsIn(await takeIn(it, 3)), ['0', '1', '2']);
     assert.deepEqual(textsIn(await takeIn(it, 3)), ['3', '4', '5']);

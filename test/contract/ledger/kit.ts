@@ -29,30 +29,17 @@ export interface ClockedBench extends Bench {
 export type OpenBench = (limits: Limits) => Promise<ClockedBench>;
 export type Limits = { readonly messagesMax?: number; readonly bytesMax?: number };
 
-/**
- * One promise of the contract. `durable`: kept only by forms that outlive the process; `alone`:
- * only where no other instance works the same data.
- */
+/** One promise of the contract. `durable`: kept only by forms that outlive the process. */
 export type LedgerCase = {
   readonly name: string;
   readonly run: (it: ClockedBench) => Promise<void>;
   readonly durable?: boolean;
-  readonly alone?: boolean;
   readonly limits?: Limits;
 };
 
 /** A case of every form. */
 export function promise(name: string, run: LedgerCase['run'], limits: Limits = {}): LedgerCase {
   return { name, run, limits };
-}
-
-/**
- * A case of the forms that one instance works. Several have no order between calls that are under
- * way at once, nor between conversations; they know by their beats alone what the others hold, and
- * give them at their end what they hold themselves.
- */
-export function alone(name: string, run: LedgerCase['run'], limits: Limits = {}): LedgerCase {
-  return { name, run, limits, alone: true };
 }
 
 /** A case of the forms that outlive the process. */

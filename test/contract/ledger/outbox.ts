@@ -4,7 +4,6 @@ import type { ReplyId } from '../../../src/domain/ids.ts';
 import type { OutClaim } from '../../../src/store/store.ts';
 import {
   accept,
-  alone,
   answer,
   deliverAll,
   deliver,
@@ -73,7 +72,7 @@ export const outboxCases: readonly LedgerCase[] = [
     await exchange(it, 'ann', 'three', 'd', 'e');
     assert.deepEqual(await deliverAll(it), ['a', 'b', 'c', 'd', 'e']);
   }),
-  alone('replies of different conversations go out at once, oldest first', async (it) => {
+  promise('replies of different conversations go out at once, oldest first', async (it) => {
     for (const who of ['ann', 'bob', 'cid']) await exchange(it, who, 'hi', `to ${who}`);
     assert.deepEqual(textsOut(await takeOut(it, 2)), ['to ann', 'to bob']);
     assert.deepEqual(textsOut(await takeOut(it, 2)), ['to cid']);
@@ -173,7 +172,7 @@ export const outboxCases: readonly LedgerCase[] = [
     await it.ledger.defer(claim, Date.now(), why, { park: false, possibleDuplicate: true });
     assert.equal((await next(it)).possibleDuplicate, true);
   }),
-  alone('what is due first comes first', async (it) => {
+  promise('what is due first comes first', async (it) => {
     for (const who of ['ann', 'bob', 'cid']) await exchange(it, who, 'hi', who);
     const now = Date.now();
     const waitsMs = [150, 50, 100];
