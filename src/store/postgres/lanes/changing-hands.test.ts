@@ -102,6 +102,18 @@ postgresTest('a close gives all lanes back at once, with what lies in them', asy
   assert.deepEqual(told.toSorted(), ['in hand 1', 'waits 1']);
 });
 
+postgresTest('a close does not take back what it gives, though it was about to take', async () => {
+  await using all = await TestStores.open();
+  const [one] = await all.beginTwo({}, { limits: { heldMax: 0 } });
+  await accept(one, said('ann', 'hello'));
+  await until('nothing is under way', () => one.ledger.gauges().commitsPending === 0);
+  // It looks for what waits.
+  one.ledger.serve([hook]);
+  await one.close();
+  const { owner, waits } = (await all.lane('ann'))!;
+  assert.deepEqual([owner, waits], [null, 2]);
+});
+
 postgresTest('a drain leaves what is not in hand to others, which go on with it', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();

@@ -221,6 +221,7 @@ export class Lanes {
   /** Lets go of all, with what lies in them. */
   close(): void {
     this.#closing = true;
+    this.moves.close();
     this.owned.close();
   }
 

@@ -106,6 +106,34 @@ for (const [what, happens] of [
   });
 }
 
+postgresTest('what is let go is not taken back by what is taken with it', async () => {
+  await using all = await TestStores.open();
+  const it = makeMoves();
+  await put(all.client, 'lane', { owner: 7, epoch: 3, tail: 1 });
+  it.comes(1, 3);
+  // It leaves with what waits in it.
+  it.lanes.leave(it.lanes.get(ann)!);
+  const taking = { channels: [], allBut: [], takesSuspects: true, now: 1 };
+  void it.moves.takeWaiting(taking);
+  for (const { text, values } of it.moves.take().asked) await all.client.query(text, [...values]);
+  const { owner, waits } = (await all.lane('ann'))!;
+  assert.deepEqual([owner, waits], [null, 2]);
+});
+
+test('once all is let go nothing is taken, not even what was asked for before', async () => {
+  const it = makeMoves();
+  quieten(it, 1);
+  const taken = it.moves.takeBefore();
+  it.lanes.close();
+  it.moves.close();
+  assert.equal(await taken, false);
+  assert.equal(await it.moves.takeBefore(), false);
+  assert.deepEqual(
+    it.moves.take().asked.map(({ text }) => text),
+    [release],
+  );
+});
+
 /** So many lanes have nothing in hand any more. */
 function quieten(it: ReturnType<typeof makeMoves>, count: number): void {
   for (let at = 0; at < count; at++) {

@@ -80,7 +80,8 @@ export class Moves implements Rear {
   take(isEarly = false): Behind {
     const takes = this.#takes.splice(0);
     const releases = takes.length > 0 || isEarly || this.#isDue ? this.#releases() : [];
-    this.#sent = [...releases, ...takes];
+    // The other way round they would take back what is let go.
+    this.#sent = [...takes, ...releases];
     return { asked: this.#sent.map(({ asked }) => asked), takes: takes.length > 0 };
   }
 
@@ -90,11 +91,15 @@ export class Moves implements Rear {
     for (const [at, { read }] of sent.entries()) read(answers?.[at] ?? null);
   }
 
-  end(): void {
+  /** All is let go: what was to be taken is left to others. */
+  close(): void {
     this.#isOver = true;
-    const left = [...this.#sent, ...this.#takes.splice(0)];
-    this.#sent = [];
-    for (const { read } of left) read(null);
+    for (const { read } of this.#takes.splice(0)) read(null);
+  }
+
+  end(): void {
+    this.landed(null);
+    this.close();
   }
 
   /**
