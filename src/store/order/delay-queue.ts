@@ -30,10 +30,15 @@ export class DelayQueue {
     (row.lane.parked ??= new Set()).add(row);
   }
 
-  /** @param at milliseconds since 1970; a clock that is set back later makes it wait no longer */
+  /**
+   * Where that is now or was before, it is ready at once.
+   * @param at milliseconds since 1970; a clock that is set back later makes it wait no longer
+   */
   until(row: OutRow, at: number): void {
+    const ms = at - this.#now();
+    if (ms <= 0) return this.#ready(row);
     this.waiting++;
-    row.due = this.#deadlines.after(at - this.#now(), () => {
+    row.due = this.#deadlines.after(ms, () => {
       row.due = null;
       this.waiting--;
       this.#ready(row);
