@@ -193,7 +193,7 @@ export class OwnedLanes {
     this.#lanes.delete(key);
     this.#left.delete(key);
     this.#left.set(key, lane.epoch);
-    for (const [oldest] of this.#left) if (this.#left.size > leftMax) this.#left.delete(oldest);
+    if (this.#left.size > leftMax) this.#left.delete(this.#left.keys().next().value!);
     this.#parts.history.left(lane);
   }
 
