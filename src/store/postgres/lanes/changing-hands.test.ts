@@ -133,6 +133,34 @@ postgresTest('a drain leaves what is not in hand to others, which go on with it'
   assert.equal(behind.memory.turns.length, 1);
 });
 
+postgresTest('what one does not serve any more is left to others', async () => {
+  await using all = await TestStores.open();
+  const [keeper, one] = await all.beginTwo();
+  await accept(one, said('ann', 'hello'));
+  one.ledger.serve([]);
+  assert.equal((await comesIn(keeper)).message.text, 'hello');
+});
+
+postgresTest('so it is with what it takes when it does not serve it any more', async () => {
+  await using all = await TestStores.open();
+  const [, one] = await all.beginTwo({ limits: { heldMax: 0 } }, {});
+  await exchange(one, 'ann', 'hello');
+  await all.owned('ann', null);
+  const { epoch } = (await all.lane('ann'))!;
+  const goOn = await all.holdUpTakes();
+  const client = await all.another();
+  await client.query('BEGIN; UPDATE svc.lane SET tail = 2, waits = 2');
+  await put(client, 'inbox', { id: ids.message(), n: 2 });
+  await client.query('COMMIT');
+  await until('it is being taken', async () => (await all.waiting()) > 0);
+  one.ledger.serve([]);
+  await goOn();
+  await until('it is free again', async () => {
+    const lane = (await all.lane('ann'))!;
+    return lane.epoch > epoch && lane.owner === null && lane.waits === 2;
+  });
+});
+
 postgresTest('lanes of a messenger are worked where its post is', async () => {
   await using all = await TestStores.open();
   const [one, other] = await all.beginTwo();

@@ -26,6 +26,23 @@ export function channelsToWork(
   return { channels, allBut: takesOthers ? served : null };
 }
 
+/**
+ * A messenger's lanes are another's that has its post; those that are not served here are the
+ * keeper's, or belong to whoever serves them.
+ * @param served as for `channelsToWork`
+ * @returns whether a channel is one of those
+ */
+export function channelsOfOthers(
+  served: readonly ChannelKey[] | null,
+  peers: Pick<Peers, 'id' | 'share' | 'holds'>,
+  posts: readonly { readonly name: string; readonly owner: number | null }[],
+): (channel: ChannelKey) => boolean {
+  const theirs = posts.filter(({ owner }) => owner !== null && owner !== peers.id);
+  const had = new Set(theirs.flatMap(({ name }) => (isPost(name) ? [name] : [])));
+  const own = peers.share() === 1 || peers.holds(keeperPost) ? null : served;
+  return (channel) => had.has(channel) || own?.includes(channel) === false;
+}
+
 /** Whether one instance alone works that channel: the one with the post of its name. */
 export function isPost(channel: string): boolean {
   return (messengerTypes as readonly string[]).includes(channelTypeOf(channel as ChannelKey));

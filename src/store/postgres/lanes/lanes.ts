@@ -17,7 +17,7 @@ import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
 import { GrownLanes } from './grown-lanes.ts';
 import { LaneReads } from './lane-reads.ts';
 import { LostLanes } from './lost-lanes.ts';
-import { channelsToWork, isPost } from './channels-to-work.ts';
+import { channelsOfOthers, channelsToWork } from './channels-to-work.ts';
 import { Moves, whereOf } from './moves.ts';
 import type { OwnedLane } from './owned-lane.ts';
 import { OwnedLanes } from './owned-lanes.ts';
@@ -152,6 +152,7 @@ export class Lanes {
 
   serve(channels: readonly ChannelKey[]): void {
     this.#served = channels;
+    this.#letGoOfOthers();
     void this.takeWaiting();
   }
 
@@ -271,14 +272,12 @@ export class Lanes {
     });
   }
 
+  /** Also of what was served here when it was looked for, and was taken later. */
   #letGoOfOthers(): void {
-    const { instance } = this.#parts;
-    const theirs = this.#posts.filter(({ owner }) => owner !== null && owner !== instance);
-    const channels = new Set(theirs.flatMap(({ name }) => (isPost(name) ? [name] : [])));
-    if (channels.size === 0) return;
+    const others = channelsOfOthers(this.#served, this.#peers!, this.#posts);
     let hasLeft = false;
     for (const lane of this.owned) {
-      if (lane.isLeaving || !channels.has(lane.channel)) continue;
+      if (lane.isLeaving || !others(lane.channel)) continue;
       this.owned.leave(lane);
       hasLeft = true;
     }
