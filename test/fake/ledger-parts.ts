@@ -58,7 +58,7 @@ export async function openParts(
   const joined = await joinInstances(client, { version: 'test', self, now: () => now });
   if (joined.kind !== 'joined') throw new Error('somebody else has it');
   const asked: Asked[] = [];
-  const server = new ServerReads(() => connect(url));
+  const server = new ServerReads(() => connect(url), 60_000);
   let then: (() => Promise<unknown>) | null = null;
   const reads: Reads = {
     async ask(one) {

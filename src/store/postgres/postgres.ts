@@ -53,8 +53,9 @@ export type PostgresOptions = Clock & {
   readonly killed?: AbortSignal;
 };
 
-/** A flight without an answer for so long is given up. */
+/** A connection without an answer for so long is given up, and one over which people ask much. */
 const answerMs = 15_000;
+const slowAnswerMs = 60_000;
 const noteMs = 2_000;
 
 type Connect = (signal?: AbortSignal) => Promise<Client>;
@@ -107,8 +108,8 @@ async function open(
   const reach = (): Promise<Client> => again(given.signal);
   const giveUp = (): void => given.abort(new Error('the storage is closed'));
   opened.defer(giveUp);
-  const reads = opened.use(new ServerReads(reach));
-  const slowReads = opened.use(new ServerReads(reach));
+  const reads = opened.use(new ServerReads(reach, answerMs));
+  const slowReads = opened.use(new ServerReads(reach, slowAnswerMs));
   const history = await History.open(reads);
   let letters: DeadLetters | null = null;
   const lanes = new Lanes({

@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import { ConnectError } from './connect.ts';
 import { ServerReads } from './reads.ts';
 
+const long = 60_000;
 const asked = { text: 'SELECT 1', values: [] };
 
 /** As the server says it, with its code. */
@@ -35,7 +36,7 @@ test('a server whose disk is full is asked again, whatever it says to a connecti
     const next = connections.shift()!;
     if (next instanceof Error) throw next;
     return next;
-  });
+  }, long);
   assert.deepEqual(await reads.ask(asked), [{ n: 1 }]);
   assert.deepEqual(await reads.ask(asked), [{ n: 2 }], 'the question was asked again');
   assert.deepEqual(await reads.ask(asked), [{ n: 3 }], 'until there was a connection');
@@ -43,13 +44,41 @@ test('a server whose disk is full is asked again, whatever it says to a connecti
 
 test('a connection that never was is not waited for', async () => {
   const refused = refusal('28P01', 'password authentication failed');
-  await using reads = new ServerReads(() => Promise.reject(refused));
+  await using reads = new ServerReads(() => Promise.reject(refused), long);
   await assert.rejects(reads.ask(asked), refused);
 });
 
 test('a fault of the question is told', async () => {
   const fault = Object.assign(new Error('no such column'), { code: '42703' });
-  await using reads = new ServerReads(async () => clientOf(fault, [{ n: 1 }]));
+  await using reads = new ServerReads(async () => clientOf(fault, [{ n: 1 }]), long);
   await assert.rejects(reads.ask(asked), fault);
+  assert.deepEqual(await reads.ask(asked), [{ n: 1 }]);
+});
+
+/** A way that fell silent: what is asked is never answered, until the connection is cut. */
+function silent(): Client {
+  const cut = Promise.withResolvers<never>();
+  const connection = { stream: { destroy: () => cut.reject(lost) } };
+  return { query: () => cut.promise, connection } as unknown as Client;
+}
+
+test('a connection that answers nothing is given up, and all is asked over another', async () => {
+  const connections = [silent(), clientOf([{ n: 1 }], [{ n: 2 }])];
+  await using reads = new ServerReads(async () => connections.shift()!, 20);
+  const answers = await Promise.all([reads.ask(asked), reads.ask(asked)]);
+  const numbers = answers.flat().map((row) => Number(row['n']));
+  assert.deepEqual(new Set(numbers), new Set([1, 2]));
+  assert.equal(connections.length, 0);
+});
+
+test('a server that is slow is waited for longer each time, until it answers', async () => {
+  /** Its answer comes too late for the first patience. */
+  const slow = (): Client => {
+    const cut = Promise.withResolvers<never>();
+    const answer = new Promise((resolve) => setTimeout(() => resolve({ rows: [{ n: 1 }] }), 300));
+    const connection = { stream: { destroy: () => cut.reject(lost) } };
+    return { query: () => Promise.race([answer, cut.promise]), connection } as unknown as Client;
+  };
+  await using reads = new ServerReads(async () => slow(), 25);
   assert.deepEqual(await reads.ask(asked), [{ n: 1 }]);
 });

@@ -1,25 +1,38 @@
 /** A connection that reads: it comes about when it is first asked, and again when it is lost. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { steadyNow } from '../../../lib/clock.ts';
 import type { Reads } from '../parts.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import { ConnectError, cut } from './connect.ts';
 import { faultOf, type Fault } from './errors.ts';
 
-/** Without an answer for so long a connection is given up. */
-const answerMs = 60_000;
+/** Without any answer for so long a connection is given up at last. */
+const silentMsMax = 60_000;
 const pauseMs = 200;
 const passing: ReadonlySet<Fault> = new Set<Fault>(['away', 'again', 'full']);
+
+/** How many answers it owes, and when it is given up for the want of one. */
+type Owing = { answers: number; late: NodeJS.Timeout | null };
 
 export class ServerReads implements Reads {
   readonly #connect: () => Promise<Client>;
   readonly #closing = new AbortController();
+  readonly #silentMsMin: number;
+  /** Twice as long each time that it was too short. */
+  #silentMs: number;
+  readonly #owing = new WeakMap<Client, Owing>();
   #client: Promise<Client> | null = null;
   #wasConnected = false;
 
-  /** @param connect rejects where no host answers now */
-  constructor(connect: () => Promise<Client>) {
+  /**
+   * @param connect rejects where no host answers now
+   * @param silentMs how long a connection may owe answers without giving one, at first
+   */
+  constructor(connect: () => Promise<Client>, silentMs: number) {
     this.#connect = connect;
+    this.#silentMsMin = silentMs;
+    this.#silentMs = silentMs;
   }
 
   /**
@@ -58,11 +71,33 @@ export class ServerReads implements Reads {
     this.#client ??= this.#connect();
     const client = await this.#client;
     this.#wasConnected = true;
-    const late = setTimeout(() => cut(client), answerMs);
+    const owing = this.#watched(client);
+    const askedAt = steadyNow();
     try {
-      return (await client.query<Record<string, unknown>>(text, [...values])).rows;
+      const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
+      if (steadyNow() - askedAt < this.#silentMsMin) this.#silentMs = this.#silentMsMin;
+      return rows;
     } finally {
-      clearTimeout(late);
+      this.#answered(owing);
     }
+  }
+
+  /** A way that fell silent is not told from a slow server but by time. */
+  #watched(client: Client): Owing {
+    const owing = this.#owing.get(client) ?? { answers: 0, late: null };
+    this.#owing.set(client, owing);
+    owing.answers++;
+    owing.late ??= setTimeout(() => {
+      this.#silentMs = Math.min(2 * this.#silentMs, silentMsMax);
+      cut(client);
+    }, this.#silentMs);
+    return owing;
+  }
+
+  #answered(owing: Owing): void {
+    owing.answers--;
+    if (owing.answers > 0) return void owing.late?.refresh();
+    clearTimeout(owing.late ?? undefined);
+    owing.late = null;
   }
 }
