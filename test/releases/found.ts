@@ -1,12 +1,12 @@
 /** What a kept release left is there, and goes on, in the svc that runs on it now. */
 import assert from 'node:assert/strict';
 import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
-import { answerTo, messenger, shownTo, webhook, type Expected } from './said.ts';
+import { answerTo, shownTo, webhook, type Expected, type Line } from './said.ts';
 import type { World } from './world.ts';
 
-type Turn = { readonly text: string; readonly reply: string | null };
+type Turn = { readonly text: string; readonly reply: string; readonly session: number };
 type Paired = { readonly sender: string; readonly name: string; readonly state: string };
-type Letter = { readonly id: string; readonly reason: string; readonly conversation: string };
+type Letter = Line & { readonly failure: { readonly kind: string } };
 type Use = { readonly conversation: string; readonly tool: string };
 
 /**
@@ -15,14 +15,14 @@ type Use = { readonly conversation: string; readonly tool: string };
  * @param world whose svc has begun, and has been told nothing by anybody
  */
 export async function assertAllGoesOn(world: World, expected: Expected): Promise<void> {
-  await assertSettled(world, expected);
+  await assertArrived(world, expected);
   await assertKept(world, expected);
   await assertRecalled(world, expected);
   await assertStillPaired(world, expected);
 }
 
 /** Everything that was on its way has arrived, each once. */
-async function assertSettled({ receiver }: World, expected: Expected): Promise<void> {
+export async function assertArrived({ receiver }: World, expected: Expected): Promise<void> {
   const { waiting, due, parked } = expected;
   const answers = waiting.map(({ conversation, text }) => ({ conversation, text: answerTo(text) }));
   const wanted = [...answers, ...due, ...parked];
@@ -41,52 +41,13 @@ async function assertSettled({ receiver }: World, expected: Expected): Promise<v
 
 /** What is told of what was. */
 async function assertKept(world: World, expected: Expected): Promise<void> {
-  await world.until<DeliveryRow>('nothing is on its way', 'deliveries?state=deferred', isEmpty);
+  const isEmpty = (rows: readonly unknown[]): boolean => rows.length === 0;
+  await world.until<DeliveryRow>('nothing is deferred', 'deliveries?state=deferred', isEmpty);
   await world.until<DeliveryRow>('nothing waits', 'deliveries?state=waiting', isEmpty);
-  const answered = expected.waiting.map(({ conversation, text }) => ({
-    channel: webhook,
-    conversation,
-    sessions: 1,
-    turns: [[text, answerTo(text)]] as const,
-  }));
-  const cy = answered.map((one) => one.turns[0]!);
-  const history = [...expected.history, { ...answered[0]!, turns: cy }];
-  for (const { channel, conversation, sessions, turns } of history) {
-    const key = await keyOf(world, channel);
-    const exported = await world.svc('conversations', 'export', key, conversation);
-    assert.equal(exported.code, 0, exported.err);
-    const kept = exported.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Turn & { readonly session: number });
-    assert.deepEqual(
-      kept.map(({ text, reply }) => [text, reply]),
-      turns,
-      `the turns of ${conversation}`,
-    );
-    assert.equal(new Set(kept.map(({ session }) => session)).size, sessions);
-  }
-  const messages = await world.rows<MessageRow>('messages?limit=100');
-  assert.equal(messages.length, expected.messages);
-  const letters = await world.rows<Letter>('dead-letters');
-  assert.deepEqual(
-    letters.map(({ reason, conversation }) => ({ reason, conversation })),
-    expected.deadLetters.map(({ reason, conversation }) => ({ reason, conversation })),
-  );
-  const shown = await world.svc('dead-letters', 'show', letters[0]!.id);
-  assert.ok(shown.out.includes(expected.deadLetters[0]!.text), shown.out + shown.err);
-  const uses = await world.rows<Use>('tool-uses');
-  assert.deepEqual(
-    uses.map(({ conversation, tool }) => ({ conversation, tool })),
-    expected.toolUses,
-  );
-  for (const { conversation, text } of expected.notes) {
-    const notes = await world.rows<{ text: string }>(`notes/${webhook}/${conversation}`);
-    assert.deepEqual(
-      notes.map((one) => one.text),
-      [text],
-    );
-  }
+  assert.equal((await world.rows<MessageRow>('messages?limit=100')).length, expected.messages);
+  await assertHistory(world, expected);
+  await assertLetters(world, expected);
+  await assertOfAgents(world, expected);
   const paired = await world.rows<Paired>('pairings');
   const admitted = paired.filter(({ state }) => state === 'admitted');
   assert.deepEqual(
@@ -95,11 +56,65 @@ async function assertKept(world: World, expected: Expected): Promise<void> {
   );
 }
 
-const isEmpty = (rows: readonly unknown[]): boolean => rows.length === 0;
+/** What waited has been answered meanwhile. */
+async function assertHistory(world: World, { history, waiting }: Expected): Promise<void> {
+  const [{ conversation }] = waiting as readonly [Line];
+  const turns = waiting.map(({ text }): readonly [string, string] => [text, answerTo(text)]);
+  for (const one of [...history, { channel: webhook, conversation, sessions: 1, turns }]) {
+    const exported = await world.svc(
+      'conversations',
+      'export',
+      keyOf(world, one.channel),
+      one.conversation,
+    );
+    assert.equal(exported.code, 0, exported.err);
+    const lines = exported.out.trim().split('\n');
+    const kept = lines.map((line) => JSON.parse(line) as Turn);
+    assert.deepEqual(
+      kept.map(({ text, reply }) => [text, reply]),
+      one.turns,
+      `the turns of ${one.conversation}`,
+    );
+    assert.equal(new Set(kept.map(({ session }) => session)).size, one.sessions);
+  }
+}
 
 /** A messenger's conversations are those of one bot. */
-async function keyOf(world: World, channel: string): Promise<string> {
-  return channel === webhook ? webhook : `${messenger}:${world.telegram.bot.id}`;
+function keyOf({ telegram }: World, channel: string): string {
+  return channel === webhook ? webhook : `${channel}:${telegram.bot.id}`;
+}
+
+/** They can be read, and each is delivered when it is replayed. */
+async function assertLetters(world: World, { deadLetters }: Expected): Promise<void> {
+  const letters = await world.rows<{ id: string }>('dead-letters');
+  assert.equal(letters.length, deadLetters.length);
+  for (const [at, { id }] of letters.entries()) {
+    const letter = (await world.ask(`dead-letters/${id}`)) as Letter;
+    const { conversation, text, failure } = letter;
+    assert.deepEqual({ conversation, text, reason: failure.kind }, deadLetters[at]);
+    const received = world.receiver.received.length;
+    await world.ask(`dead-letters/${id}/replay`, 'POST');
+    assert.equal(await world.reply(received + 1), text);
+  }
+}
+
+async function assertOfAgents(world: World, { toolUses, notes }: Expected): Promise<void> {
+  const uses = await world.rows<{ key: string; tool: string }>('tool-uses');
+  const told = uses.map(({ key }) => world.ask(`tool-uses/${key}`));
+  assert.deepEqual(
+    ((await Promise.all(told)) as readonly Use[]).map(({ conversation, tool }) => ({
+      conversation,
+      tool,
+    })),
+    toolUses,
+  );
+  for (const { conversation, text } of notes) {
+    const rows = await world.rows<{ text: string }>(`notes/${webhook}/${conversation}`);
+    assert.deepEqual(
+      rows.map((one) => one.text),
+      [text],
+    );
+  }
 }
 
 /** The next turn of each conversation shows the model what was said in its last session. */
@@ -130,7 +145,9 @@ async function assertStillPaired({ telegram }: World, { paired }: Expected): Pro
     const from = telegram.person(name, { id: Number(sender) });
     const sent = telegram.sent.length;
     const text = `It is ${name} again.`;
-    telegram.say(telegram.privateChat(from), text, { from });
+    // Those of before are recognised by their numbers.
+    const fields = { message_id: 900_000 + sent };
+    telegram.say(telegram.privateChat(from), text, { from, fields });
     const all = await telegram.waitForSent(sent + 1);
     assert.equal(all[sent]!.message.text, answerTo(text));
   }
