@@ -1,5 +1,5 @@
 /** The releases whose databases are kept, and copies of those that a test may start on. */
-import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Client } from 'pg';
@@ -32,6 +32,7 @@ export class KeptRelease {
     const world = own.use(await World.open({ updatesFrom: 500_000 }));
     if (form === 'sqlite') {
       copyFileSync(join(this.folder, 'svc.db'), world.database);
+      chmodSync(world.database, 0o600);
       await world.configure(this.text, null);
     } else {
       await world.configure(this.text, await this.load(world));
