@@ -12,7 +12,6 @@ import { programVersion } from '../src/lib/program.ts';
 import { migrationFiles } from '../src/store/sqlite/files/migrations.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
-import { outcomeOf } from './run-svc.ts';
 
 /** The present code is the older one here: a step that it does not know is what a newer one left. */
 const newer = migrationFiles().length + 1;
@@ -37,9 +36,9 @@ test('what a newer svc wrote is refused with a sentence, and left as it is', asy
   const before = digest(world.database);
   const sentence =
     `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
-  const { code, err } = await outcomeOf(['serve', '--config', world.file], { env: world.env });
-  assert.equal(code, 78, err);
-  assert.ok(err.includes('storage_newer') && err.includes(sentence), err);
+  const { code, log } = await world.refused();
+  assert.equal(code, 78, log);
+  assert.ok(log.includes('storage_newer') && log.includes(sentence), log);
   for (const command of [['messages'], ['dead-letters', 'list']]) {
     const asked = await world.svc(...command);
     assert.equal(asked.code, 1, command.join(' '));
