@@ -34,8 +34,7 @@ test('what a newer svc wrote is refused with a sentence, and left as it is', asy
   await using world = await present.open('sqlite');
   upgradeToNewer(world.database);
   const before = digest(world.database);
-  const sentence =
-    `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
+  const sentence = `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
   const { code, log } = await world.refused();
   assert.equal(code, 78, log);
   assert.ok(log.includes('storage_newer') && log.includes(sentence), log);

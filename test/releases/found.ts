@@ -1,6 +1,5 @@
 /** What a kept release left is there, and goes on, in the svc that runs on it now. */
 import assert from 'node:assert/strict';
-import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import { answerTo, shownTo, webhook, type Expected, type Line } from './said.ts';
 import type { World } from './world.ts';
 
@@ -41,10 +40,9 @@ export async function assertArrived({ receiver }: World, expected: Expected): Pr
 
 /** What is told of what was. */
 async function assertKept(world: World, expected: Expected): Promise<void> {
-  const isEmpty = (rows: readonly unknown[]): boolean => rows.length === 0;
-  await world.until<DeliveryRow>('nothing is deferred', 'deliveries?state=deferred', isEmpty);
-  await world.until<DeliveryRow>('nothing waits', 'deliveries?state=waiting', isEmpty);
-  assert.equal((await world.rows<MessageRow>('messages?limit=100')).length, expected.messages);
+  await world.untilLeft('nothing is deferred', 'deliveries?state=deferred', 0);
+  await world.untilLeft('nothing waits', 'deliveries?state=waiting', 0);
+  assert.equal((await world.rows('messages?limit=100')).length, expected.messages);
   await assertHistory(world, expected);
   await assertLetters(world, expected);
   await assertOfAgents(world, expected);

@@ -140,9 +140,9 @@ export class World implements AsyncDisposable {
     return ((await this.ask(path)) as { rows: readonly Row[] }).rows;
   }
 
-  /** Waits until a list of the admin API is so. */
-  until<Row>(what: string, path: string, isSo: (rows: readonly Row[]) => boolean): Promise<void> {
-    return untilTrue(what, async () => isSo(await this.rows<Row>(path)));
+  /** Waits until a list of the admin API is so long. */
+  untilLeft(what: string, path: string, count: number): Promise<void> {
+    return untilTrue(what, async () => (await this.rows(path)).length === count);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
