@@ -48,7 +48,7 @@ postgresTest(
     assert.equal(code, 78, log);
     assert.match(log, /storage_newer_schema/);
     const sentence =
-      /The database \\?"\w+\\?" on \S+:\d+ was written by a newer svc; run that one, or a newer one\./;
+      /The database \\?"\w+\\?" on \S+ was written by a newer svc; run that one, or a newer one\./;
     assert.match(log, sentence);
     const asked = await world.svc('messages');
     assert.equal(asked.code, 1);

@@ -1,6 +1,6 @@
 /**
- * Back to the release before, on a file: it does not run on what a newer one wrote, and says so; the
- * backup that was made before the upgrade serves on it.
+ * Back to the release before, on a file: it does not run on what a newer one wrote, and says so;
+ * the backup that was made before the upgrade serves on it.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import type { Client } from 'pg';
 import { connect } from '../src/store/postgres/server/connect.ts';
 import {
@@ -17,10 +16,9 @@ import { newDatabase, postgresTest } from './fake/postgres.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
 import type { World } from './releases/world.ts';
-import { root } from './run-svc.ts';
 
 const newest = migrationSteps().length;
-const killed = join(root, 'test/fixtures/killed-upgrade-postgres.ts');
+const killed = new URL('./fixtures/killed-upgrade-postgres.ts', import.meta.url).pathname;
 
 /** @param last the statement that is not sent; 0: each is */
 function upgrade(url: string, last: number) {
