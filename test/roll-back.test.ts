@@ -13,7 +13,7 @@ import { migrationFiles } from '../src/store/sqlite/files/migrations.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
 
-/** The present code is the older one here: a step that it does not know is what a newer one left. */
+/** The present code is the older one here: a step that it does not know, a newer one left. */
 const newer = migrationFiles().length + 1;
 const present = keptReleases().find(({ version }) => version === programVersion()) as KeptRelease;
 const oldest = keptReleases()[0] as KeptRelease;
@@ -34,7 +34,8 @@ test('what a newer svc wrote is refused with a sentence, and left as it is', asy
   await using world = await present.open('sqlite');
   upgradeToNewer(world.database);
   const before = digest(world.database);
-  const sentence = `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
+  const what = 'was written by a newer svc; run that one, or a newer one.';
+  const sentence = `The database ${world.database} ${what}`;
   const { code, log } = await world.refused();
   assert.equal(code, 78, log);
   assert.ok(log.includes('storage_newer') && log.includes(sentence), log);
