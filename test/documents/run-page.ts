@@ -50,14 +50,14 @@ export function cannotRun(): string | false {
 
 /**
  * A test for each page that has something to run.
- * @param are which pages: those of a folder or file, or all that need a server
+ * @param place a page or a folder of them; null: all that need a server
  */
-export function testPages(are: string | 'postgres'): void {
+export function testPages(place: string | null): void {
   const skip = cannotRun();
   for (const page of pages) {
     const stage = stages[page] ?? {};
-    const isOwn = page === are || page.startsWith(`${are}/`);
-    if (are === 'postgres' ? stage.postgres !== true : !isOwn || stage.postgres === true) continue;
+    const isHere = page === place || page.startsWith(`${place}/`);
+    if (place === null ? stage.postgres !== true : !isHere || stage.postgres === true) continue;
     const blocks = blocksOf(textOf(page)).filter((block) => isShell(block) && isRun(block));
     if (blocks.length === 0) continue;
     const why = skip || (stage.postgres === true && noOwnPostgres);
@@ -125,7 +125,12 @@ export function assertShown(output: string, shown: string, where: string): void 
   let at = 0;
   for (const line of shown.split('\n').map((one) => one.trim())) {
     if (line === '' || line === '…') continue;
-    const pattern = new RegExp(`^${line.split('…').map(RegExp.escape).join('.*')}$`);
+    const pattern = new RegExp(
+      `^${line
+        .split('…')
+        .map((part) => RegExp.escape(part))
+        .join('.*')}$`,
+    );
     const found = lines.findIndex((one, index) => index >= at && pattern.test(one));
     assert.ok(found >= 0, `${where} shows “${line}”, which does not come:\n${output}`);
     at = found + 1;
