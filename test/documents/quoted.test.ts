@@ -27,6 +27,7 @@ const proxyScript = (server: string): string => `
 openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=hooks.example.org -days 2 \
   -addext subjectAltName=DNS:hooks.example.org -keyout hooks.key -out hooks.pem 2>openssl.log
 cat > nginx.conf <<'END'
+user root root;
 pid nginx.pid;
 error_log nginx.log;
 events {}
