@@ -36,5 +36,11 @@ test('nothing but loopback is reached', { skip }, async () => {
 
 test('what a page shows has to come, line by line', () => {
   assertShown('one\ntwo 2\nthree\n', 'one\ntwo …\n', 'a.md');
+  assertShown(
+    'id  01m8caz1b96pmdhd6yq5cg  in 12 ms',
+    'id 01m7znv77m6tvp5nvq6zxx in 1.2 s\n',
+    'a.md',
+  );
   assert.throws(() => assertShown('two\none\n', 'one\ntwo\n', 'a.md'), /shows “two”/);
+  assert.throws(() => assertShown('1 is well', '1 is wrong', 'a.md'), /shows “1 is wrong”/);
 });

@@ -21,7 +21,8 @@ end() {
   unset "standing[$1]"
   kill -INT "$1" || { echo "$words has ended by itself:"; cat "\${logs[$1]}"; return 1; }
   wait "$1" || code=$?
-  [ "$code" = 0 ] && return
+  # Nobody knows when \`svc tail\` has begun: it may not have heard of Ctrl-C yet.
+  case "$code $words" in "0 "* | "130 "*" tail"*) return ;; esac
   echo "$words ended with $code:"
   cat "\${logs[$1]}"
   return 1
@@ -41,7 +42,7 @@ stands() {
   pid=$!
   standing[$pid]="$*"
   logs[$pid]=$log
-  until grep -q -e "$says" "$log"; do
+  until [ -z "$says" ] || grep -q -e "$says" "$log"; do
     kill -0 "$pid" 2>/dev/null || { echo "$* has ended:"; cat "$log"; return 1; }
     sleep 0.02
   done
