@@ -69,7 +69,7 @@ async function stage() {
       telegram.say(telegram.privateChat(telegram.person('Ann')), 'let me in');
       await shows('svc_messages_turned_away_total{channel="messenger_a"');
       await shows('svc_dead_letters_total{channel="webhook",box="out"} 1');
-      await writeConfig(path, { ...document, session: {} });
+      await writeFile(file, JSON.stringify(document).replace('llama3.2', 'qwen3'));
       svc.child.kill('SIGHUP');
       await shows('svc_config_reloads_total{result="applied"} 1');
       await writeFile(file, '{');
