@@ -4,6 +4,6 @@ import { join } from 'node:path';
 import { jsonSchema } from '../src/config/json-schema.ts';
 import { referencePage } from '../src/config/reference.ts';
 
-const docs = join(import.meta.dirname, '..', 'docs');
-writeFileSync(join(docs, 'configuration.md'), referencePage());
-writeFileSync(join(docs, 'config.schema.json'), `${JSON.stringify(jsonSchema(), null, 2)}\n`);
+const reference = join(import.meta.dirname, '..', 'docs', 'reference');
+writeFileSync(join(reference, 'configuration.md'), referencePage());
+writeFileSync(join(reference, 'config.schema.json'), `${JSON.stringify(jsonSchema(), null, 2)}\n`);

@@ -320,7 +320,7 @@ async function startWithout(library: 'hangs' | 'throws', folder: string) {
   });
 }
 
-/** The promise of docs/delivery.md, from the moment when the end is certain. */
+/** The promise of docs/how-it-works/delivery.md, from the moment when the end is certain. */
 const endsMs = 5_000;
 
 test('the program whose start hangs heeds a SIGTERM: it ends with 0 within 5 s', async () => {

@@ -58,7 +58,7 @@ test('every npm script that is named exists', () => {
 });
 
 test('the guide quotes every sentence of svc itself', () => {
-  const guide = readFileSync(join(root, 'docs/webhook.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/reference/webhook.md'), 'utf8');
   for (const sentence of Object.values(sentences)) assert.ok(guide.includes(`_${sentence}_`));
 });
 
@@ -97,7 +97,10 @@ function curlOf(line: string) {
 
 test('every curl line of the admin guide is answered', async () => {
   await using admin = await openAdmin(makeWorld(), { access: withToken });
-  const guide = readFileSync(join(root, 'docs/admin.md'), 'utf8').replaceAll(/\\\n */g, '');
+  const guide = readFileSync(join(root, 'docs/reference/admin.md'), 'utf8').replaceAll(
+    /\\\n */g,
+    '',
+  );
   const lines = Array.from(guide.matchAll(/^curl -s (.*?)(?: +[#|].*)?$/gm), ([, line]) => line!);
   assert.ok(lines.length > 8);
   for (const line of lines) {

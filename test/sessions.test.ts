@@ -49,7 +49,9 @@ async function startService(settings: object, script = repeat) {
 }
 
 test('the transcript of the guide is what happens', async () => {
-  const transcript = transcriptIn(readFileSync(join(root, 'docs/conversations.md'), 'utf8'));
+  const transcript = transcriptIn(
+    readFileSync(join(root, 'docs/how-it-works/conversations.md'), 'utf8'),
+  );
   assert.ok(transcript.length >= 8);
   await using service = await startService({
     storage: { path: 'svc.db' },

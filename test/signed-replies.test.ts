@@ -15,7 +15,7 @@ const key = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 /** The guide's receiver on another port; `lines` is what it prints. */
 async function startGuided(port: number) {
-  const guide = readFileSync(join(root, 'docs/webhook.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/reference/webhook.md'), 'utf8');
   const [, example = ''] = /```js\n(.*?)```/s.exec(guide) ?? [];
   assert.match(example, /listen\(9000,/);
   const code = example.replace('9000', String(port));

@@ -1,4 +1,4 @@
-/** The schedules that docs/delivery.md promises. */
+/** The schedules that docs/how-it-works/delivery.md promises. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dedupeMsOf } from '../src/channel/kinds.ts';

@@ -7,7 +7,7 @@ import { schema } from './schema.ts';
 const opening = `# Configuration reference
 
 svc reads one JSON file: the one that \`--config\` or the variable \`SVC_CONFIG\` names, else
-\`svc.json\` ([where it is looked for](operations.md#which-configuration)). It is strict JSON: no
+\`svc.json\` ([where it is looked for](command-line.md#which-configuration)). It is strict JSON: no
 comments, no trailing commas. This page is made from the program's own schema by
 \`npm run docs\`; [config.schema.json](config.schema.json) is the same for editors, which find it
 when \`$schema\` at the top of the file names it.

@@ -7,7 +7,7 @@ export type Size = 'test' | 'change' | 'nightly';
 export type Proof = {
   /** For `--only`. */
   readonly name: string;
-  /** A row of the table in docs/reliability.md. */
+  /** A row of the table in docs/how-it-works/reliability.md. */
   readonly title: string;
   /** What a size counts: kills, cuts, steps, … */
   readonly unit: string;
@@ -24,7 +24,7 @@ export type Proof = {
 
 /**
  * `figures` are for the table: what was done, and what was found. `table` is one more in Markdown,
- * for what does not fit into a line; it has its own place in docs/reliability.md.
+ * for what does not fit into a line; it has its own place in docs/how-it-works/reliability.md.
  */
 export type Proved =
   | {

@@ -1,4 +1,4 @@
-/** What a run of proofs found: a table for docs/reliability.md, and the run's last lines. */
+/** What a run of proofs found: a table for the page on reliability, and the run's last lines. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, platform, release, totalmem } from 'node:os';
@@ -42,11 +42,11 @@ export function summaryOf(findings: readonly Finding[]): string {
 }
 
 /**
- * Puts the table, and what it was measured on, between the marks of docs/reliability.md; a proof's
- * own table between the marks that bear its name.
+ * Puts the table, and what it was measured on, between the marks of docs/how-it-works/reliability.md;
+ * a proof's own table between the marks that bear its name.
  */
 export function writeReport(findings: readonly Finding[], command: string): void {
-  const file = join(root, 'docs', 'reliability.md');
+  const file = join(root, 'docs', 'how-it-works', 'reliability.md');
   const what = `${new Date().toISOString().slice(0, 10)}, \`${command}\`, ${machine()}.`;
   let page = between(readFileSync(file, 'utf8'), 'chaos', `${what}\n\n${tableOf(findings)}`);
   for (const { name, amount, seed, result } of findings) {

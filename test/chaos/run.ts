@@ -1,8 +1,8 @@
 /**
  * `npm run chaos`: every proof of proofs.ts, two at a time, at the size for every change. Options:
  * `--nightly` or `--size test|change|nightly` (of the largest, one at a time), `--only name,…`,
- * `--seed n`, `--write` (the table goes into docs/reliability.md). Ends with 1 when a promise did
- * not hold. What could not be tried here is skipped, and says so.
+ * `--seed n`, `--write` (the table goes into docs/how-it-works/reliability.md). Ends with 1 when a
+ * promise did not hold. What could not be tried here is skipped, and says so.
  */
 import { parseArgs } from 'node:util';
 import { runApart } from './apart.ts';

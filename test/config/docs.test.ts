@@ -6,14 +6,14 @@ import { jsonSchema } from '../../src/config/json-schema.ts';
 import { problemCodes } from '../../src/config/problems.ts';
 import { referencePage } from '../../src/config/reference.ts';
 
-const docs = join(import.meta.dirname, '../../docs');
-const read = (file: string): string => readFileSync(join(docs, file), 'utf8');
+const reference = join(import.meta.dirname, '../../docs/reference');
+const read = (file: string): string => readFileSync(join(reference, file), 'utf8');
 
-test('docs/configuration.md is what the schema says; `npm run docs` writes it', () => {
+test('docs/reference/configuration.md is what the schema says; `npm run docs` writes it', () => {
   assert.equal(read('configuration.md'), referencePage());
 });
 
-test('docs/config.schema.json is what the schema says; `npm run docs` writes it', () => {
+test('docs/reference/config.schema.json is what the schema says; `npm run docs` writes it', () => {
   assert.deepEqual(JSON.parse(read('config.schema.json')), jsonSchema());
 });
 

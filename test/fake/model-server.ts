@@ -59,6 +59,8 @@ export type ModelCall = {
 export type FakeWire = {
   /** The address that it listens on; 127.0.0.1 where it is left out. */
   readonly host?: string | undefined;
+  /** A free one where it is left out. */
+  readonly port?: number | undefined;
   /** Where it stands under the origin: `''` or `/v1`. */
   readonly base: string;
   readonly chatPath: string;
@@ -107,6 +109,7 @@ class ModelServer implements FakeModel {
   constructor(wire: FakeWire) {
     this.#wire = wire;
     this.#host = wire.host ?? '127.0.0.1';
+    this.#port = wire.port ?? 0;
     this.#server = createServer((request, response) => {
       this.#take(request, response).catch(() => response.destroy());
     });

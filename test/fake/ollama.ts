@@ -20,15 +20,17 @@ export function startFakeOllama(
     readonly models?: readonly string[];
     readonly remoteHosts?: Readonly<Record<string, string>>;
     readonly host?: string;
+    readonly port?: number;
   } = {},
 ): Promise<FakeModel> {
-  const { models = pulled, remoteHosts = {}, host } = options;
+  const { models = pulled, remoteHosts = {}, host, port } = options;
   const tagOf = (name: string): object => {
     const away = remoteHosts[name];
     return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };
   };
   const wire: FakeWire = {
     host,
+    port,
     base: '',
     chatPath: '/api/chat',
     answer: (text, call, calls) => ({

@@ -85,7 +85,7 @@ test('the newest notes come first within the budget, counted in code points', ()
 });
 
 test('the protocol block that the documents quote is the one that models read', () => {
-  const document = readFileSync(join(folder, '../../../docs/agents.md'), 'utf8');
+  const document = readFileSync(join(folder, '../../../docs/how-it-works/agents.md'), 'utf8');
   const block = systemPrompt({ ...whole, protocol: 'text' }).split('\n- calc:')[0]!;
   assert.ok(document.includes(`\`\`\`text\n${block}\n\`\`\``));
 });

@@ -1,4 +1,4 @@
-/** What each tool may do, and the block that it must have: docs/agents.md in a sentence. */
+/** What each tool may do, and the block that it must have: the page on agents in a sentence. */
 export const toolWords: Readonly<Record<string, string>> = {
   time: 'Tells date and time in a zone. Reaches nothing.',
   echo: 'Gives its own text back. Reaches nothing.',

@@ -1,0 +1,49 @@
+/** The fenced blocks of the documents. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../run-svc.ts';
+
+/** Every page that a person reads for svc itself; how to change svc is another matter. */
+export const pages: readonly string[] = globSync(
+  ['README.md', 'docs/**/*.md', 'examples/**/*.md'],
+  { cwd: root },
+).toSorted();
+
+export type Block = {
+  /** Where its fence stands in the page, from 1. */
+  readonly line: number;
+  /** The words behind the fence: its language, then its marks. */
+  readonly info: readonly string[];
+  readonly text: string;
+  /** The output that the page shows below it (`text output`); null: none. */
+  readonly shown: string | null;
+};
+
+export const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+/** All fenced blocks of a page, in order; those that are part of a list without its indent. */
+export function blocksOf(page: string): readonly Block[] {
+  const blocks: Block[] = [];
+  let open: { line: number; indent: string; info: string; lines: string[] } | null = null;
+  for (const [index, line] of page.split('\n').entries()) {
+    const fence = /^( *)```(.*)$/.exec(line);
+    if (open === null) {
+      if (fence !== null) {
+        open = { line: index + 1, indent: fence[1]!, info: fence[2]!, lines: [] };
+      }
+    } else if (fence !== null && fence[1] === open.indent && fence[2] === '') {
+      const info = open.info.split(' ').filter((word) => word !== '');
+      blocks.push({ line: open.line, info, text: `${open.lines.join('\n')}\n`, shown: null });
+      open = null;
+    } else {
+      open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
+    }
+  }
+  if (open !== null) throw new Error(`the block of line ${open.line} has no end`);
+  return blocks.map((block, index) => {
+    const below = blocks[index + 1];
+    return below?.info.join(' ') === 'text output' ? { ...block, shown: below.text } : block;
+  });
+}
+
+export const isShell = ({ info }: Block): boolean => info[0] === 'sh';

@@ -1,0 +1,56 @@
+/** Every block of the documents is run, or says by a mark why it is not. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../run-svc.ts';
+import { blocksOf, isShell, pages, textOf, type Block } from './blocks.ts';
+import { faultOf, marks, stopped, testsOf } from './marks.ts';
+
+const all = pages.flatMap((page) => blocksOf(textOf(page)).map((block) => ({ page, block })));
+
+function blockOf(info: string, text: string): Block {
+  const [block] = blocksOf(`\`\`\`${info}\n${text}\n\`\`\`\n`);
+  return block!;
+}
+
+test('every mark is known, and the block holds what it is for', () => {
+  for (const { page, block } of all) {
+    if (!isShell(block)) continue;
+    assert.equal(faultOf(block), null, `${page}:${block.line}`);
+  }
+});
+
+test('no mark is without a block', () => {
+  const used = new Set(
+    all.filter(({ block }) => isShell(block)).flatMap(({ block }) => block.info),
+  );
+  for (const mark of [...Object.keys(marks), stopped]) assert.ok(used.has(mark), mark);
+});
+
+test('an unknown mark, two, and one without need are faults', () => {
+  assert.match(faultOf(blockOf('sh later', 'svc status')) ?? '', /later is no mark/);
+  assert.match(faultOf(blockOf('sh systemd docker', 'systemctl')) ?? '', /one mark is enough/);
+  assert.match(faultOf(blockOf('sh systemd', 'svc status')) ?? '', /nothing in it needs systemd/);
+  assert.equal(faultOf(blockOf('sh systemd', 'sudo systemctl start svc')), null);
+  assert.equal(faultOf(blockOf('sh stopped', 'svc migrate --to ./svc.db')), null);
+});
+
+test('a command stands in a block of the shell, and nowhere else', () => {
+  for (const { page, block } of all) {
+    const [language = ''] = block.info;
+    assert.doesNotMatch(language, /^(?:bash|shell|zsh|console|shell-session)$/, page);
+    if (isShell(block)) continue;
+    assert.doesNotMatch(block.text, /^(?:sudo |\.?\/?svc |npm |curl )/m, `${page}:${block.line}`);
+  }
+});
+
+test('a test of its own runs what is run apart', () => {
+  for (const { page, block } of all) {
+    const mark = block.info.find((word) => word === 'apart' || word === 'terminal');
+    if (!isShell(block) || mark === undefined) continue;
+    const file = testsOf[page];
+    assert.ok(file !== undefined, `${page}:${block.line}`);
+    assert.ok(readFileSync(join(root, file), 'utf8').includes(page), `${file} runs ${page}`);
+  }
+});

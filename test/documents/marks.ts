@@ -1,0 +1,67 @@
+/**
+ * Why a block of the documents is not run with its page. The mark stands behind the language:
+ * "```sh systemd". A block without one is run, in the order of the page.
+ */
+import type { Block } from './blocks.ts';
+
+type Mark = {
+  readonly why: string;
+  /** What a block that bears it holds, else it could run. */
+  readonly holds: RegExp;
+};
+
+export const marks: Readonly<Record<string, Mark>> = {
+  systemd: {
+    why: 'it speaks to systemd, which is the first process of no test',
+    holds: /systemctl|journalctl|systemd|loginctl/,
+  },
+  account: {
+    why: "it needs an account of a platform, or a vendor's key",
+    holds: /_TOKEN|_KEY|pair/,
+  },
+  'other-os': {
+    why: 'it is for macOS or Windows',
+    holds: /darwin|win-x64|\.exe|xattr|codesign|brew/,
+  },
+  docker: { why: 'it needs a runtime of containers', holds: /docker|podman|buildah/ },
+  debian: {
+    why: "it changes the system; the package's own smoke test runs its like",
+    holds: /\.deb|apt|dpkg|\/etc\/|\/var\/|postgresql|nginx/,
+  },
+  network: {
+    why: 'it fetches something, or asks another machine',
+    holds: /https:|npm (?:install|ci)|ollama pull|apt|ssh|[A-Z]+_HOST|192\.168|\.tgz/,
+  },
+  checkout: { why: 'it builds the checkout or tests it', holds: /npm / },
+  terminal: {
+    why: 'it asks at a terminal; the test of the first run answers it',
+    holds: /svc (?:init|chat|desktop|secrets set)/,
+  },
+  apart: { why: 'a test of its own runs it', holds: /./ },
+};
+
+/** For the pages whose blocks are run `apart` or at a `terminal`: the test that does so. */
+export const testsOf: Readonly<Record<string, string>> = {
+  'docs/reference/admin.md': 'test/documents.test.ts',
+};
+
+/**
+ * Not a mark, but what the reader did before: Ctrl-C in the terminal where svc runs. Words of the
+ * page say so.
+ */
+export const stopped = 'stopped';
+
+/** What is wrong with the words behind a fence, in a sentence; null: nothing. */
+export function faultOf({ info, text }: Block): string | null {
+  const [, ...words] = info;
+  const unknown = words.filter((word) => word !== stopped && !Object.hasOwn(marks, word));
+  if (unknown.length > 0) return `${unknown.join(' ')} is no mark`;
+  const given = words.filter((word) => word !== stopped);
+  if (given.length > 1) return `one mark is enough: ${given.join(' ')}`;
+  const [mark] = given;
+  if (mark === undefined || marks[mark]!.holds.test(text)) return null;
+  return `nothing in it needs ${mark}`;
+}
+
+/** Whether the block is run with its page. */
+export const isRun = ({ info }: Block): boolean => info.slice(1).every((word) => word === stopped);

@@ -1,0 +1,40 @@
+/** That a page which does not work is seen. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { blocksOf } from './blocks.ts';
+import { assertShown, cannotRun, runBlocks } from './run-page.ts';
+
+const skip = cannotRun();
+
+/** Blocks of a page of that text, in fences of the shell. */
+const blocksIn = (...texts: readonly string[]) =>
+  blocksOf(texts.map((text) => `\`\`\`sh\n${text}\n\`\`\`\n`).join('\n'));
+
+const made = 'svc init --yes --channel webhook --provider ollama --model llama3.2';
+
+test('a variable of one block is there in the next, and svc is a program', { skip }, async () => {
+  await runBlocks(
+    'a.md',
+    blocksIn('word=hello', '[ "$word" = hello ]\nsvc version\n./svc version'),
+  );
+});
+
+test('a line that fails is told with its block', { skip }, async () => {
+  const running = runBlocks('a.md', blocksIn('true', 'svc serve --nonsense', 'true'));
+  await assert.rejects(running, /a\.md:5\n[^]*nonsense/);
+});
+
+test('a request that svc refuses is told', { skip }, async () => {
+  const asking = 'curl -s http://127.0.0.1:8090/webhook -d "{}"';
+  const blocks = blocksIn(made, `export WEBHOOK_SECRET=a-secret-of-the-test\nsvc serve`, asking);
+  await assert.rejects(runBlocks('a.md', blocks), /unauthorized/);
+});
+
+test('nothing but loopback is reached', { skip }, async () => {
+  await assert.rejects(runBlocks('a.md', blocksIn('curl -s http://192.0.2.1/')));
+});
+
+test('what a page shows has to come, line by line', () => {
+  assertShown('one\ntwo 2\nthree\n', 'one\ntwo …\n', 'a.md');
+  assert.throws(() => assertShown('two\none\n', 'one\ntwo\n', 'a.md'), /shows “two”/);
+});

@@ -1,0 +1,163 @@
+/**
+ * Runs the blocks of a page as a newcomer would: in a folder with `./svc` and the examples, in a
+ * network that has loopback alone, as a process tree that ends as a whole.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { PostgresServer } from '../fake/postgres/server.ts';
+import { noOwnPostgres } from '../fake/postgres.ts';
+import { scratch } from '../program.ts';
+import { root } from '../run-svc.ts';
+import { blocksOf, isShell, pages, textOf, type Block } from './blocks.ts';
+import { isRun } from './marks.ts';
+import { borderOf, scriptOf } from './script.ts';
+
+/** What a page takes for granted. */
+export type Stage = {
+  /** Run first, in the same shell. */
+  readonly before?: string;
+  /** A server at 127.0.0.1:5432, to which `sudo -u postgres` leads. */
+  readonly postgres?: true;
+};
+
+const tools = ['ip', 'unshare', 'bash', 'curl', 'jq', 'openssl'];
+const apart = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const asOther = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
+
+let looked: string | false | null = null;
+
+/** Why no page can be run here; false: they can. */
+export function cannotRun(): string | false {
+  if (process.platform !== 'linux') return 'only Linux has network namespaces';
+  for (const tool of tools) {
+    try {
+      execFileSync('sh', ['-c', 'command -v "$0"', tool], { stdio: 'ignore' });
+    } catch {
+      return `there is no ${tool}`;
+    }
+  }
+  try {
+    const up = ['ip', 'link', 'set', 'lo', 'up'];
+    execFileSync('unshare', [...asOther, ...apart, ...up], { stdio: 'ignore' });
+    return false;
+  } catch {
+    return 'no network namespace can be made by this user';
+  }
+}
+
+/** A test for each page of a folder that has something to run. @param stages by page */
+export function testPages(folder: string, stages: Readonly<Record<string, Stage>> = {}): void {
+  const own = pages.filter((page) => page === folder || page.startsWith(`${folder}/`));
+  test(`${folder}: every stage is that of a page`, () => {
+    for (const page of Object.keys(stages)) assert.ok(own.includes(page), page);
+  });
+  suite(folder, () => {
+    for (const page of own) {
+      const blocks = blocksOf(textOf(page)).filter((block) => isShell(block) && isRun(block));
+      if (blocks.length === 0) continue;
+      const { [page]: stage = {} } = stages;
+      const skip = (looked ??= cannotRun()) || (stage.postgres === true && noOwnPostgres);
+      void test(`every command of ${page} runs`, { skip }, () => runBlocks(page, blocks, stage));
+    }
+  });
+}
+
+/** Rejects where a line fails, or what the page shows does not come. */
+export async function runBlocks(
+  page: string,
+  blocks: readonly Block[],
+  stage: Stage = {},
+): Promise<void> {
+  await using place = await scratch();
+  const { home, bin, logs } = await furnish(place.path);
+  await using server = stage.postgres === true ? await startServer() : null;
+  const script = join(place.path, 'page.sh');
+  const output = join(place.path, 'output');
+  await writeFile(script, scriptOf(blocks, stage.before));
+  const inside = join(import.meta.dirname, 'inside.ts');
+  const args = [...asOther, ...apart, process.execPath, inside, script, output];
+  const child = spawn('unshare', [...args, server?.socket ?? ''], {
+    cwd: home,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      PATH: `${bin}:${process.env['PATH']}`,
+      HOME: home,
+      NO_COLOR: '1',
+      // Else every page would compile the program for itself.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      DOCUMENT_LOGS: logs,
+      DOCUMENT_POSTGRES: server?.folder,
+      DOCUMENT_POSTGRES_PORT: server?.port,
+    },
+  });
+  let told = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (told += part));
+  const [code] = await once(child, 'close');
+  const text = await readFile(output, 'utf8').catch(() => '');
+  const outputs = outputsOf(text, blocks.length);
+  const last = blocks[Math.max(0, outputs.length - 2)];
+  assert.equal(code, 0, `${page}:${last?.line}\n${text}${told}`);
+  for (const [index, { shown, line }] of blocks.entries()) {
+    if (shown !== null) assertShown(outputs[index + 1]!, shown, `${page}:${line}`);
+  }
+}
+
+/** What came before the first block, then what came of each, as far as the shell came. */
+function outputsOf(text: string, count: number): readonly string[] {
+  let rest = text;
+  const outputs: string[] = [];
+  for (let index = 0; index <= count; index++) {
+    const border = `${borderOf(index)}\n`;
+    const at = rest.indexOf(border);
+    if (at < 0) break;
+    outputs.push(rest.slice(0, at));
+    rest = rest.slice(at + border.length);
+  }
+  return [...outputs, rest];
+}
+
+/** Each line that is shown comes, in that order; `…` stands for what differs each time. */
+export function assertShown(output: string, shown: string, where: string): void {
+  const lines = output.split('\n').map((line) => line.trim());
+  let at = 0;
+  for (const line of shown.split('\n').map((one) => one.trim())) {
+    if (line === '' || line === '…') continue;
+    const pattern = new RegExp(`^${line.split('…').map(RegExp.escape).join('.*')}$`);
+    const found = lines.findIndex((one, index) => index >= at && pattern.test(one));
+    assert.ok(found >= 0, `${where} shows “${line}”, which does not come:\n${output}`);
+    at = found + 1;
+  }
+}
+
+async function furnish(folder: string): Promise<{ home: string; bin: string; logs: string }> {
+  const [home, bin, logs] = [join(folder, 'home'), join(folder, 'bin'), join(folder, 'logs')];
+  for (const one of [home, bin, logs]) await mkdir(one);
+  await cp(join(root, 'examples'), join(home, 'examples'), { recursive: true });
+  for (const place of [join(home, 'svc'), join(bin, 'svc')])
+    await symlink(join(root, 'svc'), place);
+  await symlink(process.execPath, join(bin, 'node'));
+  return { home, bin, logs };
+}
+
+type Server = AsyncDisposable & { socket: string; folder: string; port: string };
+
+/** As Debian's package leaves one: with a user postgres, who may do everything, and no other. */
+async function startServer(): Promise<Server> {
+  const server = await PostgresServer.start();
+  const ask = (user: string, words: string): void => {
+    const args = ['-h', server.folder, '-p', String(server.port), '-U', user, '-c', words];
+    execFileSync('psql', [...args, 'postgres'], { stdio: 'ignore' });
+  };
+  ask('svc', 'CREATE ROLE postgres SUPERUSER LOGIN');
+  ask('postgres', 'ALTER ROLE svc RENAME TO svc_of_the_test');
+  return {
+    socket: join(server.folder, `.s.PGSQL.${server.port}`),
+    folder: server.folder,
+    port: String(server.port),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,77 @@
+/** A page as one script for bash: its blocks one after the other, in one shell. */
+import type { Block } from './blocks.ts';
+import { stopped } from './marks.ts';
+
+/** What a program says once it is ready, which stands until Ctrl-C. */
+const ready = { serve: '"listening"', receive: 'Ctrl-C ends it', demo: 'Ctrl-C ends it', tail: '' };
+
+/**
+ * What the blocks find: `stands` is the other terminal of a reader, where a program runs until it
+ * is stopped. A request that is refused fails its line, as would a person who reads the answer.
+ */
+const opening = `set -eEo pipefail
+declare -A standing
+curl() { command curl --fail-with-body "$@"; }
+sudo() {
+  [ "$1" = -u ] && shift 2
+  PGHOST=$DOCUMENT_POSTGRES PGPORT=$DOCUMENT_POSTGRES_PORT PGUSER=postgres "$@"
+}
+end() {
+  local words=\${standing[$1]} code=0
+  unset "standing[$1]"
+  kill -INT "$1" || { echo "$words has ended by itself:"; cat "$DOCUMENT_LOGS/$1"; return 1; }
+  wait "$1" || code=$?
+  [ "$code" = 0 ] && return
+  echo "$words ended with $code:"
+  cat "$DOCUMENT_LOGS/$1"
+  return 1
+}
+end_all() {
+  local pid
+  for pid in $(printf '%s\\n' "\${!standing[@]}" | sort -rn); do end "$pid"; done
+}
+stands() {
+  local says=$1 pid log
+  shift
+  for pid in "\${!standing[@]}"; do
+    if [ "\${standing[$pid]}" = "$*" ]; then end "$pid"; fi
+  done
+  log=$(mktemp -p "$DOCUMENT_LOGS")
+  "$@" </dev/null >"$log" 2>&1 &
+  pid=$!
+  mv "$log" "$DOCUMENT_LOGS/$pid"
+  standing[$pid]="$*"
+  until grep -q -e "$says" "$DOCUMENT_LOGS/$pid"; do
+    kill -0 "$pid" 2>/dev/null || { echo "$* has ended:"; cat "$DOCUMENT_LOGS/$pid"; return 1; }
+    sleep 0.02
+  done
+}
+`;
+
+const standsAlone =
+  /^((?:\w+=\S* )*)((?:\.\/)?svc (serve|receive|tail|demo)\b[^|<>#&]*?) *&?(?: +#.*)?$/;
+
+/** Where the output of a block begins: before it stands its number, from 0. */
+export const borderOf = (index: number): string => `<<< block ${index} >>>`;
+
+/** @param before what the page takes for granted: it is run first */
+export function scriptOf(blocks: readonly Block[], before = ''): string {
+  const parts = blocks.map(({ info, text }, index) => {
+    const end = info.includes(stopped) ? 'end_all\n' : '';
+    return `echo '${borderOf(index)}'\n${end}${inTerminals(text)}`;
+  });
+  const end = `echo '${borderOf(blocks.length)}'\nend_all\n`;
+  return [opening, inTerminals(before), ...parts, end].join('\n');
+}
+
+/** With each program that stands in a terminal of its own. */
+function inTerminals(text: string): string {
+  const lines = text.replaceAll(/ *\\\n */g, ' ').split('\n');
+  return lines
+    .map((line) => {
+      const [, env = '', command, kind] = standsAlone.exec(line) ?? [];
+      if (command === undefined) return line;
+      return `${env}stands '${ready[kind as keyof typeof ready]}' ${command}`;
+    })
+    .join('\n');
+}
