@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import parseByOthers from 'parse-prometheus-text-format';
 import { stringify } from 'yaml';
 import { unavailable } from '../src/channel/webhook/refusals.ts';
 import { untilTrue } from './chaos/outside.ts';
@@ -54,7 +53,7 @@ async function stage() {
     untilTrue(series, async () => (await page()).includes(`\n${series}`));
   return {
     ...{ path, adminPort, page, shows, receiver, svc },
-    /** One of everything: answered, known, refused, without an answer, given up, turned away. */
+    /** One of everything: answered, known, refused, unanswered, given up, turned away, waiting. */
     async happens() {
       const say = (text: string, id: string, headers = {}) =>
         post(svc.url, { sender_id: 'ada', text }, { 'webhook-id': id, ...headers });
@@ -69,6 +68,9 @@ async function stage() {
       telegram.say(telegram.privateChat(telegram.person('Ann')), 'let me in');
       await shows('svc_messages_turned_away_total{channel="messenger_a"');
       await shows('svc_dead_letters_total{channel="webhook",box="out"} 1');
+      receiver.script.push('hang');
+      await say('waits', 'e');
+      await shows('svc_backlog_oldest_seconds{channel="webhook"}');
       await writeFile(file, JSON.stringify(document).replace('llama3.2', 'qwen3'));
       svc.child.kill('SIGHUP');
       await shows('svc_config_reloads_total{result="applied"} 1');
@@ -90,15 +92,12 @@ const ofPrometheus = new Map([
 /** Every name that the page has series of, with their labels and values. */
 function exposedOn(page: string): Map<string, Map<string, Set<string>>> {
   const exposed = new Map([['up', new Map<string, Set<string>>()]]);
-  for (const { name, metrics, type } of parseByOthers(page)) {
-    if (metrics.length === 0) continue;
-    const labels = new Map<string, Set<string>>();
-    for (const [label, value] of metrics.flatMap((one) => Object.entries(one.labels ?? {}))) {
-      if (!labels.has(label)) labels.set(label, new Set());
-      labels.get(label)!.add(value);
+  for (const [, name = '', pairs = ''] of page.matchAll(/^([a-z_]+)(?:\{(.*)\})? \S+$/gm)) {
+    const labels = exposed.get(name) ?? new Map<string, Set<string>>();
+    exposed.set(name, labels);
+    for (const [, label = '', value = ''] of pairs.matchAll(/(\w+)="([^"]*)"/g)) {
+      labels.set(label, (labels.get(label) ?? new Set()).add(value));
     }
-    const ends = type === 'HISTOGRAM' ? ['_bucket', '_sum', '_count'] : [''];
-    for (const end of ends) exposed.set(`${name}${end}`, labels);
   }
   return exposed;
 }
@@ -243,7 +242,9 @@ test(
       await untilTrue(`${where} shows ${expr}`, isShown);
     }
     const { groups } = await prometheus.ask<Told>('rules');
-    const healths = groups.flatMap((group) => group.rules).map(({ name, health }) => [name, health]);
+    const healths = groups
+      .flatMap((group) => group.rules)
+      .map(({ name, health }) => [name, health]);
     assert.deepEqual(
       healths,
       rules.map(({ alert }) => [alert, 'ok']),

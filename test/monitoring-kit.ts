@@ -42,7 +42,9 @@ export type Panel = {
 };
 
 export const dashboard = JSON.parse(read('dashboard.json')) as {
-  readonly templating: { readonly list: readonly { readonly name: string; readonly query: unknown }[] };
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly query: unknown }[];
+  };
   readonly panels: readonly Panel[];
 };
 
@@ -71,10 +73,13 @@ export type Matcher = { readonly label: string; readonly values: readonly string
 export function metricsIn(expr: string): readonly { name: string; matchers: readonly Matcher[] }[] {
   return Array.from(expr.matchAll(/\b(up|svc_\w+)(?:\{([^}]*)\})?/g), ([, name, asked = '']) => ({
     name: name!,
-    matchers: Array.from(asked.matchAll(/(\w+) *(?:=~|!~|!=|=) *"([^"]*)"/g), ([, label, text]) => ({
-      label: label!,
-      values: text!.split('|'),
-    })),
+    matchers: Array.from(
+      asked.matchAll(/(\w+) *(?:=~|!~|!=|=) *"([^"]*)"/g),
+      ([, label, text]) => ({
+        label: label!,
+        values: text!.split('|'),
+      }),
+    ),
   }));
 }
 
