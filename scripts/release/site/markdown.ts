@@ -106,6 +106,9 @@ function rendererOf(source: Source, { urls, anchors, pictures }: Place): Rendere
     // Both may be wider than a telephone; who has no mouse scrolls what has the focus.
     table: (token: Tokens.Table): string =>
       `<div class="wide" tabindex="0">${Renderer.prototype.table.call(renderer, token)}</div>\n`,
+    // A heading without words is none.
+    tablecell: (token: Tokens.TableCell): string =>
+      token.tokens.length > 0 ? Renderer.prototype.tablecell.call(renderer, token) : '<td></td>\n',
     code: (token: Tokens.Code): string =>
       Renderer.prototype.code
         .call(renderer, { ...token, lang: token.lang?.split(' ')[0] ?? '' })

@@ -13,8 +13,13 @@ const root = join(import.meta.dirname, '../../..');
 
 type Page = { readonly source: Source; readonly shelf: Shelf; readonly rendered: Rendered };
 
-/** Makes all of the site in that folder; what was there before is gone. */
+/**
+ * Makes all of the site in that folder; what was there before is gone. Throws, and leaves the folder
+ * as it is, where a document is not fit for it, and where this is not called in the checkout's
+ * folder: Eleventy knows no place outside the working directory.
+ */
 export async function makeSite(folder: string): Promise<void> {
+  if (relative(root, process.cwd()) !== '') throw new Error(`make the site in ${root}`);
   const shelves = readShelves(root);
   const sources = shelves.flatMap((shelf) => shelf.sources.map((source) => ({ shelf, source })));
   const urls = new Map(sources.map(({ source }) => [source.path, source.url]));
@@ -41,8 +46,7 @@ async function laidOut(
   pages: readonly Page[],
   shelves: readonly Shelf[],
 ): Promise<readonly [string, string][]> {
-  // It takes places from the working directory alone.
-  const here = `./${relative(process.cwd(), import.meta.dirname).replaceAll('\\', '/')}`;
+  const here = relative(root, import.meta.dirname).replaceAll('\\', '/');
   const config = (eleventy: Config): void => {
     eleventy.setUseGitIgnore(false);
     eleventy.setTemplateFormats(['page']);
@@ -52,12 +56,17 @@ async function laidOut(
     eleventy.addExtension('page', { outputFileExtension: 'html', compile });
     for (const [index, page] of pages.entries()) {
       const beside = { previous: pages[index - 1], next: pages[index + 1] };
-      const path = posix.join(here, `${page.source.url}.page`);
-      eleventy.addTemplate(`./${path}`, page.rendered.html, dataOf(page, shelves, beside));
+      const data = dataOf(page, shelves, beside);
+      eleventy.addTemplate(`${page.source.url}.page`, page.rendered.html, data);
     }
   };
-  const site = new Eleventy(here, `${here}/unused`, { quietMode: true, configPath: null, config });
+  const site = new Eleventy(`./${here}`, `./${here}/unused`, {
+    quietMode: true,
+    configPath: null,
+    config,
+  });
   const made = await site.toJSON();
+  if (made.length !== pages.length) throw new Error(`${made.length} of ${pages.length} pages`);
   return made
     .map(({ url, content }): [string, string] => [fileOf(url), content])
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
