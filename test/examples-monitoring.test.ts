@@ -52,7 +52,9 @@ async function stage() {
   const shows = (series: string): Promise<void> =>
     untilTrue(series, async () => (await page()).includes(`\n${series}`));
   return {
-    ...{ path, adminPort, page, shows, receiver, svc },
+    path,
+    adminPort,
+    page,
     /** One of everything: answered, known, refused, unanswered, given up, turned away, waiting. */
     async happens() {
       const say = (text: string, id: string, headers = {}) =>
@@ -103,9 +105,7 @@ function exposedOn(page: string): Map<string, Map<string, Set<string>>> {
 }
 
 /** Values that come with a full inbox or a broken disk alone. */
-const rare = ['full', 'storage_failed'].map((reason) => {
-  return unavailable(reason as 'full' | 'storage_failed', 0).code;
-});
+const rare = new Set((['full', 'storage_failed'] as const).map((one) => unavailable(one, 0).code));
 
 /** What the expression names and the page does not have. */
 function missingOf(
@@ -123,14 +123,14 @@ function missingOf(
       const there = labels?.get(label) ?? ofPrometheus.get(label);
       if (there === undefined) missing.push(`${name}{${label}}`);
       if (label === 'instance') continue;
-      const absent = values.filter((value) => !there?.has(value) && !rare.includes(value));
+      const absent = values.filter((value) => !there?.has(value) && !rare.has(value));
       missing.push(...absent.map((value) => `${name}{${label}="${value}"}`));
     }
   }
   return [...missing, ...labelsIn(expr, words).filter((label) => !known.has(label))];
 }
 
-test('a running svc exposes each metric, label and value that the rules and panels name', async () => {
+test('a running svc exposes each metric, label and value that rules and panels name', async () => {
   await using it = await stage();
   await it.happens();
   const exposed = exposedOn(await it.page());
@@ -146,7 +146,7 @@ test('a running svc exposes each metric, label and value that the rules and pane
   ]);
 });
 
-test('the dashboard asks the data source that a person picks, and its panels lie side by side', () => {
+test('the dashboard asks the data source that is picked, and no panel lies on another', () => {
   const { panels, templating } = dashboard;
   const ids = new Set(panels.map(({ id }) => id));
   assert.equal(ids.size, panels.length);

@@ -47,6 +47,7 @@ async function search(): Promise<void> {
 
 function wordsOf(found: number): string {
   if (found === 0) return 'Nothing was found.';
+  if (found > shownMax) return `The best ${shownMax} of ${found} places`;
   return found === 1 ? '1 place' : `${found} places`;
 }
 

@@ -1,4 +1,4 @@
-/** One document as HTML: with the anchors that GitHub gives, and links that lead within the site. */
+/** One document as HTML: with the anchors that GitHub gives, and links within the site. */
 import { dirname, extname, posix } from 'node:path';
 import GithubSlugger from 'github-slugger';
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
@@ -35,7 +35,7 @@ type Anchors = ReadonlyMap<Token, string>;
 function anchorsOf(markdown: Marked, tokens: Token[]): Anchors {
   const slugger = new GithubSlugger();
   const anchors = new Map<Token, string>();
-  markdown.walkTokens(tokens, (token) => {
+  void markdown.walkTokens(tokens, (token) => {
     if (token.type !== 'heading') return;
     anchors.set(token, slugger.slug(plainText((token as Tokens.Heading).tokens)));
   });

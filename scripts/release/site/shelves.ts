@@ -70,7 +70,7 @@ function listOf(path: string, title: string, sources: readonly Source[]): Source
 /** The files that a page links to, in its order. */
 function linkedFrom({ path, text }: Source): readonly string[] {
   const linked: string[] = [];
-  marked.walkTokens(marked.lexer(text), (token) => {
+  void marked.walkTokens(marked.lexer(text), (token) => {
     if (token.type === 'link') linked.push(posix.join(dirname(path), String(token['href'])));
   });
   return linked;

@@ -14,9 +14,9 @@ const root = join(import.meta.dirname, '../../..');
 type Page = { readonly source: Source; readonly shelf: Shelf; readonly rendered: Rendered };
 
 /**
- * Makes all of the site in that folder; what was there before is gone. Throws, and leaves the folder
- * as it is, where a document is not fit for it, and where this is not called in the checkout's
- * folder: Eleventy knows no place outside the working directory.
+ * Makes all of the site in that folder; what was there before is gone. Throws, and leaves the
+ * folder as it is, where a document is not fit for it, and where the working directory is not the
+ * checkout: Eleventy knows no place outside of it.
  */
 export async function makeSite(folder: string): Promise<void> {
   if (relative(root, process.cwd()) !== '') throw new Error(`make the site in ${root}`);
