@@ -42,8 +42,8 @@ export function summaryOf(findings: readonly Finding[]): string {
 }
 
 /**
- * Puts the table, and what it was measured on, between the marks of docs/how-it-works/reliability.md;
- * a proof's own table between the marks that bear its name.
+ * Puts the table, and what it was measured on, between the marks of the page on reliability; a
+ * proof's own table between the marks that bear its name.
  */
 export function writeReport(findings: readonly Finding[], command: string): void {
   const file = join(root, 'docs', 'how-it-works', 'reliability.md');

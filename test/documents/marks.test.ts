@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../run-svc.ts';
 import { blocksOf, isShell, pages, textOf, type Block } from './blocks.ts';
-import { faultOf, marks, stopped, testsOf } from './marks.ts';
+import { faultOf, isRun, marks, stopped, testsOf } from './marks.ts';
+import { stages } from './stages.ts';
 
 const all = pages.flatMap((page) => blocksOf(textOf(page)).map((block) => ({ page, block })));
 
@@ -49,8 +50,15 @@ test('a test of its own runs what is run apart', () => {
   for (const { page, block } of all) {
     const mark = block.info.find((word) => word === 'apart' || word === 'terminal');
     if (!isShell(block) || mark === undefined) continue;
-    const file = testsOf[page];
-    assert.ok(file !== undefined, `${page}:${block.line}`);
-    assert.ok(readFileSync(join(root, file), 'utf8').includes(page), `${file} runs ${page}`);
+    const place = testsOf[page];
+    assert.ok(place !== undefined, `${page}:${block.line}`);
+    const [file, words] = place;
+    assert.ok(readFileSync(join(root, file), 'utf8').includes(words), `${file}: ${words}`);
   }
+});
+
+test('every stage is that of a page with something to run', () => {
+  const run = all.filter(({ block }) => isShell(block) && isRun(block));
+  const running = new Set(run.map(({ page }) => page));
+  for (const page of Object.keys(stages)) assert.ok(running.has(page), page);
 });

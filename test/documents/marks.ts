@@ -32,7 +32,7 @@ export const marks: Readonly<Record<string, Mark>> = {
     why: 'it fetches something, or asks another machine',
     holds: /https:|npm (?:install|ci)|ollama pull|apt|ssh|[A-Z]+_HOST|192\.168|\.tgz/,
   },
-  checkout: { why: 'it builds the checkout or tests it', holds: /npm / },
+  checkout: { why: 'it builds the checkout or tests it', holds: /npm |node bench/ },
   terminal: {
     why: 'it asks at a terminal; the test of the first run answers it',
     holds: /svc (?:init|chat|desktop|secrets set)/,
@@ -40,9 +40,17 @@ export const marks: Readonly<Record<string, Mark>> = {
   apart: { why: 'a test of its own runs it', holds: /./ },
 };
 
-/** For the pages whose blocks are run `apart` or at a `terminal`: the test that does so. */
-export const testsOf: Readonly<Record<string, string>> = {
-  'docs/reference/admin.md': 'test/documents.test.ts',
+/** For pages with blocks that are run `apart` or at a `terminal`: the test, and words in it. */
+export const testsOf: Readonly<Record<string, readonly [file: string, words: string]>> = {
+  'README.md': ['test/init.test.ts', 'a webhook: the model answers'],
+  'docs/get-started/desktop.md': ['test/desktop-shell.test.ts', 'desktop'],
+  'docs/get-started/discord.md': ['test/documents/first-run.test.ts', 'discord.md'],
+  'docs/get-started/first-run-page.md': ['src/cli/init/browser.test.ts', 'browser'],
+  'docs/get-started/first-run.md': ['test/init.test.ts', 'from nothing to an answer'],
+  'docs/get-started/telegram.md': ['test/documents/first-run.test.ts', 'telegram.md'],
+  'docs/get-started/webhook.md': ['test/documents/first-run.test.ts', 'webhook.md'],
+  'docs/reference/admin.md': ['test/documents.test.ts', 'docs/reference/admin.md'],
+  'examples/many/README.md': ['test/examples-many-postgres.test.ts', 'three'],
 };
 
 /**

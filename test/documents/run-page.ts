@@ -7,7 +7,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { test } from 'node:test';
 import { PostgresServer } from '../fake/postgres/server.ts';
 import { noOwnPostgres } from '../fake/postgres.ts';
 import { scratch } from '../program.ts';
@@ -15,6 +15,7 @@ import { root } from '../run-svc.ts';
 import { blocksOf, isShell, pages, textOf, type Block } from './blocks.ts';
 import { isRun } from './marks.ts';
 import { borderOf, scriptOf } from './script.ts';
+import { stages } from './stages.ts';
 
 /** What a page takes for granted. */
 export type Stage = {
@@ -27,8 +28,6 @@ export type Stage = {
 const tools = ['ip', 'unshare', 'bash', 'curl', 'jq', 'openssl'];
 const apart = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const asOther = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
-
-let looked: string | false | null = null;
 
 /** Why no page can be run here; false: they can. */
 export function cannotRun(): string | false {
@@ -49,21 +48,21 @@ export function cannotRun(): string | false {
   }
 }
 
-/** A test for each page of a folder that has something to run. @param stages by page */
-export function testPages(folder: string, stages: Readonly<Record<string, Stage>> = {}): void {
-  const own = pages.filter((page) => page === folder || page.startsWith(`${folder}/`));
-  test(`${folder}: every stage is that of a page`, () => {
-    for (const page of Object.keys(stages)) assert.ok(own.includes(page), page);
-  });
-  suite(folder, () => {
-    for (const page of own) {
-      const blocks = blocksOf(textOf(page)).filter((block) => isShell(block) && isRun(block));
-      if (blocks.length === 0) continue;
-      const { [page]: stage = {} } = stages;
-      const skip = (looked ??= cannotRun()) || (stage.postgres === true && noOwnPostgres);
-      void test(`every command of ${page} runs`, { skip }, () => runBlocks(page, blocks, stage));
-    }
-  });
+/**
+ * A test for each page that has something to run.
+ * @param place a page or a folder of them; null: all that need a server
+ */
+export function testPages(place: string | null): void {
+  const skip = cannotRun();
+  for (const page of pages) {
+    const stage = stages[page] ?? {};
+    const isHere = page === place || page.startsWith(`${place}/`);
+    if (place === null ? stage.postgres !== true : !isHere || stage.postgres === true) continue;
+    const blocks = blocksOf(textOf(page)).filter((block) => isShell(block) && isRun(block));
+    if (blocks.length === 0) continue;
+    const why = skip || (stage.postgres === true && noOwnPostgres);
+    void test(`every command of ${page} runs`, { skip: why }, () => runBlocks(page, blocks, stage));
+  }
 }
 
 /** Rejects where a line fails, or what the page shows does not come. */
@@ -126,7 +125,12 @@ export function assertShown(output: string, shown: string, where: string): void 
   let at = 0;
   for (const line of shown.split('\n').map((one) => one.trim())) {
     if (line === '' || line === '…') continue;
-    const pattern = new RegExp(`^${line.split('…').map(RegExp.escape).join('.*')}$`);
+    const pattern = new RegExp(
+      `^${line
+        .split('…')
+        .map((part) => RegExp.escape(part))
+        .join('.*')}$`,
+    );
     const found = lines.findIndex((one, index) => index >= at && pattern.test(one));
     assert.ok(found >= 0, `${where} shows “${line}”, which does not come:\n${output}`);
     at = found + 1;

@@ -10,7 +10,7 @@ const ready = { serve: '"listening"', receive: 'Ctrl-C ends it', demo: 'Ctrl-C e
  * is stopped. A request that is refused fails its line, as would a person who reads the answer.
  */
 const opening = `set -eEo pipefail
-declare -A standing
+declare -A standing logs
 curl() { command curl --fail-with-body "$@"; }
 sudo() {
   [ "$1" = -u ] && shift 2
@@ -19,11 +19,11 @@ sudo() {
 end() {
   local words=\${standing[$1]} code=0
   unset "standing[$1]"
-  kill -INT "$1" || { echo "$words has ended by itself:"; cat "$DOCUMENT_LOGS/$1"; return 1; }
+  kill -INT "$1" || { echo "$words has ended by itself:"; cat "\${logs[$1]}"; return 1; }
   wait "$1" || code=$?
   [ "$code" = 0 ] && return
   echo "$words ended with $code:"
-  cat "$DOCUMENT_LOGS/$1"
+  cat "\${logs[$1]}"
   return 1
 }
 end_all() {
@@ -39,10 +39,10 @@ stands() {
   log=$(mktemp -p "$DOCUMENT_LOGS")
   "$@" </dev/null >"$log" 2>&1 &
   pid=$!
-  mv "$log" "$DOCUMENT_LOGS/$pid"
   standing[$pid]="$*"
-  until grep -q -e "$says" "$DOCUMENT_LOGS/$pid"; do
-    kill -0 "$pid" 2>/dev/null || { echo "$* has ended:"; cat "$DOCUMENT_LOGS/$pid"; return 1; }
+  logs[$pid]=$log
+  until grep -q -e "$says" "$log"; do
+    kill -0 "$pid" 2>/dev/null || { echo "$* has ended:"; cat "$log"; return 1; }
     sleep 0.02
   done
 }

@@ -41,7 +41,8 @@ const elementsOf = new Map(
 const references = pages.flatMap((page) =>
   elementsOf.get(page)!.flatMap(({ name, attributes }) => {
     const href = attributes['href'] ?? attributes['src'];
-    return href === undefined ? [] : [{ page, name, href, ...targetOf(page, href) }];
+    const isHere = attributes['aria-current'] === 'page';
+    return href === undefined ? [] : [{ page, name, href, isHere, ...targetOf(page, href) }];
   }),
 );
 
@@ -66,6 +67,34 @@ test('every document has its page, and every page can be reached from the first'
     for (const { file } of from) reached.add(file);
   }
   assert.deepEqual([...reached].toSorted(), pages);
+});
+
+test('pages are turned from the first to the last and back, each beside its shelf', () => {
+  const leads = (page: string, rel: string): string | undefined => {
+    const link = elementsOf.get(page)!.find(({ attributes }) => attributes['rel'] === rel);
+    return link && targetOf(page, link.attributes['href']!).file;
+  };
+  const turned: string[] = [];
+  for (let page: string | undefined = 'index.html'; page !== undefined;) {
+    const next = leads(page, 'next');
+    assert.equal(leads(page, 'prev'), turned.at(-1));
+    const beside = references.filter((one) => one.page === page && one.isHere);
+    assert.deepEqual(
+      beside.map(({ file }) => file),
+      [page],
+      `${page} is marked beside its text`,
+    );
+    turned.push(page);
+    page = next;
+  }
+  assert.deepEqual(turned.toSorted(), pages);
+  const shelves = new Set(turned.map((page) => page.split('/').slice(0, -1).slice(0, 2).join('/')));
+  const order = ['get-started', 'how-to', 'reference', 'how-it-works', 'decisions'];
+  const ours = [...shelves].filter((shelf) => shelf.startsWith('docs/'));
+  assert.deepEqual(
+    ours.filter((shelf) => order.includes(shelf.slice('docs/'.length))),
+    order.map((shelf) => `docs/${shelf}`),
+  );
 });
 
 test('every link leads to a file of the site, and to an anchor that is there once', () => {

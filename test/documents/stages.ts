@@ -1,0 +1,35 @@
+/** What pages take for granted: that svc is installed, has a configuration, runs. */
+import type { Stage } from './run-page.ts';
+
+const secret = 'export WEBHOOK_SECRET="$(openssl rand -hex 32)"\n';
+const made = `svc init --yes --channel webhook --provider ollama --model llama3.2\n${secret}`;
+const running = `${made}svc serve\n`;
+const withOperator = `${made}export ADMIN_TOKEN="$(openssl rand -hex 32)"
+jq '.admin = {"token_env": "ADMIN_TOKEN"}' svc.json > new.json && mv new.json svc.json
+svc serve
+svc receive
+`;
+const onTelegram = `svc init --yes --channel telegram --provider ollama --model llama3.2
+export TELEGRAM_TOKEN=123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0
+svc serve
+`;
+const onServer = `${made}sudo -u postgres psql -q -c 'CREATE ROLE svc LOGIN'
+sudo -u postgres createdb --owner=svc --encoding=UTF8 --template=template0 svc
+jq '.storage = {"url_env": "DATABASE_URL"}' svc.json > new.json && mv new.json svc.json
+export DATABASE_URL=postgres://svc@127.0.0.1/svc
+`;
+
+/** Those that need a server are run by a test of their own. */
+export const stages: Readonly<Record<string, Stage>> = {
+  'docs/get-started/webhook.md': { before: running },
+  'docs/how-to/add-a-person.md': { before: onTelegram },
+  'docs/how-to/back-up-and-restore.md': { before: running },
+  'docs/how-to/change-the-configuration.md': { before: made },
+  'docs/how-to/move-to-postgresql.md': { before: made, postgres: true },
+  'docs/how-to/upgrade-and-roll-back.md': { before: running },
+  'docs/how-to/watch-with-prometheus-and-grafana.md': { before: running },
+  'docs/how-it-works/postgres.md': { before: `${onServer}svc serve\nend_all\n`, postgres: true },
+  'docs/reference/command-line.md': { before: running },
+  'docs/reference/webhook.md': { before: withOperator },
+  'examples/many/README.md': { before: onServer, postgres: true },
+};
