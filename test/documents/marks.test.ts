@@ -62,3 +62,12 @@ test('every stage is that of a page with something to run', () => {
   const running = new Set(run.map(({ page }) => page));
   for (const page of Object.keys(stages)) assert.ok(running.has(page), page);
 });
+
+test('every page with something to run is where a test looks for it', () => {
+  for (const { page, block } of all) {
+    if (!isShell(block) || !isRun(block)) continue;
+    const where =
+      /^(?:README\.md$|examples\/|docs\/(?:get-started|how-to|reference|how-it-works)\/)/;
+    assert.match(page, where);
+  }
+});

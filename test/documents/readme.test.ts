@@ -1,4 +1,5 @@
-/** Every command of the README runs as it stands there. */
+/** Every command of the README and of the examples runs as it stands there. */
 import { testPages } from './run-page.ts';
 
 testPages('README.md');
+testPages('examples');
