@@ -205,9 +205,11 @@ browserTest('known words are found, and lead to their heading', startSite, async
   await field.pressSequentially('dead letters kept');
   await page.locator('search li').first().waitFor();
   await view.assertAccessible();
-  await field.fill('exposing admin server');
-  await page.getByRole('link', { name: 'The admin server: Exposing it' }).click();
-  await page.waitForURL(/docs\/reference\/admin\.html#exposing-it$/);
+  await field.fill('configuration observability');
+  await page
+    .getByRole('link', { name: 'Configuration reference: observability', exact: true })
+    .click();
+  await page.waitForURL(/docs\/reference\/configuration\.html#observability$/);
   await field.fill('qqqqzzzz');
   await page.getByText('Nothing was found.').waitFor();
   await field.press('Escape');
