@@ -300,7 +300,8 @@ export function guard(watched: number, folder: string): void {
     'for file in "$2/data/postmaster.pid" "$2/pgbouncer.pid"; do ' +
     '[ -f "$file" ] && read -r pid <"$file" && kill -CONT "$pid" && kill -QUIT "$pid" && ' +
     'while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done; done; ' +
-    '[ -f "$2/haproxy.pid" ] && read -r pid <"$2/haproxy.pid" && kill -KILL "$pid"; rm -rf "$2"';
+    'for file in "$2/haproxy.pid" "$2/prometheus.pid"; do ' +
+    '[ -f "$file" ] && read -r pid <"$file" && kill -KILL "$pid"; done; rm -rf "$2"';
   spawn('sh', ['-c', script, 'svc-guard', String(watched), folder], {
     cwd: '/',
     detached: true,

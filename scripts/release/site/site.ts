@@ -1,0 +1,103 @@
+/**
+ * The documents as a static site: the pages by Eleventy, Markdown by marked, the search by
+ * MiniSearch. The same documents give the same bytes.
+ */
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { Eleventy, type Config } from '@11ty/eleventy';
+import { render, type Rendered } from './markdown.ts';
+import { searchIndexOf, searchScript } from './search-index.ts';
+import { readShelves, type Shelf, type Source } from './shelves.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+type Page = { readonly source: Source; readonly shelf: Shelf; readonly rendered: Rendered };
+
+/**
+ * Makes all of the site in that folder; what was there before is gone. Throws, and leaves the
+ * folder as it is, where a document is not fit for it, and where the working directory is not the
+ * checkout: Eleventy knows no place outside of it.
+ */
+export async function makeSite(folder: string): Promise<void> {
+  if (relative(root, process.cwd()) !== '') throw new Error(`make the site in ${root}`);
+  const shelves = readShelves(root);
+  const sources = shelves.flatMap((shelf) => shelf.sources.map((source) => ({ shelf, source })));
+  const urls = new Map(sources.map(({ source }) => [source.path, source.url]));
+  const pages = sources.map((one) => ({ ...one, rendered: render(one.source, urls) }));
+  const files = new Map<string, string>([
+    ...(await laidOut(pages, shelves)),
+    ['style.css', readFileSync(join(import.meta.dirname, 'look/style.css'), 'utf8')],
+    ['search.js', await searchScript(root)],
+    ['search.json', searchIndexOf(pages)],
+  ]);
+  rmSync(folder, { recursive: true, force: true });
+  for (const [path, text] of files) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  for (const picture of new Set(pages.flatMap(({ rendered }) => rendered.pictures))) {
+    mkdirSync(join(folder, dirname(picture)), { recursive: true });
+    copyFileSync(join(root, picture), join(folder, picture));
+  }
+}
+
+/** Each page in the layout of `look/page.liquid`, by its place in the site. */
+async function laidOut(
+  pages: readonly Page[],
+  shelves: readonly Shelf[],
+): Promise<readonly [string, string][]> {
+  const here = relative(root, import.meta.dirname).replaceAll('\\', '/');
+  const config = (eleventy: Config): void => {
+    eleventy.setUseGitIgnore(false);
+    eleventy.setTemplateFormats(['page']);
+    eleventy.setIncludesDirectory('look');
+    // The documents are rendered by now, for the search reads them as well.
+    const compile = (content: string) => () => content;
+    eleventy.addExtension('page', { outputFileExtension: 'html', compile });
+    for (const [index, page] of pages.entries()) {
+      const beside = { previous: pages[index - 1], next: pages[index + 1] };
+      const data = dataOf(page, shelves, beside);
+      eleventy.addTemplate(`${page.source.url}.page`, page.rendered.html, data);
+    }
+  };
+  const site = new Eleventy(`./${here}`, `./${here}/unused`, {
+    quietMode: true,
+    configPath: null,
+    config,
+  });
+  const made = await site.toJSON();
+  if (made.length !== pages.length) throw new Error(`${made.length} of ${pages.length} pages`);
+  return made
+    .map(({ url, content }): [string, string] => [fileOf(url), content])
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Eleventy calls a page by its folder where a server does. */
+const fileOf = (url: string): string => url.slice(1).replace(/(^|\/)$/, '$1index.html');
+
+type Beside = { readonly previous: Page | undefined; readonly next: Page | undefined };
+
+function dataOf({ source, shelf, rendered }: Page, shelves: readonly Shelf[], beside: Beside) {
+  const from = dirname(source.url);
+  const linkTo = ({ url, title }: Source) => ({
+    url: posix.relative(from, url),
+    title,
+    isHere: url === source.url,
+  });
+  return {
+    layout: 'page.liquid',
+    permalink: source.url,
+    title: source.title === 'svc' ? 'svc' : `${source.title} · svc`,
+    root: from === '.' ? '' : `${posix.relative(from, '.')}/`,
+    shelf: shelf.title,
+    shelves: shelves.map(({ title, sources: [first] }) => ({
+      ...linkTo(first!),
+      title,
+      isHere: title === shelf.title,
+    })),
+    beside: shelf.sources.map(linkTo),
+    parts: rendered.sections.filter(({ depth }) => depth === 2),
+    previous: beside.previous && linkTo(beside.previous.source),
+    next: beside.next && linkTo(beside.next.source),
+  };
+}

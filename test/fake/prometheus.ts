@@ -1,0 +1,102 @@
+/** Debian's Prometheus, which scrapes a running svc. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { canRun } from '../../src/lib/executable.ts';
+import { guard, pause } from './postgres/server.ts';
+
+const program = '/usr/bin/prometheus';
+const tool = '/usr/bin/promtool';
+const startMs = 60_000;
+
+/** Why there is none here; false: there is one. */
+export const noPrometheus: string | false = whyNone();
+
+function whyNone(): string | false {
+  if (process.env['SVC_NO_PROGRAMS'] === '1') return 'SVC_NO_PROGRAMS says that there is none';
+  const missing = [program, tool].find((one) => !canRun(one));
+  return missing !== undefined && `there is no ${missing}: apt install prometheus`;
+}
+
+/** Runs `promtool <args>` to its end. */
+export function promtool(args: readonly string[]): { readonly ok: boolean; readonly said: string } {
+  const { status, stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
+  return { ok: status === 0, said: stdout + stderr };
+}
+
+/** One series of an answer: its labels, and its value at the time of the question. */
+export type Sampled = { readonly metric: Record<string, string>; readonly value: [number, string] };
+
+export class Prometheus implements AsyncDisposable {
+  readonly #port: number;
+  readonly #end: () => Promise<void>;
+
+  constructor(port: number, end: () => Promise<void>) {
+    this.#port = port;
+    this.#end = end;
+  }
+
+  /** What its HTTP API has there. Throws where it says that the question is wrong. */
+  async ask<T>(path: string): Promise<T> {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v1/${path}`);
+    const { status, error, data } = (await answer.json()) as {
+      readonly status: string;
+      readonly error?: string;
+      readonly data: T;
+    };
+    if (status !== 'success') throw new Error(`${path}: ${error}`);
+    return data;
+  }
+
+  /** The series that the expression has now. */
+  async query(expression: string): Promise<readonly Sampled[]> {
+    const path = `query?query=${encodeURIComponent(expression)}`;
+    return (await this.ask<{ readonly result: readonly Sampled[] }>(path)).result;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+  }
+}
+
+/**
+ * Resolves when it answers.
+ * @param file its configuration
+ * @param port a free one of 127.0.0.1
+ */
+export async function startPrometheus(file: string, port: number): Promise<Prometheus> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-prometheus-'));
+  const log = join(folder, 'log');
+  const shell = 'exec "$0" "$@" >log 2>&1';
+  const flags = [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${folder}/data`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const child = spawn('sh', ['-c', shell, program, ...flags], { cwd: folder, stdio: 'ignore' });
+  writeFileSync(join(folder, 'prometheus.pid'), `${child.pid}\n`);
+  guard(process.pid, folder);
+  const end = async (): Promise<void> => {
+    const ended = child.exitCode ?? child.signalCode ?? once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  for (const before = performance.now(); !(await isReady(port)); await pause(20)) {
+    if (child.exitCode === null && performance.now() - before < startMs) continue;
+    const said = readFileSync(log, 'utf8');
+    await end();
+    throw new Error(`Prometheus does not start:\n${said}`);
+  }
+  return new Prometheus(port, end);
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * For each alert of examples/monitoring a state in which it fires, and the nearest in which it does
+ * not, as series from minute 0 on, one value a minute; the alert is looked at in minute 60.
+ * Format: https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/#series
+ */
+type Series = Readonly<Record<string, string>>;
+type States = Readonly<Record<string, { readonly bad: Series; readonly good: Series }>>;
+
+/** One series, whose value is the difference. */
+const of = (series: string, bad: string, good: string) => ({
+  bad: { [series]: bad },
+  good: { [series]: good },
+});
+
+const always = (value: number): string => `${value}x60`;
+const growing = (by: number): string => `0+${by}x60`;
+/** Its first event comes five minutes before it is looked at. */
+const begins = '_x55 1x5';
+
+const lag = (late: number): Series => ({
+  'svc_event_loop_lag_seconds_bucket{instance="a",le="0.1"}': growing(100 - late),
+  'svc_event_loop_lag_seconds_bucket{instance="a",le="0.5"}': growing(100),
+  'svc_event_loop_lag_seconds_bucket{instance="a",le="+Inf"}': growing(100),
+});
+const decisions = (apologies: number): Series => ({
+  'svc_decisions_total{instance="a",decision="reply"}': growing(100 - apologies),
+  'svc_decisions_total{instance="a",decision="no_answer"}': growing(apologies),
+});
+const held = (rows: number, bytes: number): Series => ({
+  'svc_rows{instance="a",box="in",state="waiting"}': always(rows),
+  'svc_rows{instance="a",box="out",state="deferred"}': always(rows),
+  'svc_messages_max{instance="a"}': always(100),
+  'svc_held_bytes{instance="a"}': always(bytes),
+  'svc_held_bytes_max{instance="a"}': always(100),
+});
+
+export const states: States = {
+  SvcDown: of('up{job="svc"}', always(0), always(1)),
+  SvcCannotWork: of('svc_healthy', always(0), always(1)),
+  SvcChannelFailed: of('svc_channel_state{state="failed"}', always(1), always(0)),
+  SvcMessengerSilent: of('svc_channel_last_seen_seconds', always(301), always(300)),
+  SvcMessagesWait: of('svc_backlog_oldest_seconds', always(301), always(300)),
+  SvcNoAnswers: { bad: decisions(30), good: decisions(10) },
+  SvcDeadLetters: of('svc_dead_letters_total{box="out"}', growing(1), always(7)),
+  SvcNearlyFull: { bad: held(41, 0), good: held(40, 80) },
+  SvcRefusesMessages: of('svc_messages_refused_total{code="inbox_full"}', begins, always(7)),
+  SvcDiskBehind: of('svc_traces_dropped_total', growing(1), always(7)),
+  SvcProviderFailing: of('svc_provider_state{state="failing"}', always(1), always(0)),
+  SvcModelsAtTheirLimit: of('svc_model_calls{state="waiting"}', always(1), always(0)),
+  SvcUnroutable: of('svc_unroutable_rows', always(1), always(0)),
+  SvcSuspects: of('svc_suspects', always(1), always(0)),
+  SvcConfigurationRefused: of('svc_config_reloads_total{result="rolled_back"}', begins, always(7)),
+  SvcShortage: of('svc_shortages_total{of="files"}', growing(1), always(7)),
+  SvcSlow: { bad: lag(5), good: lag(0) },
+  SvcFault: of('svc_faults_total', growing(1), always(7)),
+  SvcBearerGuessed: of('svc_admin_bearers_refused_total{why="wrong"}', growing(2), growing(1)),
+};

@@ -1,0 +1,71 @@
+/**
+ * The search of the documents' site, without a server: the index is fetched once somebody wants to
+ * search, and asked here. Without this script, the pages have no field for it.
+ */
+import MiniSearch, { type SearchResult } from 'minisearch';
+import { searchOptions, type Entry } from './search-options.ts';
+
+const shownMax = 12;
+const root = document.documentElement.dataset['root'] ?? '';
+const form = document.querySelector<HTMLElement>('search')!;
+const field = form.querySelector('input')!;
+const said = form.querySelector<HTMLElement>('[role=status]')!;
+const list = form.querySelector('ol')!;
+
+let loaded: Promise<MiniSearch<Entry>> | null = null;
+
+async function load(): Promise<MiniSearch<Entry>> {
+  const answer = await fetch(`${root}search.json`);
+  return MiniSearch.loadJSON<Entry>(await answer.text(), searchOptions);
+}
+
+function itemOf({ url, title, heading }: SearchResult): HTMLElement {
+  const item = document.createElement('li');
+  const link = document.createElement('a');
+  link.href = root + String(url);
+  link.textContent = String(heading === title ? title : `${title}: ${heading}`);
+  item.append(link);
+  return item;
+}
+
+async function search(): Promise<void> {
+  const asked = field.value;
+  try {
+    loaded ??= load();
+    const index = await loaded;
+    // Another letter was typed meanwhile.
+    if (field.value !== asked) return;
+    const found = asked.trim() === '' ? [] : index.search(asked);
+    list.replaceChildren(...found.slice(0, shownMax).map(itemOf));
+    said.textContent = asked.trim() === '' ? '' : wordsOf(found.length);
+  } catch {
+    loaded = null;
+    list.replaceChildren();
+    said.textContent = 'The search needs a web server: any that serves these files.';
+  }
+}
+
+function wordsOf(found: number): string {
+  if (found === 0) return 'Nothing was found.';
+  if (found > shownMax) return `The best ${shownMax} of ${found} places`;
+  return found === 1 ? '1 place' : `${found} places`;
+}
+
+function close(): void {
+  field.value = '';
+  list.replaceChildren();
+  said.textContent = '';
+}
+
+field.addEventListener('input', () => void search());
+form.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  close();
+  field.focus();
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
+  event.preventDefault();
+  field.focus();
+});
+form.hidden = false;
