@@ -6,6 +6,7 @@ const accepts = 'src/store/postgres/write/accepts.ts';
 const moves = 'src/store/postgres/lanes/moves.ts';
 const statements = 'src/store/postgres/lanes/lane-statements.ts';
 const owned = 'src/store/postgres/lanes/owned-lanes.ts';
+const channelsToWork = 'src/store/postgres/lanes/channels-to-work.ts';
 const lanes = 'src/store/postgres/lanes/lanes.ts';
 const posts = 'src/store/postgres/peers/posts.ts';
 const silence = 'src/store/postgres/peers/silence.ts';
@@ -242,9 +243,15 @@ const held: readonly Fault[] = [
   },
   {
     name: 'Lanes of a messenger are worked on by one that has its post no more.',
-    file: lanes,
-    find: 'if (lane.isLeaving || !channels.has(lane.channel)) continue;',
-    replace: 'if (lane.isLeaving || channels.size > 0) continue;',
+    file: channelsToWork,
+    find: 'return (channel) => had.has(channel) ||',
+    replace: 'return (channel) =>',
+  },
+  {
+    name: 'Lanes of a channel stay with one that does not serve it any more.',
+    file: channelsToWork,
+    find: 'had.has(channel) || own?.includes(channel) === false',
+    replace: 'had.has(channel)',
   },
 ];
 
