@@ -11,9 +11,11 @@ type Made = Lock & { readonly name: string };
 
 const none = { version: '1.0.0', integrity: 'sha512-x' };
 
+const lockWith = (packages: object): Lock => ({ lockfileVersion: 3, packages: { ...packages } });
+
 /** @returns the places of the packages that an install of `wanted` needs */
-function placesOf(packages: Lock['packages'], wanted: Record<string, unknown>): readonly string[] {
-  const made = lockOf({ lockfileVersion: 3, packages }, { name: 'svc', ...wanted }) as Made;
+function placesOf(packages: object, wanted: object): readonly string[] {
+  const made = lockOf(lockWith(packages), { name: 'svc', ...wanted }) as Made;
   assert.deepEqual([made.name, made.lockfileVersion], ['svc', 3]);
   assert.deepEqual(made.packages[''], { name: 'svc', ...wanted });
   return Object.keys(made.packages).slice(1);
@@ -75,7 +77,7 @@ test('a lock that lacks what is asked for is none', () => {
 
 test('a package that is for development as well is here for the other reason', () => {
   const packages = { 'node_modules/a': { ...none, devOptional: true } };
-  const made = lockOf({ lockfileVersion: 3, packages }, { name: 'svc', dependencies: { a: '1' } });
+  const made = lockOf(lockWith(packages), { name: 'svc', dependencies: { a: '1' } });
   assert.deepEqual((made as Made).packages['node_modules/a'], none);
 });
 
