@@ -1,4 +1,4 @@
-/** The bill of materials: valid to a library of others, and of everything that is in the release. */
+/** The bill of materials: valid to a library of others, and of everything that is released. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
