@@ -26,7 +26,6 @@ type Component = {
   readonly licenses?: readonly object[];
   readonly cpe?: string;
   readonly purl?: string;
-  readonly externalReferences?: readonly object[];
   readonly properties?: readonly Property[];
   readonly components?: readonly Component[];
 };
@@ -107,14 +106,13 @@ function ownOf({ metadata: { component } }: Installed, hash: Hash): Component {
   return { ...plain(component), name, hashes: [hash] };
 }
 
-/** The fields that every npm gives, and nothing of the machine. */
+/** The fields that every npm gives alike; links and authors are not among them. */
 function plain(given: Component): Component {
-  const { 'bom-ref': ref, type, name, version, scope, description, hashes, licenses } = given;
-  const { purl, externalReferences = [] } = given;
+  const { 'bom-ref': ref, type, name, version, ...others } = given;
+  const { scope, description, hashes, licenses, purl } = others;
   const told = { scope, description, hashes, licenses, purl };
   const kept = Object.entries(told).filter(([, value]) => value !== undefined);
-  const all = { 'bom-ref': ref, type, name, version, ...Object.fromEntries(kept) };
-  return externalReferences.length === 0 ? all : { ...all, externalReferences };
+  return { 'bom-ref': ref, type, name, version, ...Object.fromEntries(kept) };
 }
 
 /** The packages that a bundler has built into the files of that folder. */
