@@ -7,24 +7,19 @@
 import { cpSync, globSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { rolldown, type InputOptions, type OutputOptions } from 'rolldown';
+import { Intake } from './bundled.ts';
 import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
+import { external } from './external.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
+const intake = new Intake(root);
 
 const shared: InputOptions = {
   platform: 'node',
   cwd: root,
-  // Discord's libraries stay where npm put them: few load them, and they have their own undici. So
-  // do those for a keychain and for the window: they are no JavaScript, or load what is none.
-  external: [
-    /^node:/,
-    /^@discordjs\//,
-    /^@napi-rs\/keyring$/,
-    /^@webviewjs\/webview$/,
-    /^dbus-native$/,
-  ],
+  external: [/^node:/, ...external],
   resolve: {
     alias: {
       undici: join(root, 'scripts', 'undici-agent.js'),
@@ -40,7 +35,7 @@ const written: OutputOptions = {
   minify: false,
   comments: { legal: true, annotation: false, jsdoc: false },
   sourcemap: false,
-  plugins: [{ name: 'narrow', renderChunk: narrowed }],
+  plugins: [{ name: 'narrow', renderChunk: narrowed }, intake.plugin],
 };
 
 rmSync(dist, { recursive: true, force: true });
@@ -50,6 +45,7 @@ for (const file of globSync('src/store/**/*.sql', { cwd: root })) {
   // Each form's in the folder that its source has beside it.
   cpSync(join(root, file), join(dist, basename(dirname(file)), basename(file)));
 }
+intake.write(dist);
 
 const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());
 const bytes = files.reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);

@@ -29,7 +29,7 @@ const inputs = [
   'src/channel/{kind,kinds,messenger-kind,*/kind}.ts',
   'src/lib/{address-range,ip-address}.ts',
   'src/setup/setup.ts',
-  'scripts/pages{,-stamp}.ts',
+  'scripts/{bundled,pages,pages-stamp}.ts',
   '{,web/}tsconfig.json',
   'package-lock.json',
 ];

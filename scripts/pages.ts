@@ -11,6 +11,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
+import { Intake } from './bundled.ts';
 import {
   beginPages,
   forgetPages,
@@ -25,6 +26,9 @@ const web = join(root, 'web');
 
 const bases = { live: '/ui/', builder: '/builder/', setup: '/setup/' } as const;
 type Name = (typeof pageNames)[number];
+const intake = new Intake(root);
+// Of it come the first rules of every style.
+intake.add('tailwindcss');
 
 const [flag, wanted] = process.argv.slice(2);
 if (flag === '--watch') {
@@ -39,6 +43,7 @@ if (flag === '--watch') {
       await build(settingsOf(name, made, false));
       say(name, compress(join(made, name, 'assets')));
     }
+    intake.write(made);
     putPages(made, hash);
   } finally {
     rmSync(made, { recursive: true, force: true });
@@ -52,7 +57,7 @@ function settingsOf(name: Name, folder: string, watched: boolean): InlineConfig 
     base: bases[name],
     publicDir: false,
     logLevel: 'warn',
-    plugins: [react(), tailwind()],
+    plugins: [react(), tailwind(), intake.plugin],
     build: {
       outDir: join(folder, name),
       emptyOutDir: true,

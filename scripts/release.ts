@@ -1,0 +1,130 @@
+/**
+ * `npm run release`: makes everything that is published into `release/`; `-- deb image` only those
+ * parts. What is made of a commit is the same bytes every time. Ends with 1 when a part could not
+ * be made, and says which; one that this machine has no tools for is told and is no failure, but
+ * where it was named.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Made, Making, Part } from './release/part.ts';
+import { makeProgram } from './release/program.ts';
+import { run } from './release/run.ts';
+import { sbomPart } from './release/sbom.ts';
+import { makeSite } from './release/site/site.ts';
+import { sumsPart } from './release/sums.ts';
+import { makeTarball } from './release/tarball.ts';
+
+const root = join(import.meta.dirname, '..');
+const folder = join(root, 'release');
+
+const npm: Part = {
+  name: 'npm',
+  async make(making) {
+    const files = [await making.tarball(), await making.tarballWithNode()];
+    return { kind: 'made', names: files.map((file) => file.slice(making.folder.length + 1)) };
+  },
+};
+
+const site: Part = {
+  name: 'site',
+  async make({ folder: made }) {
+    await makeSite(join(made, 'site'));
+    return { kind: 'made', names: ['site'] };
+  },
+};
+
+/**
+ * In the order in which they are made. The sums are of all that is there, so they come last, and
+ * are made anew with any part.
+ */
+const parts: readonly Part[] = [npm, sbomPart, site, sumsPart];
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !parts.some((part) => part.name === name));
+if (unknown.length > 0) {
+  const names = parts.map(({ name }) => name).join(', ');
+  console.error(`There is no part "${unknown.join('", "')}". The parts are: ${names}.`);
+  process.exitCode = 2;
+} else {
+  process.exitCode = (await release()) ? 0 : 1;
+}
+
+/** @returns whether all that was wanted was made */
+async function release(): Promise<boolean> {
+  if (wanted.length === 0) rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-release-'));
+  try {
+    const making = begin(scratch);
+    let isWhole = true;
+    for (const part of parts) {
+      const isWanted = wanted.length === 0 || wanted.includes(part.name) || part === sumsPart;
+      if (!isWanted) continue;
+      const made = await part.make(making);
+      tell(part, made);
+      if (made.kind === 'not made' && wanted.length > 0) isWhole = false;
+    }
+    return isWhole;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function begin(scratch: string): Making {
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  const { version } = JSON.parse(text) as { readonly version: string };
+  const own = (name: string): string => {
+    mkdirSync(join(scratch, name));
+    return join(scratch, name);
+  };
+  const built = once(async () => {
+    const node = process.execPath;
+    await run(node, [join(root, 'scripts', 'build.ts')], { env: { SVC_BUILD_FOLDER: undefined } });
+    await run(node, [join(root, 'scripts', 'pages.ts')]);
+  });
+  const packed = (withNode: boolean) =>
+    once(async () => {
+      await built();
+      const name = withNode ? 'npm-with-node' : 'npm';
+      return makeTarball({ root, folder, scratch: own(name), withNode });
+    });
+  const tarball = packed(false);
+  const program = once(async () => makeProgram(await tarball(), own('installed')));
+  const epochS = epoch();
+  return {
+    root,
+    folder,
+    scratch,
+    version,
+    epochS,
+    tarball,
+    tarballWithNode: packed(true),
+    program,
+  };
+}
+
+/** @returns a function that does its work when it is first asked for, and then has its result */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+}
+
+/** Of the commit, unless `SOURCE_DATE_EPOCH` says another: reproducible-builds.org. */
+function epoch(): number {
+  const given = process.env['SOURCE_DATE_EPOCH'];
+  if (given !== undefined && /^\d+$/.test(given)) return Number(given);
+  const args = ['-C', root, 'log', '-1', '--format=%ct'];
+  return Number(execFileSync('git', args, { encoding: 'utf8' }).trim());
+}
+
+function tell({ name }: Part, made: Made): void {
+  if (made.kind === 'not made') console.log(`${name}: not made. ${made.why}`);
+  else for (const one of made.names) console.log(`${one}: ${sizeOf(join(folder, one))}`);
+}
+
+function sizeOf(path: string): string {
+  const facts = statSync(path);
+  return facts.isDirectory() ? 'a folder' : `${(facts.size / 1e6).toFixed(1)} MB`;
+}

@@ -1,0 +1,16 @@
+/** The licences of what stands in the files that are published, which their licences ask for. */
+import { licenceText, type Bundled } from '../bundled.ts';
+
+const line = '-'.repeat(80);
+
+/** @returns the text: every licence once, after the packages that are under it */
+export function thirdPartyText(root: string, packages: readonly Bundled[]): string {
+  const under = new Map<string, string[]>();
+  for (const one of packages) {
+    const text = licenceText(root, one);
+    const names = under.get(text) ?? [];
+    under.set(text, [...names, `${one.name} ${one.version} (${one.license})`]);
+  }
+  const parts = [...under].map(([text, names]) => `${line}\n${names.join('\n')}\n\n${text}\n`);
+  return `The files in dist/ and web/dist/ hold parts of these packages.\n\n${parts.join('\n')}`;
+}
