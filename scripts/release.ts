@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deb } from './release/deb.ts';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
 import { run } from './release/run.ts';
@@ -25,7 +26,7 @@ const npm: Part = {
 };
 
 /** In the order in which they are made. The sums are of all that is there, so they come last. */
-const parts: readonly Part[] = [npm];
+const parts: readonly Part[] = [npm, deb];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !parts.some((part) => part.name === name));
