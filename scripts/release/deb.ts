@@ -145,7 +145,10 @@ async function layControl(making: Making, stage: string): Promise<void> {
     const sum = createHash('md5').update(readFileSync(join(stage, file)));
     return `${sum.digest('hex')}  ${file}\n`;
   });
-  const kib = files.reduce((sum, file) => sum + Math.ceil(lstatSync(join(stage, file)).size / 1024), 0);
+  const kib = files.reduce(
+    (sum, file) => sum + Math.ceil(lstatSync(join(stage, file)).size / 1024),
+    0,
+  );
   const from = join(making.root, 'packaging', 'debian');
   const control = readFileSync(join(from, 'control'), 'utf8')
     .replace('@version@', debianVersion(making))

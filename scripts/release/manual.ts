@@ -63,7 +63,9 @@ function blocks(usage: string): string {
     .map((block) => {
       const lines = block.split('\n');
       const isProse = lines.every((line) => /^\S/.test(line)) && !block.startsWith('Usage:');
-      return isProse ? `.PP\n${text(lines.join(' '))}\n` : `.PP\n.EX\n${lines.map(text).join('\n')}\n.EE\n`;
+      return isProse
+        ? `.PP\n${text(lines.join(' '))}\n`
+        : `.PP\n.EX\n${lines.map(text).join('\n')}\n.EE\n`;
     });
   return parts.join('');
 }
