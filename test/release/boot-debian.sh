@@ -14,6 +14,7 @@ cd "$place/merged"
 mount -t proc -o nosuid,nodev,noexec proc proc
 # The settings of the kernel are of the machine outside.
 for one in proc/sys proc/sysrq-trigger; do
+  [ -e "$one" ] || continue
   mount --bind "$one" "$one"
   mount -o remount,bind,ro,nosuid,nodev,noexec "$one"
 done
@@ -35,5 +36,7 @@ rm -f usr/sbin/policy-rc.d etc/dpkg/dpkg.cfg.d/small
 : >etc/machine-id
 pivot_root . run/before
 umount -l /run/before
+# As systemd expects of a machine: credentials are mounted by one process for another.
+mount --make-rshared /
 exec env -i container=other PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin \
   /usr/lib/systemd/systemd

@@ -7,7 +7,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOnPath } from '../../src/lib/executable.ts';
@@ -60,7 +59,8 @@ export function childOf(pid: number): number | null {
 /** Boots one, and waits until it is up. */
 export async function bootDebian(): Promise<Machine> {
   await using opening = new AsyncDisposableStack();
-  const place = await mkdtemp(join(tmpdir(), 'svc-machine-'));
+  // Not in /tmp, over which systemd mounts another.
+  const place = await mkdtemp('/var/tmp/svc-machine-');
   opening.defer(() => rm(place, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(place, 0o755);
   const shared = join(place, 'shared');
