@@ -19,7 +19,10 @@ test('the version that package.json names is kept, and is what the program says 
     version: string;
     packages: Record<string, { version: string }>;
   };
-  assert.deepEqual([lock.version, lock.packages['']!.version], [programVersion(), programVersion()]);
+  assert.deepEqual(
+    [lock.version, lock.packages['']!.version],
+    [programVersion(), programVersion()],
+  );
   assert.equal((await outcomeOf(['version'])).out, `svc ${programVersion()}\n`);
 });
 

@@ -35,8 +35,7 @@ test('what a newer svc wrote is refused with a sentence, and left as it is', asy
   await using world = await present.open('sqlite');
   upgradeToNewer(world.database);
   const before = digest(world.database);
-  const sentence =
-    `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
+  const sentence = `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
   const { code, err } = await outcomeOf(['serve', '--config', world.file], { env: world.env });
   assert.equal(code, 78, err);
   assert.ok(err.includes('storage_newer') && err.includes(sentence), err);

@@ -63,7 +63,8 @@ function tablesOf(path: string): Tables {
   using db = new DatabaseSync(path);
   const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const columns = db.prepare('SELECT name FROM pragma_table_info(?)');
-  const of = (table: string): readonly string[] => columns.all(table).map((one) => String(one.name));
+  const of = (table: string): readonly string[] =>
+    columns.all(table).map((one) => String(one.name));
   return new Map(names.map(({ name }) => [String(name), of(String(name))]));
 }
 

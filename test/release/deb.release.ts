@@ -11,8 +11,8 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { freePort, post, secret, webhookConfig } from '../program.ts';
 import { bootDebian, childOf, until, whyNoMachine, type Machine } from './debian-machine.ts';
-import { smoke } from './smoke.ts';
-import { keptFolder } from './upgrade.ts';
+import { keptReleases } from '../releases/kept.ts';
+import { smoke, version } from './smoke.ts';
 
 const folder = process.env['SVC_RELEASE'] ?? join(import.meta.dirname, '../../release');
 const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -306,6 +306,7 @@ suite('the package for Debian', { skip: why ?? false }, () => {
   });
 
   function kept(): Buffer {
-    return readFileSync(join(keptFolder, 'svc.db'));
+    const former = keptReleases().findLast((release) => release.version !== version);
+    return readFileSync(join(former!.folder, 'svc.db'));
   }
 });
