@@ -33,7 +33,7 @@ test('a unit is told of where there is one, and its secrets go where it finds th
   assert.equal(isOfUnit('/etc/svc/svc.json', isThere), false);
   assert.equal(
     lineFor('WEBHOOK_SECRET', false, true),
-    'openssl rand -hex 32 | sudo tee /etc/credstore/svc/WEBHOOK_SECRET >/dev/null',
+    'head -c 32 /dev/urandom | base64 | sudo tee /etc/credstore/svc/WEBHOOK_SECRET >/dev/null',
   );
   assert.equal(
     lineFor('TELEGRAM_TOKEN', false, true),

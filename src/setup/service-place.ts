@@ -24,6 +24,6 @@ export const startOfUnit = 'sudo systemctl enable --now svc';
 
 /** A line that sets a secret of the unit: it makes the value, or asks a person for theirs. */
 export function credentialLine(name: string, isMade: boolean): string {
-  const value = isMade ? 'openssl rand -hex 32' : `systemd-ask-password -n ${name}:`;
+  const value = isMade ? 'head -c 32 /dev/urandom | base64' : `systemd-ask-password -n ${name}:`;
   return `${value} | sudo tee ${credentials}/${name} >/dev/null`;
 }

@@ -126,7 +126,7 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     const said = await done(
       'svc init --yes --dir /etc/svc --channel webhook --provider ollama --model llama3.2',
     );
-    assert.match(said, /openssl rand -hex 32 \| sudo tee \/etc\/credstore\/svc\/WEBHOOK_SECRET/);
+    assert.match(said, /urandom \| base64 \| sudo tee \/etc\/credstore\/svc\/WEBHOOK_SECRET/);
     assert.match(said, /sudo systemctl enable --now svc/);
     assert.equal(await ownerOf('/etc/svc/svc.json'), 'svc:svc 600');
     const written = JSON.parse(await done('cat /etc/svc/svc.json')) as { storage: unknown };
