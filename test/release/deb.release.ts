@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { chownSync, existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { after, before as first, suite, test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
@@ -31,7 +31,7 @@ suite('the package for Debian', { skip: why ?? false }, () => {
   let adminPort = 0;
   const opened = new AsyncDisposableStack();
 
-  before(async () => {
+  first(async () => {
     machine = opened.use(await bootDebian());
     model = opened.use(await startFakeOllama({ answer: 'hello yourself' }));
     receiver = opened.use(await startReceiver());
@@ -251,6 +251,30 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     assert.equal((await receiver.waitFor(before + 1))[before]!.body['text'], 'late but here');
     assert.deepEqual([await unit('Result'), await unit('ExecMainStatus')], ['success', '0']);
     await model.script({ answer: 'hello yourself' });
+  });
+
+  test('a port below 1024 takes the line that the unit names', async () => {
+    const [unitPort, low] = [port, 1021];
+    const good = await done('cat /etc/svc/svc.json');
+    await write(good.replace(`127.0.0.1:${unitPort}`, `127.0.0.1:${low}`));
+    await machine.run('systemctl start svc');
+    await until('svc to have failed', async () => (await stateOf('active')) === 'failed');
+    assert.equal(await unit('ExecMainStatus'), '78');
+    const told = await done('cat /usr/lib/systemd/system/svc.service');
+    const lines = [...told.matchAll(/^# {3}(\[Service\]|\w+=(?:CAP_\w+|no))$/gm)].map(
+      ([, one]) => one,
+    );
+    assert.equal(lines.length, 4);
+    const edit = '/etc/systemd/system/svc.service.d/override.conf';
+    await done(`mkdir ${edit.replace(/\/[^/]+$/, '')} && cat >${edit}`, `${lines.join('\n')}\n`);
+    await done('systemctl daemon-reload && systemctl start svc');
+    port = low;
+    await listens();
+    await talk();
+    await done(`rm -r ${edit.replace(/\/[^/]+$/, '')} && systemctl stop svc`);
+    await done('systemctl daemon-reload');
+    await write(good);
+    port = unitPort;
   });
 
   test('an upgrade starts what it stopped, and nothing else', async () => {

@@ -114,10 +114,9 @@ class Namespaces {
 
   async run(command: string, input: string | Buffer = ''): Promise<Said> {
     const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin';
-    const [program = '', ...args] = this.inside(
-      ...['env', '-i', path, 'HOME=/root', 'LC_ALL=C.UTF-8', 'SYSTEMD_PAGER='],
-      ...['DEBIAN_FRONTEND=noninteractive', 'sh', '-c', command],
-    );
+    const env = [path, 'HOME=/root', 'LC_ALL=C.UTF-8', 'DEBIAN_FRONTEND=noninteractive'];
+    const shell = ['sh', '-c', command];
+    const [program = '', ...args] = this.inside('env', '-i', ...env, ...shell);
     const child = spawn(program, args, { stdio: 'pipe', cwd: '/' });
     // Where it ends without reading, its exit code and its words tell why.
     child.stdin.on('error', () => {}).end(input);
