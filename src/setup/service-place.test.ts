@@ -37,6 +37,7 @@ test('a unit is told of where there is one, and its secrets go where it finds th
   );
   assert.equal(
     lineFor('TELEGRAM_TOKEN', false, true),
-    'systemd-ask-password -n TELEGRAM_TOKEN: | sudo tee /etc/credstore/svc/TELEGRAM_TOKEN >/dev/null',
+    'systemd-ask-password -n TELEGRAM_TOKEN: | ' +
+      'sudo tee /etc/credstore/svc/TELEGRAM_TOKEN >/dev/null',
   );
 });
