@@ -1,10 +1,10 @@
 /**
  * `npm run try-release`: makes a release of HEAD twice, in two clean clones with another folder,
  * time zone, locale and umask each, and compares every byte. Then runs test/release/ on the first
- * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release that
- * is made already, none is made, and the tests of this checkout run on it. Ends with 1 when a part
- * could not be made, a byte differs, or a test failed; what this machine has no tools for is told
- * as NOT TRIED, and is no failure.
+ * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release
+ * that is made already, none is made, and the tests of this checkout run on it. Ends with 1 when a
+ * part could not be made, a byte differs, or a test failed; what this machine has no tools for is
+ * told as NOT TRIED, and is no failure.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

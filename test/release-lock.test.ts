@@ -18,9 +18,9 @@ function lockedOf(packages: object, wanted: object): readonly string[] {
   const { manifest, lock } = pin(lockWith(packages), { name: 'svc', ...wanted });
   const made = lock as Made;
   assert.deepEqual([made.name, made.lockfileVersion], ['svc', 3]);
-  const [[own, root], ...others] = Object.entries(made.packages) as [[string, object]];
+  const [[own, asked], ...others] = Object.entries(made.packages) as [[string, object]];
   assert.equal(own, '');
-  assert.deepEqual(root, manifest, 'else npm calls the two out of step');
+  assert.deepEqual(asked, manifest, 'else npm calls the two out of step');
   return (others as [string, { version: string }][]).map(([place, { version }]) => {
     return `${place.replace(/^node_modules\//, '')} ${version}`;
   });

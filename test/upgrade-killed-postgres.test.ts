@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import type { Client } from 'pg';
 import { connect } from '../src/store/postgres/server/connect.ts';
 import {
@@ -17,14 +16,13 @@ import { newDatabase, postgresTest } from './fake/postgres.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
 import type { World } from './releases/world.ts';
-import { root } from './run-svc.ts';
 
 const newest = migrationSteps().length;
-const program = join(root, 'test/fixtures/killed-upgrade-postgres.ts');
+const killed = new URL('./fixtures/killed-upgrade-postgres.ts', import.meta.url).pathname;
 
 /** @param last the statement that is not sent; 0: each is */
 function upgrade(url: string, last: number) {
-  return spawnSync(process.execPath, [program, url, String(last)], { encoding: 'utf8' });
+  return spawnSync(process.execPath, [killed, url, String(last)], { encoding: 'utf8' });
 }
 
 /** What the upgrade of this database sends, which it does. */
@@ -163,7 +161,7 @@ postgresTest(
     for (let statement = 1; statement < asked.length; statement += 3) {
       assert.equal(upgrade(url, statement).signal, 'SIGKILL');
       await untilTrue('the server has seen it', async () => (await others(client)) === 0);
-      assert.deepEqual(await schemaState(client), { kind: 'none' }, asked[statement - 1]);
+      assert.deepEqual(await schemaState(client), { kind: 'none' }, `statement ${statement}`);
     }
     statementsOf(url);
     assert.equal(await schemaVersion(client), newest);

@@ -37,16 +37,16 @@ export function packagesIn(folder: string): readonly Package[] {
   const files = globSync('**/node_modules/{*,@*/*}/package.json', { cwd: folder }).sort();
   return files.map((file) => {
     const text = readFileSync(join(folder, file), 'utf8');
-    const { version, scripts = {} } = JSON.parse(text) as Omit<Package, 'place'>;
-    return { place: dirname(file), version, scripts };
+    const told = JSON.parse(text) as Pick<Package, 'version'> & Partial<Package>;
+    return { place: dirname(file), version: told.version, scripts: told.scripts ?? {} };
   });
 }
 
 /** What npm runs by itself when it installs a package. */
 export function installScripts(folder: string, { place, scripts }: Package): readonly string[] {
-  const run = ['preinstall', 'install', 'postinstall'].filter((name) => name in scripts);
+  const named = ['preinstall', 'install', 'postinstall'].filter((name) => name in scripts);
   const builds = existsSync(join(folder, place, 'binding.gyp')) ? ['binding.gyp'] : [];
-  return [...run, ...builds].map((what) => `${place}: ${what}`);
+  return [...named, ...builds].map((what) => `${place}: ${what}`);
 }
 
 /** @returns what is below it, in MB */

