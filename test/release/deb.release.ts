@@ -159,7 +159,9 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     for (const path of ['/ui', '/builder']) {
       assert.equal((await fetch(at(path), { headers })).status, 200, path);
     }
-    assert.match(await done('svc status --config /etc/svc/svc.json'), /webhook/);
+    assert.match(await done('svc status'), /webhook/);
+    const limits = await done(`cat /proc/${await unit('MainPID')}/limits`);
+    assert.match(limits, /^Max open files +65536 /m);
     await until('the code to be kept compiled', () => isThere('/var/cache/svc/v*'));
   });
 
