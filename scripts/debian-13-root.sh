@@ -1,31 +1,52 @@
 #!/usr/bin/env bash
-# Makes a Debian 13 with WebKitGTK in a folder, for the tests of the webview: its library needs a
-# newer C library than some systems have. Without an argument, in .tmp/debian-13. Needs root and
-# debootstrap; does nothing where the folder is finished. The tests mount what else they need.
+# Makes a Debian 13 with WebKitGTK and systemd in a folder: the webview needs a newer C library than
+# some systems have, and the package for Debian is tried where nothing else is. Without an argument,
+# in .tmp/debian-13. Needs root and debootstrap; does nothing where the folder is finished, and adds
+# what one lacks that an older version of this has made. `--is-finished` only tells, by its end,
+# whether it is. The tests mount what else they need.
 set -euo pipefail
+asks=
+if [ "${1:-}" = --is-finished ]; then
+  asks=1
+  shift
+fi
 root="${1:-$(cd "$(dirname "$0")/.." && pwd)/.tmp/debian-13}"
-[ ! -e "$root/finished" ] || exit 0
-making="$root.making"
-rm -rf "$making"
-mkdir -p "$making"
+packages='libwebkit2gtk-4.1-0 libxdo3 libayatana-appindicator3-1 fonts-dejavu-core'
+packages="$packages systemd-sysv adduser libatomic1"
+if [ -e "$root/finished" ] && [ "$(cat "$root/finished")" = "$packages" ]; then exit 0; fi
+[ -z "$asks" ] || exit 1
 
-debootstrap --variant=minbase --exclude=tzdata trixie "$making" >"$making.log"
-# Nothing of it has to outlive a crash, and nobody reads its manuals.
-cat >"$making/etc/dpkg/dpkg.cfg.d/small" <<'END'
+add_packages() {
+  local apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$1" apt-get -qq)
+  "${apt[@]}" update >>"$root.log" 2>&1
+  # shellcheck disable=SC2086 # Each is a word.
+  "${apt[@]}" install --yes --no-install-recommends $packages >>"$root.log" 2>&1
+  chroot "$1" apt-get clean
+  rm -rf "$1"/var/lib/apt/lists/*
+}
+
+if [ -e "$root/finished" ]; then
+  # Until it is whole again it counts as not finished, and is made anew if this breaks off.
+  rm "$root/finished"
+  add_packages "$root"
+else
+  making="$root.making"
+  rm -rf "$making"
+  mkdir -p "$making"
+  debootstrap --variant=minbase --exclude=tzdata trixie "$making" >"$root.log"
+  # Nothing of it has to outlive a crash, and nobody reads its manuals.
+  cat >"$making/etc/dpkg/dpkg.cfg.d/small" <<'END'
 force-unsafe-io
 path-exclude=/usr/share/doc/*
 path-exclude=/usr/share/man/*
 path-exclude=/usr/share/locale/*
 END
-# No service is started in there.
-printf '#!/bin/sh\nexit 101\n' >"$making/usr/sbin/policy-rc.d"
-chmod +x "$making/usr/sbin/policy-rc.d"
-env DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$making" \
-  apt-get -qq install --yes --no-install-recommends \
-  libwebkit2gtk-4.1-0 libxdo3 libayatana-appindicator3-1 fonts-dejavu-core >>"$making.log" 2>&1
-chroot "$making" apt-get clean
-rm -rf "$making"/var/lib/apt/lists/*
-touch "$making/finished"
-rm -rf "$root"
-mv "$making" "$root"
-rm "$making.log"
+  # No service is started in there.
+  printf '#!/bin/sh\nexit 101\n' >"$making/usr/sbin/policy-rc.d"
+  chmod +x "$making/usr/sbin/policy-rc.d"
+  add_packages "$making"
+  rm -rf "$root"
+  mv "$making" "$root"
+fi
+printf '%s\n' "$packages" >"$root/finished"
+rm "$root.log"

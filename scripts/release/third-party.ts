@@ -5,6 +5,12 @@ const line = '-'.repeat(80);
 
 /** @returns the text: every licence once, after the packages that are under it */
 export function thirdPartyText(root: string, packages: readonly Bundled[]): string {
+  const text = licencesOf(root, packages);
+  return `The files in dist/ and web/dist/ hold parts of these packages.\n\n${text}`;
+}
+
+/** The same for any packages below that folder, without a word on where they are. */
+export function licencesOf(root: string, packages: readonly Bundled[]): string {
   const under = new Map<string, string[]>();
   for (const one of packages) {
     const text = licenceText(root, one);
@@ -12,5 +18,5 @@ export function thirdPartyText(root: string, packages: readonly Bundled[]): stri
     under.set(text, [...names, `${one.name} ${one.version} (${one.license})`]);
   }
   const parts = [...under].map(([text, names]) => `${line}\n${names.join('\n')}\n\n${text}\n`);
-  return `The files in dist/ and web/dist/ hold parts of these packages.\n\n${parts.join('\n')}`;
+  return parts.join('\n');
 }

@@ -71,7 +71,12 @@ async function loadDoctor(): Promise<Command> {
 
 async function loadCompletion(): Promise<Command> {
   const { createCompletion } = await import('./completion/completion.ts');
-  return createCompletion(() => Promise.all(entries.map((entry) => entry.load())));
+  return createCompletion(allCommands);
+}
+
+/** All that a person may type, in the order of `svc help`. */
+export function allCommands(): Promise<readonly Command[]> {
+  return Promise.all(entries.map((entry) => entry.load()));
 }
 
 async function loadConfigCheck(): Promise<Command> {
@@ -210,7 +215,7 @@ function pageOf({ usage }: Command): string {
 }
 
 async function overview(): Promise<string> {
-  const commands = await Promise.all(entries.map((entry) => entry.load()));
+  const commands = await allCommands();
   const width = Math.max(...commands.map((command) => command.name.length));
   const lines = commands.map(
     (command) => `  svc ${command.name.padEnd(width)}  ${command.summary}\n`,

@@ -140,6 +140,24 @@ suite('the look-up of secrets', () => {
     assert.equal(found.message, 'FOLDER in $CREDENTIALS_DIRECTORY is a folder');
   });
 
+  test('a credential may come from a folder that systemd loads whole as "svc"', async () => {
+    const folder = join(cwd, 'loaded-whole');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'svc_TOKEN'), 'of-the-folder\n');
+    const env = { CREDENTIALS_DIRECTORY: folder };
+    assert.equal(told(await find(env)), 'credential: of-the-folder\n');
+    writeFileSync(join(folder, 'TOKEN'), ' \n');
+    assert.equal(told(await find(env)), 'credential: of-the-folder\n', 'blank is no value');
+    writeFileSync(join(folder, 'TOKEN'), 'of-its-own');
+    assert.equal(told(await find(env)), 'credential: of-its-own');
+    mkdirSync(join(folder, 'svc_FOLDER'));
+    const found = one(await lookIn(env).find(['FOLDER']), 'FOLDER');
+    assert.equal(
+      found.kind === 'unreadable' && found.message,
+      'svc_FOLDER in $CREDENTIALS_DIRECTORY is a folder',
+    );
+  });
+
   test('the keychain is asked for names of its index alone', async () => {
     const keychain = new AskedKeychain();
     keychain.values = { KEPT: 'kept', OTHER: 'never asked for' };

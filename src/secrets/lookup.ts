@@ -2,7 +2,7 @@
  * The look-up of secrets over an environment and a keychain. The keychain is opened only for names
  * that stand nowhere else.
  */
-import { isAbsolute, join, resolve } from 'node:path';
+import { basename, isAbsolute, join, resolve } from 'node:path';
 import type {
   FoundSecret,
   FoundSecrets,
@@ -153,16 +153,24 @@ export class Lookup implements ServiceSecrets {
   async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
     const directory = this.#variable('CREDENTIALS_DIRECTORY');
     if (directory.kind !== 'value') return directory;
-    const file = await readSecretFile(
-      join(resolve(this.#settings.cwd, directory.value), name),
-      stop,
-    );
+    const folder = resolve(this.#settings.cwd, directory.value);
+    let place: InPlace = { kind: 'absent' };
+    for (const file of [name, `${folderCredential}${name}`]) {
+      const found = await this.#readCredential(join(folder, file), name, stop);
+      if (found.kind === 'value' || found.kind === 'unreadable') return found;
+      if (found.kind === 'empty') place = found;
+    }
+    return place;
+  }
+
+  async #readCredential(path: string, name: string, stop?: AbortSignal): Promise<InPlace> {
+    const file = await readSecretFile(path, stop);
     if (file.kind === 'absent') return { kind: 'absent' };
     if (file.kind === 'text') {
       return file.text.trim() === '' ? { kind: 'empty' } : { kind: 'value', value: file.text };
     }
-    const message = `${name} in $CREDENTIALS_DIRECTORY is ${file.what}`;
-    const remedy = `Mend LoadCredential=${name}:… of the unit, or set ${name} itself.`;
+    const message = `${basename(path)} in $CREDENTIALS_DIRECTORY is ${file.what}`;
+    const remedy = `Mend LoadCredential= of the unit, or set ${name} itself.`;
     return { kind: 'unreadable', message, remedy };
   }
 
@@ -189,6 +197,12 @@ export class Lookup implements ServiceSecrets {
     }
   }
 }
+
+/**
+ * How systemd begins the name of each file of a folder that the unit loads as
+ * `LoadCredential=svc:<folder>`: systemd.exec(5).
+ */
+const folderCredential = 'svc_';
 
 const nowhereElse = 'is set nowhere else, and may be in the keychain';
 

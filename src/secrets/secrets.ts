@@ -6,8 +6,8 @@ import type { FoundSecrets, SecretSource } from '../config/found-secret.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
 
 /**
- * Looks names up: `NAME`, then the file in `NAME_FILE`, then `$CREDENTIALS_DIRECTORY/NAME`, then
- * the keychain.
+ * Looks names up: `NAME`, then the file in `NAME_FILE`, then `NAME` and `svc_NAME` in
+ * `$CREDENTIALS_DIRECTORY`, then the keychain.
  */
 export interface SecretLookup {
   /**

@@ -26,8 +26,12 @@ export function mayKeep({ facts: { face, place } }: Pick<SetupState, 'facts'>): 
   return place?.keychain === 'ready' || (face === 'window' && place?.keychain === 'locked');
 }
 
-/** Whether every secret has a value by now. */
+/**
+ * Whether every secret has a value by now. What is a unit's to start is not started here: it would
+ * run as another user, and with other secrets.
+ */
 export function mayStart({ draft, facts }: Pick<SetupState, 'draft' | 'facts'>): boolean {
+  if (facts.place?.isUnit === true) return false;
   return secretsOf(draft, facts).every(({ is }) => is !== 'later');
 }
 

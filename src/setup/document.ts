@@ -9,6 +9,7 @@ import {
 import type { ChannelKind } from '../channel/kind.ts';
 import type { AccessConfig } from '../config/config.ts';
 import type { JsonObject, Json } from '../config/locate.ts';
+import { credentialLine } from './service-place.ts';
 import type { Draft, Facts, ModelChoice, ModelDraft } from './state.ts';
 import type { PlaceFound, WritePlan } from './state.ts';
 
@@ -21,8 +22,6 @@ export const kindsOffered: readonly ChannelKind[] = channelKinds.toSorted(
 /** The words for their types that people write. */
 export const channelNames = kindsOffered.map(({ type, synonyms }) => synonyms[0] ?? type);
 
-/** Beside the file: what a person talks about is to be there after a restart. */
-const storage: JsonObject = { path: 'svc.db' };
 const brainName = 'assistant';
 const practiceModel = 'practice';
 
@@ -39,6 +38,8 @@ export const nothingFound: Facts = {
 /** Where nothing else is known: all addresses are the defaults. */
 export const usualPlace: PlaceFound = {
   keychain: 'unavailable',
+  database: 'svc.db',
+  isUnit: false,
   told: null,
   set: [],
   bind: null,
@@ -110,6 +111,7 @@ export function documentOf(draft: Draft, facts: Facts): JsonObject {
     throw new Error('a new file needs a channel and a model');
   }
   const type = nameOf(channel.type);
+  const storage = { path: place.database };
   return {
     channels: [channelOf(channel.type, access, place)],
     brains: [
@@ -206,7 +208,7 @@ function changed(before: JsonObject, draft: Draft, place: PlaceFound): JsonObjec
     ...changes,
     channels: [...others, channelOf(type, access, place)],
     routes: isRouted ? routes : [...routes, route],
-    ...((before['storage'] ?? null) === null && { storage }),
+    ...((before['storage'] ?? null) === null && { storage: { path: place.database } }),
   };
 }
 
@@ -243,8 +245,10 @@ const ownNames = new Set([
 /**
  * A line that sets a variable: it makes the value where anybody may, else a person fills it in.
  * @param isKnown the person has a value of their own for it, which the line must not replace
+ * @param isUnit a unit of systemd is to find it
  */
-export function lineFor(name: string, isKnown = false): string {
+export function lineFor(name: string, isKnown: boolean, isUnit: boolean): string {
   const isMade = ownNames.has(name) && !isKnown;
+  if (isUnit) return credentialLine(name, isMade);
   return isMade ? `export ${name}="$(openssl rand -hex 32)"` : `export ${name}='…'`;
 }

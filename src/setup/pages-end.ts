@@ -6,7 +6,7 @@ import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-
 import { textField } from './page-parts.ts';
 import { textOf } from '../config/templates/templates.ts';
 import type { Choice, Face, Line, Page } from './setup.ts';
-import type { Draft, SetupState, Step, Written } from './state.ts';
+import type { Draft, Facts, SetupState, Step, Written } from './state.ts';
 import { mayStart } from './conditions.ts';
 
 const fileTitle = 'The file';
@@ -157,7 +157,7 @@ export function pageOfOver(
       return page('last', 'Left', { lines: left });
     }
     case 'written':
-      return page('last', 'Written', { lines: [...lines, ...startLines(written, draft)] });
+      return page('last', 'Written', { lines: [...lines, ...startLines(facts, draft)] });
     case 'served':
       return page('last', 'Stopped', { lines: [...lines, text('svc was stopped.')] });
     case 'goes_on': {
@@ -166,8 +166,8 @@ export function pageOfOver(
     }
     case 'serving': {
       if (facts.face === 'window') return pageOfHeld(state, lines);
-      const again = draft.keep === 'by_hand' || written === null ? [] : startLines(written, draft);
-      const hand = draft.keep === 'by_hand' ? startLines(written, draft) : [];
+      const again = draft.keep === 'by_hand' || written === null ? [] : startLines(facts, draft);
+      const hand = draft.keep === 'by_hand' ? startLines(facts, draft) : [];
       const own = draft.keep === 'by_hand' ? madeHere(written, draft) : [];
       const next = again.length + hand.length > 0 ? [text('The next time:')] : [];
       const runs = good('svc is running. It ends with this command.');
@@ -220,8 +220,9 @@ function linesOf({ path, backup }: Written): Line[] {
 }
 
 /** What starts it: first what is to be set. */
-function startLines(written: Written | null, { pasted }: Draft): Line[] {
+function startLines({ written, place }: Facts, { pasted }: Draft): Line[] {
   if (written === null) return [];
-  const lines = written.unset.map((name) => code(lineFor(name, pasted.includes(name))));
+  const isUnit = place?.isUnit === true;
+  const lines = written.unset.map((name) => code(lineFor(name, pasted.includes(name), isUnit)));
   return [...lines, code(written.command)];
 }

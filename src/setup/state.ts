@@ -139,6 +139,10 @@ export type TokenFound =
 
 export type PlaceFound = {
   readonly keychain: KeychainState;
+  /** Of a new file, as it says it. */
+  readonly database: string;
+  /** A unit of systemd starts svc with the file. */
+  readonly isUnit: boolean;
   /** What is so, and what to do, where it is not ready; svc's own. */
   readonly told: string | null;
   /** Names whose value stands somewhere already. */

@@ -15,6 +15,7 @@ import { askModel } from './model-question.ts';
 import { lookForModels } from './model-search.ts';
 import { PracticeModel } from './practice.ts';
 import { RunningService } from './running.ts';
+import { databaseFor, isOfUnit } from './service-place.ts';
 import type { Pouch, SetupWorld } from './session.ts';
 import type { SetupEnd } from './setup.ts';
 import type { Effect, Found, PlaceFound } from './state.ts';
@@ -125,13 +126,15 @@ class World implements SetupWorld {
     { names, practises }: Extract<Effect, { readonly kind: 'look_at_place' }>,
     signal: AbortSignal,
   ): Promise<PlaceFound> {
-    const { keychain, lookup, platform } = this.#options;
+    const { file, keychain, lookup, platform } = this.#options;
     const [state, found] = await Promise.all([keychain.state(signal), lookup.find(names, signal)]);
     const { ports } = this.#places;
     const replies = await freeAddress(ports.replies, usualPlaces.ports.replies);
     const fault = state === 'ready' ? null : explainKeychain(state);
     return {
       keychain: state,
+      database: databaseFor(file),
+      isUnit: isOfUnit(file),
       told: fault && `${fault.message} ${fault.remedy}`,
       set: names.filter((name) => isValue(found.get(name))),
       bind: await freeAddress(ports.webhook, usualPlaces.ports.webhook),

@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { giveToOwnerOf } from '../lib/owner-of-folder.ts';
 import { commandName, forShell } from '../lib/program.ts';
 import { inspectText } from '../config/inspect.ts';
 import { textOf } from '../config/templates/templates.ts';
 import { replaceFile } from '../control/saved-file.ts';
 import type { Keychain } from '../secrets/secrets.ts';
+import { isOfUnit, startOfUnit } from './service-place.ts';
 import type { Pouch } from './session.ts';
 import type { Written, WritePlan } from './state.ts';
 
@@ -41,7 +43,7 @@ export async function writeAll(
     ? await replaceKeeping(file, shown, text)
     : await writeFirst(file, shown, text);
   if ('problem' in saved) return saved;
-  return { path: shown, backup: saved.backup, command: commandFor(shown, env), unset };
+  return { path: shown, backup: saved.backup, command: commandFor({ file, shown, env }), unset };
 }
 
 /** 43 characters that a shell and a header leave alone. */
@@ -64,6 +66,7 @@ export async function writeFirst(file: string, shown: string, text: string): Pro
   try {
     await using handle = await open(file, 'wx', 0o600);
     isOwn = true;
+    giveToOwnerOf(dirname(file), handle.fd);
     await handle.writeFile(text);
     await handle.sync();
     return { backup: null };
@@ -118,7 +121,12 @@ function sayFault(code: string | undefined, shown: string): string {
 }
 
 /** As a person would type it, there and then: SVC_CONFIG may name another file. */
-export function commandFor(shown: string, env: WriteOptions['env']): string {
+export function commandFor({
+  file,
+  shown,
+  env,
+}: Pick<WriteOptions, 'file' | 'shown' | 'env'>): string {
+  if (isOfUnit(file)) return startOfUnit;
   const serve = `${commandName(env)} serve`;
   const isUsual = shown === 'svc.json' && (env['SVC_CONFIG'] ?? '') === '';
   return isUsual ? serve : `${serve} --config ${forShell(shown)}`;

@@ -7,6 +7,7 @@ import { providerSynonyms } from '../../config/schema-brain.ts';
 import { textOf } from '../../config/templates/templates.ts';
 import { adminTokenName, documentOf, lineFor, secretsOf } from '../../setup/document.ts';
 import { channelNames, nothingFound, typeOf, usualPlace } from '../../setup/document.ts';
+import { databaseFor, isOfUnit } from '../../setup/service-place.ts';
 import type { Draft, ModelDraft } from '../../setup/state.ts';
 import { keyEnvFor, localityOf, readBaseUrl } from '../../setup/vendors.ts';
 import { commandFor, writeFirst } from '../../setup/writing.ts';
@@ -29,7 +30,8 @@ export async function writeUnasked(
   const found = await io.secrets.find(names, io.stop);
   const set = names.filter((name) => found.get(name)?.kind === 'value');
   const platform = flags['channel-url'] && readBaseUrl(flags['channel-url']);
-  const facts = { ...nothingFound, place: { ...usualPlace, set, platform } };
+  const service = { database: databaseFor(file), isUnit: isOfUnit(file) };
+  const facts = { ...nothingFound, place: { ...usualPlace, set, platform, ...service } };
   const text = textOf(documentOf(draft, facts));
   const inspection = await inspectText(text, file, io.env);
   const { kind } = inspection.validation;
@@ -45,7 +47,10 @@ export async function writeUnasked(
     return exitCode.failed;
   }
   const unset = secretsOf(draft, facts).filter(({ is }) => is !== 'set');
-  const lines = [...unset.map(({ name }) => lineFor(name)), commandFor(shown, io.env)];
+  const lines = [
+    ...unset.map(({ name }) => lineFor(name, false, service.isUnit)),
+    commandFor({ file, shown, env: io.env }),
+  ];
   io.stdout.write(`${told}It is written. This starts it:\n\n`);
   io.stdout.write(lines.map((line) => `  ${line}\n`).join(''));
   io.stdout.write(`\n${aboutSecrets(draft, set)}`);

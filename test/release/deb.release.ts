@@ -1,0 +1,338 @@
+/**
+ * The package for Debian as a person has it: installed on a Debian 13 with a real systemd, set up,
+ * run, changed, killed, upgraded, removed and purged.
+ */
+import assert from 'node:assert/strict';
+import { chownSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before as first, suite, test } from 'node:test';
+import { startFakeOllama } from '../fake/ollama.ts';
+import type { FakeModel } from '../fake/model-server.ts';
+import { startReceiver, type Receiver } from '../fake/receiver.ts';
+import { freePort, post, secret, webhookConfig } from '../program.ts';
+import { bootDebian, childOf, until, whyNoMachine, type Machine } from './debian-machine.ts';
+import { keptReleases } from '../releases/kept.ts';
+import { smoke, version } from './smoke.ts';
+
+const folder = process.env['SVC_RELEASE'] ?? join(import.meta.dirname, '../../release');
+const names = existsSync(folder) ? readdirSync(folder) : [];
+const name = names.find((one) => /^svc_.*_amd64\.deb$/.test(one));
+const why = name === undefined ? `there is no package in ${folder}` : whyNoMachine();
+if (why !== null) console.error(`NOT TRIED: the package for Debian: ${why}.`);
+
+const adminToken = 'an-admin-token-of-the-package';
+
+suite('the package for Debian', { skip: why ?? false }, () => {
+  let machine: Machine;
+  let model: FakeModel;
+  let receiver: Receiver;
+  let document: ReturnType<typeof webhookConfig>;
+  let port = 0;
+  let adminPort = 0;
+  const opened = new AsyncDisposableStack();
+
+  first(async () => {
+    machine = opened.use(await bootDebian());
+    model = opened.use(await startFakeOllama({ answer: 'hello yourself' }));
+    receiver = opened.use(await startReceiver());
+    [port, adminPort] = [await freePort(), await freePort()];
+    const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+    document = {
+      ...webhookConfig(where),
+      storage: { path: '/var/lib/svc/svc.db' },
+      admin: { token_env: 'ADMIN_TOKEN' },
+    };
+    await machine.done('cat >/root/svc.deb', readFileSync(join(folder, name!)));
+  });
+  after(() => opened.disposeAsync());
+
+  const done = (command: string, input?: string | Buffer): Promise<string> =>
+    machine.done(command, input);
+  const unit = (field: string): Promise<string> => {
+    return done(`systemctl show --value --property ${field} svc`);
+  };
+  const stateOf = async (what: 'active' | 'enabled'): Promise<string> => {
+    return (await machine.run(`systemctl is-${what} svc`)).out.trim();
+  };
+  const ownerOf = (path: string): Promise<string> => done(`stat --format '%U:%G %a' ${path}`);
+  const isThere = async (path: string): Promise<boolean> => {
+    return (await machine.run(`test -e ${path}`)).code === 0;
+  };
+  /** An editor that keeps the file's owner. */
+  const write = (text: string): Promise<string> => done('cat >/etc/svc/svc.json', text);
+  const at = (path: string): string => `http://127.0.0.1:${adminPort}${path}`;
+  const headers = { authorization: `Bearer ${adminToken}` };
+  const listens = (): Promise<void> => {
+    return until('svc to listen', async () => {
+      const isOver = (await stateOf('active')) === 'failed';
+      assert.ok(!isOver, isOver ? await done('journalctl --unit svc --lines 30') : '');
+      const answer = await fetch(at('/healthz')).catch(() => null);
+      return answer?.status === 200;
+    });
+  };
+  const say = async (text: string): Promise<void> => {
+    const { status } = await post(`http://127.0.0.1:${port}/webhook`, { sender_id: 'ada', text });
+    assert.equal(status, 200);
+  };
+  /** Says something, and waits until the reply to it has come. */
+  const talk = async (): Promise<void> => {
+    const before = receiver.received.length;
+    await say('hello');
+    assert.equal((await receiver.waitFor(before + 1))[before]!.body['text'], 'hello yourself');
+  };
+  const messages = async (): Promise<number> => {
+    const answer = await fetch(at('/api/v1/messages?limit=100'), { headers });
+    return ((await answer.json()) as { rows: readonly unknown[] }).rows.length;
+  };
+
+  test('an install starts nothing and enables nothing', async () => {
+    await done('dpkg --install /root/svc.deb');
+    assert.deepEqual([await stateOf('enabled'), await stateOf('active')], ['disabled', 'inactive']);
+    const owners = ['/etc/svc', '/var/lib/svc', '/etc/credstore/svc'].map(ownerOf);
+    assert.deepEqual(await Promise.all(owners), ['svc:svc 750', 'svc:svc 750', 'root:root 700']);
+    assert.match(await done('getent passwd svc'), /:\/var\/lib\/svc:\/usr\/sbin\/nologin$/);
+    assert.equal(await done('dpkg --verify svc'), '');
+  });
+
+  test('the unit is without a fault, and exposes little', async () => {
+    const { code, out, err } = await machine.run('systemd-analyze verify --man=no svc.service');
+    assert.deepEqual([code, out + err], [0, '']);
+    const said = await done('systemd-analyze security --offline=true svc.service');
+    const [, exposure] = /exposure level for svc\.service: ([\d.]+)/.exec(said) ?? [];
+    assert.ok(Number(exposure) <= 1.5, said);
+  });
+
+  test('what every form of svc does, it does', async (t) => {
+    process.env['TMPDIR'] = machine.shared;
+    const [uid, gid] = (await done('id -u svc; id -g svc')).split('\n').map(Number);
+    const give = (path: string): void => {
+      for (const one of ['', ...readdirSync(path)]) chownSync(join(path, one), uid!, gid!);
+    };
+    try {
+      await smoke(t, {
+        command: (cwd) => {
+          const user = ['setpriv', '--reuid=svc', '--regid=svc', '--clear-groups', '--'];
+          return machine.inside('env', '-C', cwd, ...user, '/usr/bin/svc');
+        },
+        give,
+        stop: (child) => void process.kill(childOf(child.pid!)!, 'SIGTERM'),
+      });
+    } finally {
+      delete process.env['TMPDIR'];
+    }
+  });
+
+  test('the first configuration is one that the service can read and replace', async () => {
+    const said = await done(
+      'svc init --yes --dir /etc/svc --channel webhook --provider ollama --model llama3.2',
+    );
+    assert.match(said, /urandom \| base64 \| sudo tee \/etc\/credstore\/svc\/WEBHOOK_SECRET/);
+    assert.match(said, /sudo systemctl enable --now svc/);
+    assert.equal(await ownerOf('/etc/svc/svc.json'), 'svc:svc 600');
+    const written = JSON.parse(await done('cat /etc/svc/svc.json')) as { storage: unknown };
+    assert.deepEqual(written.storage, { path: '/var/lib/svc/svc.db' });
+    await write(JSON.stringify(document));
+    for (const [secretName, value] of [
+      ['WEBHOOK_SECRET', secret],
+      ['ADMIN_TOKEN', adminToken],
+    ]) {
+      await done(`tee /etc/credstore/svc/${secretName} >/dev/null`, `${value}\n`);
+    }
+  });
+
+  test('root finds the secrets of the service, and nobody else does', async () => {
+    const check = 'svc config check /etc/svc/svc.json --preflight';
+    assert.match(await done(check), /WEBHOOK_SECRET/);
+    const other = await machine.run(`setpriv --reuid=svc --regid=svc --clear-groups ${check}`);
+    assert.equal(other.code, 78, other.out + other.err);
+  });
+
+  test('a command of root before the first start is in no way of the service', async () => {
+    await machine.run('svc audit --config /etc/svc/svc.json');
+    await done('systemctl enable --now svc');
+    await listens();
+    await talk();
+    assert.deepEqual(
+      [await stateOf('enabled'), await unit('NRestarts'), await ownerOf('/var/lib/svc/svc.db')],
+      ['enabled', '0', 'svc:svc 600'],
+    );
+    for (const path of ['/ui', '/builder']) {
+      assert.equal((await fetch(at(path), { headers })).status, 200, path);
+    }
+    assert.match(await done('svc status'), /webhook/);
+    const limits = await done(`cat /proc/${await unit('MainPID')}/limits`);
+    assert.match(limits, /^Max open files +65536 /m);
+    await until('the code to be kept compiled', () => isThere('/var/cache/svc/v*'));
+  });
+
+  test('a reload takes an edited configuration, and a wrong one changes nothing', async () => {
+    const pid = await unit('MainPID');
+    const moved = await freePort();
+    const inUse = structuredClone(document);
+    inUse.channels[0]!['webhook'] = { bind: `127.0.0.1:${moved}`, outbound_url: receiver.url };
+    await write(JSON.stringify(inUse));
+    await done('systemctl reload svc');
+    port = moved;
+    await until('the new address', async () => {
+      return (await fetch(`http://127.0.0.1:${moved}/`).catch(() => null)) !== null;
+    });
+    await talk();
+    document = inUse;
+    await write('{ "channels": 7 }');
+    await done('systemctl reload svc');
+    await until('the refusal in the log', async () => {
+      const log = await done('journalctl --unit svc --output cat');
+      return log.includes('config_not_applied');
+    });
+    await talk();
+    assert.deepEqual([await unit('MainPID'), await stateOf('active')], [pid, 'active']);
+  });
+
+  test('an operator puts a configuration into use, and the service writes it', async () => {
+    await write(JSON.stringify(document));
+    await done('systemctl reload svc');
+    const before = await fetch(at('/api/v1/config'), { headers });
+    const changed = JSON.stringify({ ...document, session: {} }, null, 2);
+    const answer = await fetch(at('/api/v1/config'), {
+      method: 'PUT',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'if-match': before.headers.get('etag') ?? '',
+      },
+      body: changed,
+    });
+    assert.equal(answer.status, 200, await answer.text());
+    assert.equal(await done('cat /etc/svc/svc.json'), changed);
+    assert.equal(await ownerOf('/etc/svc/svc.json'), 'svc:svc 600');
+  });
+
+  test('what a restart does not mend is not tried again', async () => {
+    const good = await done('cat /etc/svc/svc.json');
+    await write('{ "channels": 7 }');
+    await machine.run('systemctl restart svc');
+    await until('svc to have failed', async () => (await stateOf('active')) === 'failed');
+    assert.deepEqual([await unit('ExecMainStatus'), await unit('NRestarts')], ['78', '0']);
+    await write(good);
+    await done('mv /etc/credstore/svc /etc/credstore/away');
+    await machine.run('systemctl start svc');
+    await until('svc to have failed', async () => (await stateOf('active')) === 'failed');
+    assert.deepEqual([await unit('ExecMainStatus'), await unit('NRestarts')], ['243', '0']);
+    await done('mv /etc/credstore/away /etc/credstore/svc');
+    await done('systemctl start svc');
+    await listens();
+    await talk();
+  });
+
+  test('killed, it comes back, and answers what it had accepted', async () => {
+    const before = receiver.received.length;
+    const held = Promise.withResolvers<void>();
+    await model.script({ answer: 'never seen', after: held.promise });
+    const asked = model.calls.length;
+    await say('hello');
+    await model.call(asked);
+    await model.script({ answer: 'after the kill' });
+    await done('systemctl kill --signal KILL svc');
+    held.resolve();
+    assert.equal((await receiver.waitFor(before + 1))[before]!.body['text'], 'after the kill');
+    assert.equal(await unit('NRestarts'), '1');
+    await model.script({ answer: 'hello yourself' });
+  });
+
+  test('told to stop, it finishes what it has in hand', async () => {
+    const before = receiver.received.length;
+    const held = Promise.withResolvers<void>();
+    const asked = model.calls.length;
+    await model.script({ answer: 'late but here', after: held.promise });
+    await say('hello');
+    await model.call(asked);
+    const stopped = done('systemctl stop svc');
+    await until('the end to be on its way', async () => (await stateOf('active')) !== 'active');
+    held.resolve();
+    await stopped;
+    assert.equal((await receiver.waitFor(before + 1))[before]!.body['text'], 'late but here');
+    assert.deepEqual([await unit('Result'), await unit('ExecMainStatus')], ['success', '0']);
+    await model.script({ answer: 'hello yourself' });
+  });
+
+  test('a port below 1024 takes the line that the unit names', async () => {
+    const [unitPort, low] = [port, 1021];
+    const good = await done('cat /etc/svc/svc.json');
+    await write(good.replace(`127.0.0.1:${unitPort}`, `127.0.0.1:${low}`));
+    await machine.run('systemctl start svc');
+    await until('svc to have failed', async () => (await stateOf('active')) === 'failed');
+    assert.equal(await unit('ExecMainStatus'), '78');
+    const told = await done('cat /usr/lib/systemd/system/svc.service');
+    const lines = [...told.matchAll(/^# {3}(\[Service\]|\w+=(?:CAP_\w+|no))$/gm)].map(
+      ([, one]) => one,
+    );
+    assert.equal(lines.length, 4);
+    const edit = '/etc/systemd/system/svc.service.d/override.conf';
+    await done(`mkdir ${edit.replace(/\/[^/]+$/, '')} && cat >${edit}`, `${lines.join('\n')}\n`);
+    await done('systemctl daemon-reload && systemctl start svc');
+    port = low;
+    await listens();
+    await talk();
+    await done(`rm -r ${edit.replace(/\/[^/]+$/, '')} && systemctl stop svc`);
+    await done('systemctl daemon-reload');
+    await write(good);
+    port = unitPort;
+  });
+
+  test('an upgrade starts what it stopped, and nothing else', async () => {
+    await done('dpkg --install /root/svc.deb');
+    assert.equal(await stateOf('active'), 'inactive');
+    await done('cat >/var/lib/svc/svc.db', kept());
+    await done('rm -f /var/lib/svc/svc.db-*; systemctl start svc');
+    await listens();
+    const [before, pid] = [await messages(), await unit('MainPID')];
+    assert.ok(before > 0);
+    await done('dpkg --install /root/svc.deb');
+    await listens();
+    assert.notEqual(await unit('MainPID'), pid);
+    assert.deepEqual([await stateOf('enabled'), await messages()], ['enabled', before]);
+    await talk();
+  });
+
+  test('a removal takes nothing that is a person’s, and what comes back goes on', async () => {
+    const before = await messages();
+    await done('dpkg --remove svc');
+    assert.equal(await isThere('/usr/lib/svc'), false);
+    await assert.rejects(fetch(at('/healthz')));
+    await done('getent passwd svc');
+    for (const path of ['/etc/svc/svc.json', '/var/lib/svc/svc.db']) {
+      assert.equal(await isThere(path), true, path);
+    }
+    assert.equal(await done('cat /etc/credstore/svc/WEBHOOK_SECRET'), secret);
+    await done('dpkg --install /root/svc.deb');
+    assert.deepEqual([await stateOf('enabled'), await stateOf('active')], ['disabled', 'inactive']);
+    await done('systemctl enable --now svc');
+    await listens();
+    assert.equal(await messages(), before);
+    await talk();
+  });
+
+  test('a purge takes all of it, also from under the service', async () => {
+    await done('dpkg --purge svc');
+    const paths = ['/etc/svc', '/var/lib/svc', '/var/cache/svc', '/etc/credstore/svc'];
+    for (const path of [...paths, '/run/svc-was-running']) {
+      assert.equal(await isThere(path), false, path);
+    }
+    assert.notEqual((await machine.run('getent passwd svc')).code, 0);
+    assert.equal(await done('find /etc/systemd/system -name "svc*"'), '');
+  });
+
+  test('what the administrator says of a folder counts', async () => {
+    await done('dpkg-statoverride --add root adm 0750 /etc/credstore/svc');
+    await done('dpkg --install /root/svc.deb');
+    assert.equal(await ownerOf('/etc/credstore/svc'), 'root:adm 750');
+    await done('chmod 0700 /etc/svc && dpkg --install /root/svc.deb');
+    assert.equal(await ownerOf('/etc/svc'), 'svc:svc 700');
+    await done('dpkg --purge svc');
+  });
+
+  function kept(): Buffer {
+    const former = keptReleases().findLast((release) => release.version !== version);
+    return readFileSync(join(former!.folder, 'svc.db'));
+  }
+});

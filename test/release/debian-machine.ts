@@ -1,0 +1,159 @@
+/**
+ * A machine with Debian 13 and its systemd (`scripts/debian-13-root.sh`), on the network of this
+ * one, so that it reaches what a test serves on 127.0.0.1. What is written in it goes with it.
+ */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isOnPath } from '../../src/lib/executable.ts';
+import { root } from '../run-svc.ts';
+
+const debian = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
+
+/** Why there is no such machine here; null: there is. */
+export function whyNoMachine(): string | null {
+  if (process.platform !== 'linux') return 'systemd is of Linux';
+  if (process.getuid?.() !== 0) return 'only root may begin a machine';
+  const missing = ['unshare', 'nsenter', 'setpriv'].filter((one) => !isOnPath(one, process.env));
+  if (missing.length > 0) return `there is no ${missing.join(' and no ')}`;
+  if (groupsFolder() === null) return 'no cgroup2 is mounted';
+  if (existsSync(join(debian, 'usr/lib/systemd/systemd'))) return null;
+  return `there is no Debian 13 with systemd in ${debian}: scripts/debian-13-root.sh makes it`;
+}
+
+export type Said = { readonly code: number | null; readonly out: string; readonly err: string };
+
+export interface Machine extends AsyncDisposable {
+  /** Seen under the same path inside and outside. */
+  readonly shared: string;
+  /** Begins a command in the shell of its root, to its end. @param input what it reads */
+  run(command: string, input?: string | Buffer): Promise<Said>;
+  /** The same; fails where it does not end with 0. @returns what it wrote, without spaces around */
+  done(command: string, input?: string | Buffer): Promise<string>;
+  /** What a process outside runs to be that program inside; it is its only child then. */
+  inside(...command: readonly string[]): readonly string[];
+}
+
+/** Of what is waited for, longer than any machine takes. */
+const waitMs = 120_000;
+
+/** Looks until it is so. @param what for people, where it never is */
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const late = Date.now() + waitMs;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < late, `waited for: ${what}`);
+    await sleep(50);
+  }
+}
+
+/** The only child of a process; null: it has none yet. */
+export function childOf(pid: number): number | null {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? null : Number(text.split(' ')[0]);
+}
+
+/** Boots one, and waits until it is up. */
+export async function bootDebian(): Promise<Machine> {
+  await using opening = new AsyncDisposableStack();
+  // Not in /tmp, over which systemd mounts another.
+  const place = await mkdtemp('/var/tmp/svc-machine-');
+  opening.defer(() => rm(place, { recursive: true, force: true, maxRetries: 20 }));
+  await chmod(place, 0o755);
+  const shared = join(place, 'shared');
+  await mkdir(shared, { mode: 0o755 });
+  const group = join(groupsFolder()!, `svc-machine-${process.pid}`);
+  mkdirSync(group);
+  opening.defer(() => removeGroup(group));
+
+  const begin = 'echo $$ >"$0/cgroup.procs" && exec setpriv --pdeathsig KILL unshare "$@"';
+  const spaces = ['--pid', '--mount', '--uts', '--ipc', '--cgroup', '--fork', '--kill-child'];
+  const boot = join(import.meta.dirname, 'boot-debian.sh');
+  const args = ['-c', begin, group, ...spaces, 'sh', boot, debian, place, shared];
+  const unshare = spawn('sh', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  unshare.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const ended = once(unshare, 'exit');
+  opening.defer(async () => {
+    unshare.kill('SIGKILL');
+    await ended;
+  });
+
+  let first: number | null = null;
+  await until('the first process of the machine', async () => {
+    assert.equal(unshare.exitCode, null, `the machine does not begin: ${said}`);
+    first = childOf(unshare.pid!);
+    return first !== null && (await readFile(`/proc/${first}/comm`, 'utf8')).trim() === 'systemd';
+  });
+  const machine = new Namespaces(shared, first!);
+  await until('the machine to be up', async () => {
+    // What it lacks in here, such as a console, leaves it degraded.
+    const { out } = await machine.run('systemctl is-system-running');
+    return /running|degraded/.test(out);
+  });
+  const all = opening.move();
+  return Object.assign(machine, { [Symbol.asyncDispose]: () => all.disposeAsync() });
+}
+
+class Namespaces {
+  readonly shared: string;
+  readonly #first: number;
+
+  constructor(shared: string, first: number) {
+    this.shared = shared;
+    this.#first = first;
+  }
+
+  inside(...command: readonly string[]): readonly string[] {
+    const spaces = ['--mount', '--pid', '--uts', '--ipc'];
+    return ['nsenter', '--target', String(this.#first), ...spaces, '--', ...command];
+  }
+
+  async run(command: string, input: string | Buffer = ''): Promise<Said> {
+    const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin';
+    const env = [path, 'HOME=/root', 'LC_ALL=C.UTF-8', 'DEBIAN_FRONTEND=noninteractive'];
+    const shell = ['sh', '-c', command];
+    const [program = '', ...args] = this.inside('env', '-i', ...env, ...shell);
+    const child = spawn(program, args, { stdio: 'pipe', cwd: '/' });
+    // Where it ends without reading, its exit code and its words tell why.
+    child.stdin.on('error', () => {}).end(input);
+    return endOf(child);
+  }
+
+  async done(command: string, input?: string | Buffer): Promise<string> {
+    const { code, out, err } = await this.run(command, input);
+    assert.equal(code, 0, `${command}\n${out}${err}`);
+    return out.trim();
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<Said> {
+  let [out, err] = ['', ''];
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, err };
+}
+
+/** Where groups of processes are made; null: nowhere. */
+function groupsFolder(): string | null {
+  const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
+  const line = mounts.map((one) => one.split(' ')).find(([, , type]) => type === 'cgroup2');
+  return line?.[1] ?? null;
+}
+
+/** Once no process is in it any more. */
+async function removeGroup(group: string): Promise<void> {
+  await until(`${group} to be empty`, async () => {
+    return /^populated 0$/m.test(await readFile(join(group, 'cgroup.events'), 'utf8'));
+  });
+  const remove = (folder: string): void => {
+    const below = readdirSync(folder, { withFileTypes: true });
+    for (const one of below) if (one.isDirectory()) remove(join(folder, one.name));
+    rmdirSync(folder);
+  };
+  remove(group);
+}
