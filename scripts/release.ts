@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
+import { oneFile } from './release/one-file.ts';
 import { run } from './release/run.ts';
 import { makeTarball } from './release/tarball.ts';
 
@@ -25,7 +26,7 @@ const npm: Part = {
 };
 
 /** In the order in which they are made. The sums are of all that is there, so they come last. */
-const parts: readonly Part[] = [npm];
+const parts: readonly Part[] = [npm, oneFile];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !parts.some((part) => part.name === name));
