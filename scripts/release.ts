@@ -8,10 +8,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
-import { oneFile } from './release/one-file.ts';
 import { run } from './release/run.ts';
+import { sbomPart } from './release/sbom.ts';
+import { sumsPart } from './release/sums.ts';
 import { makeTarball } from './release/tarball.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -25,8 +27,11 @@ const npm: Part = {
   },
 };
 
-/** In the order in which they are made. The sums are of all that is there, so they come last. */
-const parts: readonly Part[] = [npm, oneFile];
+/**
+ * In the order in which they are made. The sums are of all that is there, so they come last, and
+ * are made anew with any part.
+ */
+const parts: readonly Part[] = [npm, oneFile, sbomPart, sumsPart];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !parts.some((part) => part.name === name));
@@ -47,7 +52,8 @@ async function release(): Promise<boolean> {
     const making = begin(scratch);
     let isWhole = true;
     for (const part of parts) {
-      if (wanted.length > 0 && !wanted.includes(part.name)) continue;
+      const isWanted = wanted.length === 0 || wanted.includes(part.name) || part === sumsPart;
+      if (!isWanted) continue;
       const made = await part.make(making);
       tell(part, made);
       if (made.kind === 'not made' && wanted.length > 0) isWhole = false;

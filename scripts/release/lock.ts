@@ -22,12 +22,12 @@ export type Lock = {
  */
 export function lockOf(lock: Lock, root: Entry & { readonly name: string }): object {
   const taken = new Map<string, Entry>();
-  const queue = namesOf(root).map((name) => placeOf(lock, '', name));
+  const queue = placesOf(lock, '', root);
   for (const place of queue) {
-    if (place === null || taken.has(place)) continue;
+    if (taken.has(place)) continue;
     const entry = lock.packages[place]!;
     taken.set(place, entry);
-    queue.push(...namesOf(entry).map((name) => placeOf(lock, place, name)));
+    queue.push(...placesOf(lock, place, entry));
   }
   const packages = [...taken]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -41,13 +41,20 @@ export function lockOf(lock: Lock, root: Entry & { readonly name: string }): obj
   return { name: root.name, lockfileVersion, requires: true, packages: own };
 }
 
-/** What it asks for; what is only there for others to bring is not asked for. */
-function namesOf(entry: Entry): readonly string[] {
+/** Of what it asks for; what is only there for others to bring is not asked for. */
+function placesOf(lock: Lock, from: string, entry: Entry): string[] {
   const { dependencies = {}, optionalDependencies = {}, peerDependencies = {} } = entry;
+  const required = Object.keys(dependencies).map((name) => {
+    const place = placeOf(lock, from, name);
+    if (place === null) throw new Error(`the lock lacks ${name}, which "${from}" asks for`);
+    return place;
+  });
   const peers = Object.keys(peerDependencies).filter((name) => {
     return entry.peerDependenciesMeta?.[name]?.optional !== true;
   });
-  return [...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...peers];
+  const others = [...Object.keys(optionalDependencies), ...peers];
+  const found = others.map((name) => placeOf(lock, from, name));
+  return [...required, ...found.filter((place) => place !== null)];
 }
 
 /** Where Node finds it: beside the one that asks, or in a folder above. `null`: nowhere. */

