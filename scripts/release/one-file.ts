@@ -94,6 +94,9 @@ async function joined({ root, scratch, program, node }: Parts): Promise<string> 
   return output;
 }
 
+/** It names the mark by which Node finds that a program is in it, which may be there but once. */
+const makesSuchFiles = 'node_modules/@webviewjs/webview/cli/';
+
 /** All that the program loads, shows or tells, in order. */
 function filesOf(program: string): readonly string[] {
   const patterns = [
@@ -105,7 +108,8 @@ function filesOf(program: string): readonly string[] {
   const found = globSync(patterns, { cwd: program, withFileTypes: true });
   const names = found
     .filter((one) => one.isFile() && one.name !== '.package-lock.json')
-    .map((one) => join(one.parentPath, one.name).slice(program.length + 1));
+    .map((one) => join(one.parentPath, one.name).slice(program.length + 1))
+    .filter((name) => !name.startsWith(makesSuchFiles));
   return names.sort();
 }
 
