@@ -1,7 +1,7 @@
 /** The program of one file, on a machine where nothing else is. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -74,56 +74,33 @@ suite('the program of one file', () => {
     await run.ended;
     assert.deepEqual([run.out(), run.err()], [`svc ${version}\n`, '']);
   });
-
-  test('it writes nowhere but where its configuration says', async () => {
-    await using folder = await scratch();
-    await mkdir(join(folder.path, 'tmp'));
-    const env = { ...alone.env, TMPDIR: join(folder.path, 'tmp') };
-    const { close } = await serving({ ...alone, env }, folder.path, { path: 'svc.db' });
-    await close();
-    const found = (await readdir(folder.path)).filter((one) => !one.startsWith('svc.db'));
-    assert.deepEqual(found.sort(), ['svc.json', 'tmp']);
-    assert.deepEqual(await readdir(join(folder.path, 'tmp')), []);
-  });
 });
 
-/** svc serving on that storage, with what answers and what takes the replies. */
-async function serving(installed: Installed, folder: string, storage: object) {
-  await using parts = new AsyncDisposableStack();
-  const model = parts.use(await startFakeOllama({ answer: 'hello yourself' }));
-  const receiver = parts.use(await startReceiver());
+/** Starts it twice on that storage: what the first one has kept, the second one reads. */
+async function assertKept(installed: Installed, storage: object): Promise<void> {
+  await using folder = await scratch();
+  await using model = await startFakeOllama({ answer: 'hello yourself' });
+  await using receiver = await startReceiver();
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const document = { ...webhookConfig(where), storage, admin: { token_env: 'ADMIN_TOKEN' } };
-  const file = await writeConfig(folder, document);
-  const program = parts.use(await serveInstalled(installed, folder, file));
-  const own = parts.move();
-  const close = async (): Promise<void> => {
-    assert.equal(await program.stop(), 0, program.log());
-    await own.disposeAsync();
-  };
-  const say = async (text: string): Promise<void> => {
-    const accepted = await post(`http://127.0.0.1:${port}/webhook`, { sender_id: 'ada', text });
-    assert.equal(accepted.status, 200);
-    await receiver.waitFor(1);
-  };
+  const file = await writeConfig(folder.path, document);
   const kept = async (): Promise<number> => {
     const headers = { authorization: `Bearer ${secrets.ADMIN_TOKEN}` };
     const answer = await fetch(`http://127.0.0.1:${adminPort}/api/v1/messages`, { headers });
     return ((await answer.json()) as { readonly rows: readonly unknown[] }).rows.length;
   };
-  return { say, kept, close };
-}
-
-async function assertKept(installed: Installed, storage: object): Promise<void> {
-  await using folder = await scratch();
   for (const [before, text] of ['hello', 'and again'].entries()) {
-    const { say, kept, close } = await serving(installed, folder.path, storage);
+    await using program = await serveInstalled(installed, folder.path, file);
     assert.equal(await kept(), before);
-    await say(text);
+    const accepted = await post(`http://127.0.0.1:${port}/webhook`, { sender_id: 'ada', text });
+    assert.equal(accepted.status, 200);
+    await receiver.waitFor(before + 1);
     assert.equal(await kept(), before + 1);
-    await close();
+    assert.equal(await program.stop(), 0, program.log());
   }
+  const found = (await readdir(folder.path)).filter((one) => !one.startsWith('svc.db'));
+  assert.deepEqual(found, ['svc.json'], 'it writes nowhere but where its configuration says');
 }
 
 /** The mark by which Node finds that a program is in it, once one is. */
