@@ -28,8 +28,8 @@ if (isNewEnough()) {
   const node = bundledNode();
   if (node === null) {
     process.stderr.write(
-      `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}, and the one that ` +
-        'npm installs beside svc is not here. Install a newer Node, or run "npm install" again ' +
+      `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}. Install a newer Node, ` +
+        'or the package of svc that brings one along; in a checkout, run "npm install" again ' +
         'without --omit=optional.\n',
     );
     process.exitCode = 78;

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { bundledIn } from '../bundled.ts';
 import { isExternal } from '../external.ts';
 import { lockOf, type Lock } from './lock.ts';
+import { setPlainModes } from './modes.ts';
 import { run } from './run.ts';
 import { thirdPartyText } from './third-party.ts';
 
@@ -44,6 +45,7 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   write(stage, 'npm-shrinkwrap.json', `${JSON.stringify(lock, null, 2)}\n`);
   const packages = bundledIn([join(root, 'dist'), join(root, 'web', 'dist')]);
   write(stage, 'THIRD-PARTY.txt', thirdPartyText(root, packages));
+  setPlainModes(stage);
   const said = await run('npm', ['pack', '--json', '--ignore-scripts', stage], { cwd: scratch });
   const packed = join(scratch, packedName(said));
   const made = join(folder, tarballName(published, withNode));

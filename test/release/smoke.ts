@@ -35,11 +35,7 @@ export type Installed = {
 
 const adminToken = 'an-admin-token-of-the-smoke-tests';
 
-export const secrets = {
-  WEBHOOK_SECRET: secret,
-  ADMIN_TOKEN: adminToken,
-  TELEGRAM_TOKEN: '4711:a-token-of-the-smoke-tests',
-} as const;
+export const secrets = { WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken } as const;
 
 /** Of the release. */
 export const version = (
@@ -50,7 +46,7 @@ export const version = (
 export async function smoke(t: TestContext, installed: Installed): Promise<void> {
   await t.test('it says its version', () => assertVersion(installed));
   await t.test('it answers a message, shows its pages, and drains', () => assertServes(installed));
-  await t.test('it goes on with what 0.1.0 left', () => assertUpgrades(installed));
+  await t.test('it goes on with what the release before left', () => assertUpgrades(installed));
 }
 
 /** Runs `svc <args>` of it. @param folder that it works in */

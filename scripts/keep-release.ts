@@ -1,0 +1,40 @@
+/**
+ * Keeps the present version for ever: what its code leaves in a database, so that every later one
+ * is started on that. `npm run keep-release`, once for each release, when its code is ready.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { noPostgres } from '../test/fake/postgres.ts';
+import { keep } from '../test/releases/keep.ts';
+import { keptFolder } from '../test/releases/kept.ts';
+import type { Form } from '../test/releases/world.ts';
+
+const { values: asked } = parseArgs({
+  options: {
+    /** Makes anew what is kept: only as long as nobody has that version. */
+    again: { type: 'boolean', default: false },
+    /** The checkout of an earlier release, with its node_modules. */
+    code: { type: 'string', default: join(import.meta.dirname, '..') },
+    /** One form alone: `sqlite` or `postgres`. */
+    form: { type: 'string' },
+  },
+});
+const root = resolve(asked.code);
+const facts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+const { version } = facts;
+const folder = join(keptFolder, version);
+const forms: readonly Form[] = ['sqlite', 'postgres'];
+
+if (existsSync(folder) && !asked.again) {
+  console.error(`${version} is kept already. With -- --again it is made anew: only before anybody`);
+  console.error('has that version, for what was released stays as it is.');
+  process.exitCode = 1;
+} else if (noPostgres !== false && asked.form !== 'sqlite') {
+  console.error(`A server is needed, for the database of one is kept, too: ${noPostgres}`);
+  process.exitCode = 1;
+} else {
+  const chosen = forms.filter((form) => asked.form === undefined || form === asked.form);
+  await keep({ root, version }, folder, chosen);
+  console.log(`${version} is kept in ${folder}`);
+}

@@ -1,0 +1,14 @@
+/** Modes that do not depend on the umask of whoever makes a release. */
+import { chmodSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Everyone may read all of a folder, and run what its owner may run; the owner may write. */
+export function setPlainModes(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isSymbolicLink()) continue;
+    const isOpen = entry.isDirectory() || (statSync(path).mode & 0o100) !== 0;
+    chmodSync(path, isOpen ? 0o755 : 0o644);
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * `npm run try-release`: makes a release of HEAD twice, in two clean clones with another folder,
+ * time zone, locale and umask each, and compares every byte. Then runs test/release/ on the first
+ * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release that
+ * is made already, none is made, and the tests of this checkout run on it. Ends with 1 when a part
+ * could not be made, a byte differs, or a test failed; what this machine has no tools for is told
+ * as NOT TRIED, and is no failure.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { differences } from './release/compare.ts';
+import { run } from './release/run.ts';
+
+const root = join(import.meta.dirname, '..');
+const named = process.argv.slice(2);
+/** Two of them would have more to do with each other than with the release. */
+const testsAtOnce = 1;
+
+type Place = {
+  /** Of the clone, below the scratch folder. */
+  readonly name: string;
+  readonly umask: string;
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** The locales need not be installed: Node has its own, and others take the plain one. */
+const places: readonly Place[] = [
+  { name: 'one', umask: '022', env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', LANG: 'C.UTF-8' } },
+  {
+    name: 'another/with a longer name',
+    umask: '077',
+    env: { TZ: 'Pacific/Chatham', LC_ALL: 'tr_TR.UTF-8', LANG: 'tr_TR.UTF-8' },
+  },
+];
+
+const given = process.env['SVC_RELEASE'];
+if (given === undefined || given === '') {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-try-release-'));
+  try {
+    process.exitCode = (await tryHead(scratch)) ? 0 : 1;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+} else {
+  process.exitCode = (await runTests(root, resolve(given))) ? 0 : 1;
+}
+
+async function tryHead(scratch: string): Promise<boolean> {
+  const folders: string[] = [];
+  const notMade = new Set<string>();
+  for (const place of places) {
+    const clone = join(scratch, place.name);
+    await makeClone(clone);
+    const said = await makeRelease(clone, place);
+    for (const [, part, why] of said.matchAll(/^(\S+): not made\. (.*)$/gm)) {
+      notMade.add(`NOT TRIED: ${part}. ${why}`);
+    }
+    folders.push(join(clone, 'release'));
+  }
+  const [one, other] = folders;
+  const found = differences(one!, other!);
+  for (const line of found) console.log(`✖ ${line.replaceAll(`${scratch}/`, '')}`);
+  if (found.length === 0) console.log('Both releases are the same, byte by byte.');
+  const passed = await runTests(join(scratch, places[0]!.name), one!);
+  for (const line of notMade) console.log(line);
+  return passed && found.length === 0;
+}
+
+/** With what is committed alone, and the packages that are installed here. */
+async function makeClone(clone: string): Promise<void> {
+  mkdirSync(join(clone, '..'), { recursive: true });
+  const head = execFileSync('git', ['-C', root, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+  await run('git', ['clone', '--quiet', '--no-checkout', root, clone]);
+  await run('git', ['-C', clone, 'checkout', '--quiet', '--detach', head]);
+  const [from, to] = [root, clone].map((folder) => join(folder, 'node_modules'));
+  try {
+    await run('cp', ['-al', from!, to!]);
+  } catch {
+    // Another file system: nothing there can be a link to here.
+    rmSync(to!, { recursive: true, force: true });
+    await run('cp', ['-a', from!, to!]);
+  }
+}
+
+/** @returns what it said, which is told as well */
+async function makeRelease(clone: string, { umask, env }: Place): Promise<string> {
+  console.log(`Making a release with ${JSON.stringify(env)} and umask ${umask}.`);
+  const command = `umask ${umask}; exec npm run -s release`;
+  // A release whose bytes depend on these is another one.
+  const unset = { SOURCE_DATE_EPOCH: undefined, SVC_MINISIGN_KEY: undefined };
+  const said = await run('sh', ['-c', command], { cwd: clone, env: { ...env, ...unset } });
+  process.stdout.write(said);
+  return said;
+}
+
+/** @param checkout whose tests run @param release the folder that they try */
+async function runTests(checkout: string, release: string): Promise<boolean> {
+  if (!existsSync(release)) throw new Error(`SVC_RELEASE names ${release}, and it is not there.`);
+  const all = globSync('test/release/*.release.ts', { cwd: checkout }).sort();
+  const files = all.filter((one) => named.length === 0 || named.some((it) => one.includes(it)));
+  if (files.length === 0) throw new Error(`no test of a release is called ${named.join(' or ')}`);
+  const flags = ['--test', `--test-concurrency=${testsAtOnce}`, '--test-reporter=spec'];
+  const child = spawn(process.execPath, [...flags, ...files], {
+    cwd: checkout,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, SVC_RELEASE: release },
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0;
+}

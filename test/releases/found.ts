@@ -1,0 +1,154 @@
+/** What a kept release left is there, and goes on, in the svc that runs on it now. */
+import assert from 'node:assert/strict';
+import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
+import { answerTo, shownTo, webhook, type Expected, type Line } from './said.ts';
+import type { World } from './world.ts';
+
+type Turn = { readonly text: string; readonly reply: string; readonly session: number };
+type Paired = { readonly sender: string; readonly name: string; readonly state: string };
+type Letter = Line & { readonly failure: { readonly kind: string } };
+type Use = { readonly conversation: string; readonly tool: string };
+
+/**
+ * Looks for everything in a running svc: what waited is answered, what was due is delivered, and
+ * the rest is told as it was. Then people go on with their conversations.
+ * @param world whose svc has begun, and has been told nothing by anybody
+ */
+export async function assertAllGoesOn(world: World, expected: Expected): Promise<void> {
+  await assertArrived(world, expected);
+  await assertKept(world, expected);
+  await assertRecalled(world, expected);
+  await assertStillPaired(world, expected);
+}
+
+/** Everything that was on its way has arrived, each once. */
+export async function assertArrived({ receiver }: World, expected: Expected): Promise<void> {
+  const { waiting, due, parked } = expected;
+  const answers = waiting.map(({ conversation, text }) => ({ conversation, text: answerTo(text) }));
+  const wanted = [...answers, ...due, ...parked];
+  const received = (await receiver.waitFor(wanted.length)).map(({ body }) => ({
+    conversation: String(body['conversation_id']),
+    text: String(body['text']),
+  }));
+  const of = (conversation: string) => (one: { readonly conversation: string }) =>
+    one.conversation === conversation;
+  for (const conversation of new Set(wanted.map((one) => one.conversation))) {
+    const [came, asked] = [received, wanted].map((all) => all.filter(of(conversation)));
+    assert.deepEqual(came, asked, `in their order, to ${conversation}`);
+  }
+  assert.equal(received.length, wanted.length, 'and nothing else');
+}
+
+/** What is told of what was. */
+async function assertKept(world: World, expected: Expected): Promise<void> {
+  const isEmpty = (rows: readonly unknown[]): boolean => rows.length === 0;
+  await world.until<DeliveryRow>('nothing is deferred', 'deliveries?state=deferred', isEmpty);
+  await world.until<DeliveryRow>('nothing waits', 'deliveries?state=waiting', isEmpty);
+  assert.equal((await world.rows<MessageRow>('messages?limit=100')).length, expected.messages);
+  await assertHistory(world, expected);
+  await assertLetters(world, expected);
+  await assertOfAgents(world, expected);
+  const paired = await world.rows<Paired>('pairings');
+  const admitted = paired.filter(({ state }) => state === 'admitted');
+  assert.deepEqual(
+    admitted.map(({ sender, name }) => ({ sender, name })),
+    expected.paired,
+  );
+}
+
+/** What waited has been answered meanwhile. */
+async function assertHistory(world: World, { history, waiting }: Expected): Promise<void> {
+  const [{ conversation }] = waiting as readonly [Line];
+  const turns = waiting.map(({ text }): readonly [string, string] => [text, answerTo(text)]);
+  for (const one of [...history, { channel: webhook, conversation, sessions: 1, turns }]) {
+    const exported = await world.svc(
+      'conversations',
+      'export',
+      keyOf(world, one.channel),
+      one.conversation,
+    );
+    assert.equal(exported.code, 0, exported.err);
+    const lines = exported.out.trim().split('\n');
+    const kept = lines.map((line) => JSON.parse(line) as Turn);
+    assert.deepEqual(
+      kept.map(({ text, reply }) => [text, reply]),
+      one.turns,
+      `the turns of ${one.conversation}`,
+    );
+    assert.equal(new Set(kept.map(({ session }) => session)).size, one.sessions);
+  }
+}
+
+/** A messenger's conversations are those of one bot. */
+function keyOf({ telegram }: World, channel: string): string {
+  return channel === webhook ? webhook : `${channel}:${telegram.bot.id}`;
+}
+
+/** They can be read, and each is delivered when it is replayed. */
+async function assertLetters(world: World, { deadLetters }: Expected): Promise<void> {
+  const letters = await world.rows<{ id: string }>('dead-letters');
+  assert.equal(letters.length, deadLetters.length);
+  for (const [at, { id }] of letters.entries()) {
+    const letter = (await world.ask(`dead-letters/${id}`)) as Letter;
+    const { conversation, text, failure } = letter;
+    assert.deepEqual({ conversation, text, reason: failure.kind }, deadLetters[at]);
+    const received = world.receiver.received.length;
+    await world.ask(`dead-letters/${id}/replay`, 'POST');
+    assert.equal(await world.reply(received + 1), text);
+  }
+}
+
+async function assertOfAgents(world: World, { toolUses, notes }: Expected): Promise<void> {
+  const uses = await world.rows<{ key: string; tool: string }>('tool-uses');
+  const told = uses.map(({ key }) => world.ask(`tool-uses/${key}`));
+  assert.deepEqual(
+    ((await Promise.all(told)) as readonly Use[]).map(({ conversation, tool }) => ({
+      conversation,
+      tool,
+    })),
+    toolUses,
+  );
+  for (const { conversation, text } of notes) {
+    const rows = await world.rows<{ text: string }>(`notes/${webhook}/${conversation}`);
+    assert.deepEqual(
+      rows.map((one) => one.text),
+      [text],
+    );
+  }
+}
+
+/** The next turn of each conversation shows the model what was said in its last session. */
+async function assertRecalled(world: World, { history, notes }: Expected): Promise<void> {
+  for (const { channel, conversation, sessions, turns } of history) {
+    if (channel !== webhook) continue;
+    const [replies, asked] = [world.receiver.received.length, world.model.calls.length];
+    const text = `And now, ${conversation}?`;
+    await world.say(conversation, text);
+    assert.equal(await world.reply(replies + 1), answerTo(text));
+    const shown = shownTo(await world.model.call(asked));
+    // Bob's first session is cut off.
+    const recalled = sessions === 1 ? turns : turns.slice(1);
+    assert.deepEqual(
+      shown.filter(({ role }) => role !== 'system').map(({ content }) => content),
+      [...recalled.flat(), text],
+      `what is recalled of ${conversation}`,
+    );
+    const own = notes.filter((one) => one.conversation === conversation);
+    const system = shown.filter(({ role }) => role === 'system').map(({ content }) => content);
+    for (const note of own) assert.ok(system.join('\n').includes(note.text), 'and the note');
+  }
+}
+
+/** Who was let in is answered, without a code. */
+async function assertStillPaired({ telegram }: World, { paired }: Expected): Promise<void> {
+  for (const { sender, name } of paired) {
+    const from = telegram.person(name, { id: Number(sender) });
+    const sent = telegram.sent.length;
+    const text = `It is ${name} again.`;
+    // Those of before are recognised by their numbers.
+    const fields = { message_id: 900_000 + sent };
+    telegram.say(telegram.privateChat(from), text, { from, fields });
+    const all = await telegram.waitForSent(sent + 1);
+    assert.equal(all[sent]!.message.text, answerTo(text));
+  }
+}

@@ -1,0 +1,91 @@
+/** The releases whose databases are kept, and copies of those that a test may start on. */
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Client } from 'pg';
+import { revisionOf } from '../../src/config/inspect.ts';
+import { connect } from '../../src/store/postgres/server/connect.ts';
+import { newDatabase } from '../fake/postgres.ts';
+import { placed } from './document.ts';
+import type { Expected } from './said.ts';
+import { World, type Form } from './world.ts';
+
+export const keptFolder = join(import.meta.dirname, '..', 'golden', 'releases');
+
+export class KeptRelease {
+  readonly version: string;
+  readonly folder: string;
+  readonly expected: Expected;
+  /** Its configuration, as it is kept. */
+  readonly text: string;
+
+  constructor(version: string) {
+    this.version = version;
+    this.folder = join(keptFolder, version);
+    this.expected = JSON.parse(this.#read('expected.json')) as Expected;
+    this.text = this.#read('svc.json');
+  }
+
+  /** A world with a copy of its database in it, and its configuration for it. */
+  async open(form: Form): Promise<World> {
+    await using own = new AsyncDisposableStack();
+    const world = own.use(await World.open({ updatesFrom: 500_000 }));
+    if (form === 'sqlite') {
+      copyFileSync(join(this.folder, 'svc.db'), world.database);
+      chmodSync(world.database, 0o600);
+      await world.configure(this.text, null);
+    } else {
+      await world.configure(this.text, await this.load(world));
+    }
+    own.move();
+    return world;
+  }
+
+  /** Into a database of its own, with the addresses of a world. @returns its URL */
+  async load(world: World): Promise<string> {
+    const url = await newDatabase();
+    const client = await connect(url);
+    await client.query(this.#dump());
+    await readdress(client, (text) => placed(text, world.places));
+    await client.end();
+    return url;
+  }
+
+  #dump(): string {
+    const packed = join(this.folder, 'svc.sql.gz');
+    if (!existsSync(packed)) return this.#read('svc.sql');
+    return gunzipSync(readFileSync(packed)).toString('utf8');
+  }
+
+  #read(name: string): string {
+    return readFileSync(join(this.folder, name), 'utf8');
+  }
+}
+
+/** Oldest first. */
+export function keptReleases(): readonly KeptRelease[] {
+  const byNumbers = (a: string, b: string): number => {
+    return a.localeCompare(b, 'en', { numeric: true });
+  };
+  return readdirSync(keptFolder)
+    .toSorted(byNumbers)
+    .map((version) => new KeptRelease(version));
+}
+
+/**
+ * Gives the configurations that lie in a database other addresses.
+ * @param client of no svc, and its search path may be any
+ */
+export async function readdress(client: Client, change: (text: string) => string): Promise<void> {
+  const { rows: found } = await client.query("SELECT to_regclass('svc.config') AS name");
+  if (found[0]?.['name'] === null) return;
+  const { rows } = await client.query<{ n: string; text: string }>('SELECT n, text FROM svc.config');
+  for (const { n, text } of rows) {
+    const changed = change(text);
+    await client.query('UPDATE svc.config SET text = $2, revision = $3 WHERE n = $1', [
+      n,
+      changed,
+      revisionOf(changed),
+    ]);
+  }
+}
