@@ -48,13 +48,11 @@ export async function layImageRoot({ root, program, folder }: ImageRootOptions):
   const packaging = join(root, 'packaging', 'image');
   put(join(packaging, 'svc'), '/usr/bin/svc');
   for (const name of ['passwd', 'group']) put(join(packaging, name), `/etc/${name}`);
-  setModes(stage);
-  // Where the runtime puts its own, and what the program has for a moment.
-  for (const name of ['dev', 'proc', 'sys']) mkdirSync(join(stage, name), { mode: 0o755 });
-  mkdirSync(join(stage, 'tmp'));
-  chmodSync(join(stage, 'tmp'), 0o1777);
+  // Where a runtime puts its own, and what a program has for a moment.
+  for (const name of ['dev', 'proc', 'sys', 'tmp']) mkdirSync(join(stage, name));
   mkdirSync(join(folder, 'data'));
-  chmodSync(join(folder, 'data'), 0o700);
+  setModes(folder);
+  chmodSync(join(stage, 'tmp'), 0o1777);
 }
 
 /** As the loader finds them, the loader itself as well. */

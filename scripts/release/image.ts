@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { packPlainly } from './docker-archive.ts';
 import { copyrightOf, layImageRoot, packages } from './image-root.ts';
 import type { Making, Part } from './part.ts';
 import { isHere, run } from './run.ts';
@@ -19,9 +19,11 @@ export const image: Part = {
     const folder = join(scratch, 'files');
     mkdirSync(folder, { recursive: true });
     await layImageRoot({ root: making.root, program: await making.program(), folder });
-    const tar = await build(making, scratch, folder);
+    const tag = `svc:${making.version}`;
+    const archive = await build({ making, scratch, folder, tag });
     const name = `svc-${making.version}-image.tar.gz`;
-    writeFileSync(join(making.folder, name), gzipSync(readFileSync(tar), { level: 9 }));
+    const { epochS } = making;
+    await packPlainly({ archive, scratch, tag, epochS, made: join(making.folder, name) });
     return { kind: 'made', names: [name] };
   },
 };
@@ -36,8 +38,16 @@ function whyNot(): string | null {
   return `It takes libraries from this machine's Debian, which has no ${lacking.join(', ')}.`;
 }
 
+type Building = {
+  readonly making: Making;
+  readonly scratch: string;
+  /** Of what `layImageRoot` has made. */
+  readonly folder: string;
+  readonly tag: string;
+};
+
 /** @returns the archive, absolute */
-async function build(making: Making, scratch: string, folder: string): Promise<string> {
+async function build({ making, scratch, folder, tag }: Building): Promise<string> {
   const file = join(scratch, 'Dockerfile');
   writeFileSync(file, lastStage(readFileSync(join(making.root, 'packaging/Dockerfile'), 'utf8')));
   const policy = join(scratch, 'policy.json');
@@ -47,7 +57,6 @@ async function build(making: Making, scratch: string, folder: string): Promise<s
     const env = { TMPDIR: scratch, BUILDAH_ISOLATION: 'chroot', CONTAINERS_STORAGE_CONF: undefined };
     return run('buildah', [...storage, '--storage-driver', 'vfs', ...args], { env });
   };
-  const tag = `svc:${making.version}`;
   // Its files come from another folder than the context, which stays empty.
   const context = join(scratch, 'context');
   mkdirSync(context);
