@@ -28,9 +28,9 @@ if (isNewEnough()) {
   const node = bundledNode();
   if (node === null) {
     process.stderr.write(
-      `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}. Install a newer Node, ` +
-        'or the package of svc that brings one along; in a checkout, run "npm install" again ' +
-        'without --omit=optional.\n',
+      `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}. Install a newer ` +
+        'Node, or the package of svc that brings one along; in a checkout, run "npm install" ' +
+        'again without --omit=optional.\n',
     );
     process.exitCode = 78;
   } else {

@@ -1,14 +1,14 @@
 /**
  * `npm run try-release`: makes a release of HEAD twice, in two clean clones with another folder,
  * time zone, locale and umask each, and compares every byte. Then runs test/release/ on the first
- * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release that
- * is made already, none is made, and the tests of this checkout run on it. Ends with 1 when a part
- * could not be made, a byte differs, or a test failed; what this machine has no tools for is told
- * as NOT TRIED, and is no failure.
+ * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release
+ * that is made already, none is made, and the tests of this checkout run on it. Ends with 1 when a
+ * part could not be made, a byte differs, or a test failed; what this machine has no tools for is
+ * told as NOT TRIED, and is no failure.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { differences } from './release/compare.ts';
@@ -22,16 +22,16 @@ const testsAtOnce = 1;
 type Place = {
   /** Of the clone, below the scratch folder. */
   readonly name: string;
-  readonly umask: string;
+  readonly umask: number;
   readonly env: Readonly<Record<string, string>>;
 };
 
 /** The locales need not be installed: Node has its own, and others take the plain one. */
 const places: readonly Place[] = [
-  { name: 'one', umask: '022', env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', LANG: 'C.UTF-8' } },
+  { name: 'one', umask: 0o022, env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', LANG: 'C.UTF-8' } },
   {
     name: 'another/with a longer name',
-    umask: '077',
+    umask: 0o077,
     env: { TZ: 'Pacific/Chatham', LC_ALL: 'tr_TR.UTF-8', LANG: 'tr_TR.UTF-8' },
   },
 ];
@@ -39,6 +39,8 @@ const places: readonly Place[] = [
 const given = process.env['SVC_RELEASE'];
 if (given === undefined || given === '') {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-try-release-'));
+  // Some of it is tried as somebody else.
+  chmodSync(scratch, 0o755);
   try {
     process.exitCode = (await tryHead(scratch)) ? 0 : 1;
   } finally {
@@ -51,8 +53,10 @@ if (given === undefined || given === '') {
 async function tryHead(scratch: string): Promise<boolean> {
   const folders: string[] = [];
   const notMade = new Set<string>();
+  const own = process.umask();
   for (const place of places) {
     const clone = join(scratch, place.name);
+    process.umask(place.umask);
     await makeClone(clone);
     const said = await makeRelease(clone, place);
     for (const [, part, why] of said.matchAll(/^(\S+): not made\. (.*)$/gm)) {
@@ -60,6 +64,7 @@ async function tryHead(scratch: string): Promise<boolean> {
     }
     folders.push(join(clone, 'release'));
   }
+  process.umask(own);
   const [one, other] = folders;
   const found = differences(one!, other!);
   for (const line of found) console.log(`✖ ${line.replaceAll(`${scratch}/`, '')}`);
@@ -87,11 +92,13 @@ async function makeClone(clone: string): Promise<void> {
 
 /** @returns what it said, which is told as well */
 async function makeRelease(clone: string, { umask, env }: Place): Promise<string> {
-  console.log(`Making a release with ${JSON.stringify(env)} and umask ${umask}.`);
-  const command = `umask ${umask}; exec npm run -s release`;
+  console.log(`Making a release in ${env['LC_ALL']}, ${env['TZ']}, umask ${umask.toString(8)}.`);
   // A release whose bytes depend on these is another one.
   const unset = { SOURCE_DATE_EPOCH: undefined, SVC_MINISIGN_KEY: undefined };
-  const said = await run('sh', ['-c', command], { cwd: clone, env: { ...env, ...unset } });
+  const said = await run('npm', ['run', '-s', 'release'], {
+    cwd: clone,
+    env: { ...env, ...unset },
+  });
   process.stdout.write(said);
   return said;
 }

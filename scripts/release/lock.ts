@@ -4,6 +4,9 @@
  * https://docs.npmjs.com/cli/v11/configuring-npm/npm-shrinkwrap-json
  */
 type Entry = {
+  readonly version?: string;
+  readonly optional?: boolean;
+  readonly devOptional?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
@@ -15,12 +18,16 @@ export type Lock = {
   readonly packages: Readonly<Record<string, Entry>>;
 };
 
+export type Pinned<T> = { readonly manifest: T; readonly lock: object };
+
 /**
+ * npm follows the lock of a package that comes from the registry, and of none that comes from a
+ * file. So the package names all that it needs by its version, and the lock says the same.
  * @param root the package.json that is published
- * @returns the lock of that package
- * @throws where the checkout's lock lacks what it names
+ * @returns it with every version, and its lock
+ * @throws where the checkout's lock lacks what is asked for, or has it in two versions
  */
-export function lockOf(lock: Lock, root: Entry & { readonly name: string }): object {
+export function pin<T extends Entry & { readonly name: string }>(lock: Lock, root: T): Pinned<T> {
   const taken = new Map<string, Entry>();
   const queue = placesOf(lock, '', root);
   for (const place of queue) {
@@ -29,16 +36,32 @@ export function lockOf(lock: Lock, root: Entry & { readonly name: string }): obj
     taken.set(place, entry);
     queue.push(...placesOf(lock, place, entry));
   }
-  const packages = [...taken]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([place, entry]) => {
-      // An entry of the development packages alone is never reached from here.
-      const { devOptional: _, ...kept } = entry as Entry & { devOptional?: boolean };
-      return [place, kept] as const;
-    });
+  const flat = flattened(taken);
+  const required = flat.filter(([, entry]) => entry.optional !== true);
+  const dependencies = required.map(([name, { version }]) => [name, version!] as const);
+  const manifest = { ...root, dependencies: Object.fromEntries(dependencies) };
+  const packages = flat.map(([name, entry]) => {
+    // An entry of the development packages alone is never reached from here.
+    const { devOptional: _, ...kept } = entry;
+    return [`node_modules/${name}`, kept] as const;
+  });
   const { lockfileVersion } = lock;
-  const own = Object.fromEntries([['', root as object], ...packages]);
-  return { name: root.name, lockfileVersion, requires: true, packages: own };
+  const own = Object.fromEntries([['', manifest as object], ...packages]);
+  return { manifest, lock: { name: root.name, lockfileVersion, requires: true, packages: own } };
+}
+
+/** Each name once, in order: whatever npm puts where, it is this version. */
+function flattened(taken: ReadonlyMap<string, Entry>): readonly (readonly [string, Entry])[] {
+  const byName = new Map<string, Entry>();
+  for (const [place, entry] of taken) {
+    const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    const former = byName.get(name);
+    if (former !== undefined && former.version !== entry.version) {
+      throw new Error(`the lock has ${name} as ${former.version} and as ${entry.version}`);
+    }
+    byName.set(name, entry);
+  }
+  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Of what it asks for; what is only there for others to bring is not asked for. */

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { bundledIn, type Bundled } from '../bundled.ts';
 import type { Lock } from './lock.ts';
 import type { Making, Part } from './part.ts';
-import { run } from './run.ts';
+import { isHere, run } from './run.ts';
 
 type Property = { readonly name: string; readonly value: string };
 type Hash = { readonly alg: string; readonly content: string };
@@ -26,7 +26,6 @@ type Component = {
   readonly licenses?: readonly object[];
   readonly cpe?: string;
   readonly purl?: string;
-  readonly externalReferences?: readonly object[];
   readonly properties?: readonly Property[];
   readonly components?: readonly Component[];
 };
@@ -72,7 +71,7 @@ async function billOf(making: Making): Promise<object> {
     ...builtIn(root, lock, 'dist'),
     ...builtIn(root, lock, 'web/dist'),
     ...elsewhere(lockIn(program, 'npm-shrinkwrap.json')),
-    ...(await nodes(root, lock)),
+    ...(await nodes(making, lock)),
   ]);
   const known = new Map(installed.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn ?? []]));
   // What nothing installed asks for is a part of the program itself.
@@ -107,14 +106,13 @@ function ownOf({ metadata: { component } }: Installed, hash: Hash): Component {
   return { ...plain(component), name, hashes: [hash] };
 }
 
-/** The fields that every npm gives, and nothing of the machine. */
+/** The fields that every npm gives alike; links and authors are not among them. */
 function plain(given: Component): Component {
-  const { 'bom-ref': ref, type, name, version, scope, description, hashes, licenses } = given;
-  const { purl, externalReferences = [] } = given;
+  const { 'bom-ref': ref, type, name, version, ...others } = given;
+  const { scope, description, hashes, licenses, purl } = others;
   const told = { scope, description, hashes, licenses, purl };
   const kept = Object.entries(told).filter(([, value]) => value !== undefined);
-  const all = { 'bom-ref': ref, type, name, version, ...Object.fromEntries(kept) };
-  return externalReferences.length === 0 ? all : { ...all, externalReferences };
+  return { 'bom-ref': ref, type, name, version, ...Object.fromEntries(kept) };
 }
 
 /** The packages that a bundler has built into the files of that folder. */
@@ -139,7 +137,7 @@ function elsewhere(lock: Lock): readonly Component[] {
  * The Node of the forms that bring one: for each platform the package that it comes from, and for
  * Linux x64, whose package is here, the program.
  */
-async function nodes(root: string, lock: Lock): Promise<readonly Component[]> {
+async function nodes(making: Making, lock: Lock): Promise<readonly Component[]> {
   const places = Object.keys(lock.packages).filter((place) =>
     /^node_modules\/node-(?:bin-)?(?:darwin|linux|win)-/.test(place),
   );
@@ -147,16 +145,32 @@ async function nodes(root: string, lock: Lock): Promise<readonly Component[]> {
   return Promise.all(
     places.map(async (place) => {
       const one = optionalOf(place, lock.packages[place] as unknown as Locked);
-      const { version } = one;
-      const cpe = `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`;
+      const cpe = `cpe:2.3:a:nodejs:node.js:${one.version}:*:*:*:*:*:*:*`;
       const node = { ...one, type: 'platform', description: 'Node.js', cpe };
       if (place !== here) return node;
-      const hashes = [await hashOf(join(root, here, 'bin', 'node'))];
-      const ref = `${one['bom-ref']}#bin/node`;
-      const file = { 'bom-ref': ref, type: 'file', name: 'bin/node', version, hashes };
-      return { ...node, components: [file] };
+      return { ...node, components: await programs(making, join(making.root, here), one) };
     }),
   );
+}
+
+/** As it comes, and as the forms for a system have it: without what only a debugger reads. */
+async function programs(
+  { scratch }: Making,
+  folder: string,
+  { 'bom-ref': ref, version }: Component,
+): Promise<readonly Component[]> {
+  const node = join(folder, 'bin', 'node');
+  const files = [['bin/node', node]];
+  if (isHere('strip')) {
+    const stripped = join(scratch, 'stripped-node');
+    await run('strip', ['--strip-unneeded', '-o', stripped, node]);
+    files.push(['bin/node, stripped', stripped]);
+  }
+  const told = files.map(async ([name, path]) => {
+    const hashes = [await hashOf(path!)];
+    return { 'bom-ref': `${ref}#${name}`, type: 'file', name: name!, version, hashes };
+  });
+  return Promise.all(told);
 }
 
 function optionalOf(place: string, entry: Locked): Component {

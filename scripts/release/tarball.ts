@@ -7,7 +7,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { basename, join } from 'node:path';
 import { bundledIn } from '../bundled.ts';
 import { isExternal } from '../external.ts';
-import { lockOf, type Lock } from './lock.ts';
+import { pin, type Lock } from './lock.ts';
 import { setPlainModes } from './modes.ts';
 import { run } from './run.ts';
 import { thirdPartyText } from './third-party.ts';
@@ -34,14 +34,15 @@ export type TarballOptions = {
 /** @returns the tarball, absolute */
 export async function makeTarball({ root, folder, scratch, withNode }: TarballOptions) {
   const manifest = readJson(join(root, 'package.json')) as Manifest;
-  const published = publishedOf(root, manifest, withNode);
+  const wanted = publishedOf(root, manifest, withNode);
+  const locked = readJson(join(root, 'package-lock.json')) as Lock;
+  const { manifest: published, lock } = pin(locked, wanted);
   const stage = join(scratch, 'package');
   mkdirSync(stage, { recursive: true });
   for (const name of manifest.files) {
     cpSync(join(root, name), join(stage, name), { recursive: true });
   }
   write(stage, 'package.json', `${JSON.stringify(published, null, 2)}\n`);
-  const lock = lockOf(readJson(join(root, 'package-lock.json')) as Lock, published);
   write(stage, 'npm-shrinkwrap.json', `${JSON.stringify(lock, null, 2)}\n`);
   const packages = bundledIn([join(root, 'dist'), join(root, 'web', 'dist')]);
   write(stage, 'THIRD-PARTY.txt', thirdPartyText(root, packages));

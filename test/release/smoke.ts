@@ -14,7 +14,8 @@ import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, programOf, scratch, secret, webhookConfig } from '../program.ts';
 import { writeConfig, type Program } from '../program.ts';
 import { root, runProgram, type Run } from '../run-svc.ts';
-import { assertUpgrades } from './upgrade.ts';
+import { assertAllGoesOn } from '../releases/found.ts';
+import { keptReleases } from '../releases/kept.ts';
 
 /** How svc is run where it is installed. */
 export type Installed = {
@@ -134,6 +135,17 @@ async function assertServes(installed: Installed): Promise<void> {
   assert.equal((await receiver.waitFor(2))[1]!.body['text'], 'late but here');
 }
 
+/** On the database and the configuration that the release before has left. */
+async function assertUpgrades(installed: Installed): Promise<void> {
+  const former = keptReleases().findLast((release) => release.version !== version);
+  assert.ok(former, `test/golden/releases/ has none before ${version}`);
+  await using world = await former.open('sqlite');
+  const own = { ...installed, env: { ...world.env, ...installed.env } };
+  await using program = await serveInstalled(own, world.folder, world.file);
+  await assertAllGoesOn(world, former.expected);
+  assert.equal(await program.stop(), 0, program.log());
+}
+
 const scripts = /^text\/javascript/;
 const styles = /^text\/css/;
 
@@ -144,7 +156,9 @@ async function assertPages(origin: string): Promise<void> {
     const assets = [...text.matchAll(/(?:src|href)="([^"]+\.(?:js|css|svg))"/g)].map(
       ([, asset]) => asset!,
     );
-    assert.ok(assets.some((one) => one.endsWith('.js')) && assets.some((one) => /css$/.test(one)));
+    assert.ok(
+      assets.some((one) => one.endsWith('.js')) && assets.some((one) => one.endsWith('.css')),
+    );
     for (const asset of assets) {
       const type = asset.endsWith('.js') ? scripts : asset.endsWith('.css') ? styles : /^image\//;
       assert.ok((await fetched(`${origin}${asset}`, type)).length > 0, asset);

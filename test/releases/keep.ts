@@ -95,5 +95,8 @@ function dump(url: string): string {
   const all = execFileSync(program, args, { encoding: 'utf8' });
   // Lines for psql alone, and what a server of another version does not know.
   const lines = all.split('\n').filter((line) => !/^(?:\\|--|SET )/.test(line));
-  return `${lines.join('\n').replace(/\n{3,}/g, '\n\n').trim()}\n`;
+  return `${lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()}\n`;
 }

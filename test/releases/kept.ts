@@ -79,7 +79,9 @@ export function keptReleases(): readonly KeptRelease[] {
 export async function readdress(client: Client, change: (text: string) => string): Promise<void> {
   const { rows: found } = await client.query("SELECT to_regclass('svc.config') AS name");
   if (found[0]?.['name'] === null) return;
-  const { rows } = await client.query<{ n: string; text: string }>('SELECT n, text FROM svc.config');
+  const { rows } = await client.query<{ n: string; text: string }>(
+    'SELECT n, text FROM svc.config',
+  );
   for (const { n, text } of rows) {
     const changed = change(text);
     await client.query('UPDATE svc.config SET text = $2, revision = $3 WHERE n = $1', [
