@@ -4,8 +4,9 @@
  * the libraries for those stay out.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setPlainModes } from './modes.ts';
 import { nodePackage, stripNode } from './node.ts';
 
 export type ImageRootOptions = {
@@ -51,7 +52,7 @@ export async function layImageRoot({ root, program, folder }: ImageRootOptions):
   // Where a runtime puts its own, and what a program has for a moment.
   for (const name of ['dev', 'proc', 'sys', 'tmp']) mkdirSync(join(stage, name));
   mkdirSync(join(folder, 'data'));
-  setModes(folder);
+  setPlainModes(folder);
   chmodSync(join(stage, 'tmp'), 0o1777);
 }
 
@@ -59,13 +60,4 @@ export async function layImageRoot({ root, program, folder }: ImageRootOptions):
 function librariesOf(program: string): readonly string[] {
   const said = execFileSync('ldd', [program], { encoding: 'utf8' });
   return Array.from(said.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm), ([, path]) => path!);
-}
-
-function setModes(folder: string): void {
-  chmodSync(folder, 0o755);
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const facts = statSync(join(folder, name));
-    const isOpen = facts.isDirectory() || (facts.mode & 0o100) !== 0;
-    chmodSync(join(folder, name), isOpen ? 0o755 : 0o644);
-  }
 }

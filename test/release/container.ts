@@ -9,7 +9,6 @@ import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../scripts/release/run.ts';
 import { childrenOf } from '../run-svc.ts';
-import { secrets } from './smoke.ts';
 
 export type ImageConfig = {
   readonly Cmd: readonly string[];
@@ -67,8 +66,8 @@ export type ContainerOptions = {
 };
 
 /**
- * The command before the arguments of the image's entry point. Of the variables that it is given,
- * the secrets of the smoke go in.
+ * The command before the arguments of the image's entry point. What variables it is given go in,
+ * but for those that the image sets.
  */
 export function commandIn(image: Image, { folder, at }: ContainerOptions): readonly string[] {
   const { root, config } = image;
@@ -97,8 +96,7 @@ export function healthCheckIn({ config }: Image, child: ChildProcess): readonly 
 }
 
 function inside({ Env: own }: ImageConfig): string {
-  const given = Object.keys(secrets).map((name) => `${name}="\${${name}:-}"`);
-  return ['env -i', ...own, ...given].join(' ');
+  return ['env', ...own].join(' ');
 }
 
 function userOf({ User: user }: ImageConfig): string {
