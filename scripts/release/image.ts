@@ -54,7 +54,11 @@ async function build({ making, scratch, folder, tag }: Building): Promise<string
   writeFileSync(policy, JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }));
   const storage = ['root', 'runroot'].flatMap((name) => [`--${name}`, join(scratch, name)]);
   const buildah = (...args: readonly string[]): Promise<string> => {
-    const env = { TMPDIR: scratch, BUILDAH_ISOLATION: 'chroot', CONTAINERS_STORAGE_CONF: undefined };
+    const env = {
+      TMPDIR: scratch,
+      BUILDAH_ISOLATION: 'chroot',
+      CONTAINERS_STORAGE_CONF: undefined,
+    };
     return run('buildah', [...storage, '--storage-driver', 'vfs', ...args], { env });
   };
   // Its files come from another folder than the context, which stays empty.

@@ -3,13 +3,14 @@
  * https://nodejs.org/docs/latest-v26.x/api/single-executable-applications.html
  * It is made for Windows and for macOS as well, which nothing here can run.
  */
-import { chmodSync, copyFileSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeOf, stripNode } from './node.ts';
+import { nodeOf, nodePackage, stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { makeProgram } from './program.ts';
 import { isHere, run } from './run.ts';
-import { signForWindows } from './sign-windows.ts';
+import { signForWindows, unsign } from './sign-windows.ts';
 
 export const oneFile: Part = {
   name: 'one-file',
@@ -19,9 +20,25 @@ export const oneFile: Part = {
     mkdirSync(scratch);
     const names = [await makeForLinux(making, own(scratch, 'linux-x64'))];
     for (const one of others) names.push(await makeFor(one, making, own(scratch, one.name)));
+    names.push(putLicences(making, await making.program()));
     return { kind: 'made', names };
   },
 };
+
+/** Of all that is in the files, which nobody can open to look for them. */
+function putLicences({ root, version, folder }: Making, program: string): string {
+  const ofPackages = globSync('node_modules/**/LICEN[CS]E*', { cwd: program }).sort();
+  const own = ['LICENSE', 'THIRD-PARTY.txt', ...ofPackages].map((name) => {
+    return { name, text: readFileSync(join(program, name), 'utf8') };
+  });
+  const node = join(root, 'node_modules', nodePackage(), 'LICENSE');
+  const all = [...own, { name: 'Node.js', text: readFileSync(node, 'utf8') }];
+  const line = '-'.repeat(80);
+  const name = `svc-${version}-licences.txt`;
+  const texts = all.map((one) => `${line}\n${one.name}\n\n${one.text.trim()}\n`);
+  writeFileSync(join(folder, name), texts.join('\n'));
+  return name;
+}
 
 type Other = {
   readonly name: string;
@@ -56,6 +73,7 @@ async function makeFor(other: Other, making: Making, scratch: string): Promise<s
   const { root, version } = making;
   const { os, cpu } = other;
   const node = await nodeOf({ root, scratch, name: other.node });
+  if (os === 'win32') unsign(node);
   const program = await makeProgram(await making.tarball(), scratch, { os, cpu });
   const made = await joined({ root, scratch, program, node });
   const name = `svc-${version}-${other.name}${other.ending}`;

@@ -3,12 +3,18 @@
  * It is made with the certificate that `SVC_WINDOWS_CERTIFICATE` names, a PKCS #12 file, whose
  * password stands in the file that `SVC_WINDOWS_PASSWORD_FILE` names. Without it nothing is signed.
  */
-import { renameSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { run } from './run.ts';
 
+type Env = Readonly<Record<string, string | undefined>>;
+
 /** @param file is signed in its place @param epochS the time that the signature says */
-export async function signForWindows(file: string, epochS: number): Promise<void> {
-  const { SVC_WINDOWS_CERTIFICATE: certificate, SVC_WINDOWS_PASSWORD_FILE: password } = process.env;
+export async function signForWindows(
+  file: string,
+  epochS: number,
+  env: Env = process.env,
+): Promise<void> {
+  const { SVC_WINDOWS_CERTIFICATE: certificate, SVC_WINDOWS_PASSWORD_FILE: password } = env;
   if (certificate === undefined) return;
   const signed = `${file}.signed`;
   await run('osslsigncode', [
@@ -17,4 +23,21 @@ export async function signForWindows(file: string, epochS: number): Promise<void
     ...['-in', file, '-out', signed],
   ]);
   renameSync(signed, file);
+}
+
+/**
+ * Takes the signature away that a program came with: it would be wrong once anything is put in.
+ * Format: https://learn.microsoft.com/windows/win32/debug/pe-format
+ */
+export function unsign(file: string): void {
+  const bytes = readFileSync(file);
+  const optional = bytes.readUInt32LE(0x3c) + 24;
+  if (bytes.readUInt16LE(optional) !== 0x20b) throw new Error(`${file} is no PE32+`);
+  const [checksum, table] = [optional + 64, optional + 144];
+  const [from, size] = [bytes.readUInt32LE(table), bytes.readUInt32LE(table + 4)];
+  if (size === 0) return;
+  if (from + size !== bytes.length) throw new Error(`${file} has more behind its signature`);
+  bytes.writeUInt32LE(0, checksum);
+  bytes.writeBigUInt64LE(0n, table);
+  writeFileSync(file, bytes.subarray(0, from));
 }

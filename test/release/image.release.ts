@@ -77,8 +77,14 @@ suite('the image', { skip }, () => {
     assert.deepEqual(owners.length, 1);
     assert.match(owners[0]!, /^drwx\S+ 10001\/10001 .* data\/?$/);
     const writable = image.files.filter((line) => /^[-d].{7}w/.test(line));
-    assert.deepEqual(writable.map((line) => line.split(' ').at(-1)!.replace(/\/$/, '')), ['tmp']);
-    assert.ok(image.files.every((line) => !/^\S*s/.test(line)), 'no file runs as its owner');
+    assert.deepEqual(
+      writable.map((line) => line.split(' ').at(-1)!.replace(/\/$/, '')),
+      ['tmp'],
+    );
+    assert.ok(
+      image.files.every((line) => !/^\S*s/.test(line)),
+      'no file runs as its owner',
+    );
   });
 
   test('it has no shell, and no program but Node', async () => {
