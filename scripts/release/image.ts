@@ -64,11 +64,10 @@ async function build({ making, scratch, folder, tag }: Building): Promise<string
   // Its files come from another folder than the context, which stays empty.
   const context = join(scratch, 'context');
   mkdirSync(context);
-  await buildah(
-    ...['build', '--format', 'docker', '--squash', '--timestamp', String(making.epochS)],
-    ...['--build-context', `build=${folder}`, '--signature-policy', policy],
-    ...['--build-arg', `SVC_VERSION=${making.version}`, '--tag', tag, '--file', file, context],
-  );
+  const how = ['--format', 'docker', '--squash', '--timestamp', String(making.epochS)];
+  const parts = ['--build-context', `build=${folder}`, '--signature-policy', policy];
+  const named = ['--build-arg', `SVC_VERSION=${making.version}`, '--tag', tag, '--file', file];
+  await buildah('build', ...how, ...parts, ...named, context);
   const tar = join(scratch, 'image.tar');
   const to = `docker-archive:${tar}:${tag}`;
   await buildah('push', '--signature-policy', policy, '--format', 'v2s2', tag, to);

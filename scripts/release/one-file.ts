@@ -28,11 +28,11 @@ export const oneFile: Part = {
 /** Of all that is in the files, which nobody can open to look for them. */
 function putLicences({ root, version, folder }: Making, program: string): string {
   const ofPackages = globSync('node_modules/**/LICEN[CS]E*', { cwd: program }).sort();
-  const own = ['LICENSE', 'THIRD-PARTY.txt', ...ofPackages].map((name) => {
+  const inside = ['LICENSE', 'THIRD-PARTY.txt', ...ofPackages].map((name) => {
     return { name, text: readFileSync(join(program, name), 'utf8') };
   });
   const node = join(root, 'node_modules', nodePackage(), 'LICENSE');
-  const all = [...own, { name: 'Node.js', text: readFileSync(node, 'utf8') }];
+  const all = [...inside, { name: 'Node.js', text: readFileSync(node, 'utf8') }];
   const line = '-'.repeat(80);
   const name = `svc-${version}-licences.txt`;
   const texts = all.map((one) => `${line}\n${one.name}\n\n${one.text.trim()}\n`);

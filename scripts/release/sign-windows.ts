@@ -17,11 +17,9 @@ export async function signForWindows(
   const { SVC_WINDOWS_CERTIFICATE: certificate, SVC_WINDOWS_PASSWORD_FILE: password } = env;
   if (certificate === undefined) return;
   const signed = `${file}.signed`;
-  await run('osslsigncode', [
-    ...['sign', '-pkcs12', certificate, '-h', 'sha256', '-n', 'svc', '-st', String(epochS)],
-    ...(password === undefined ? [] : ['-readpass', password]),
-    ...['-in', file, '-out', signed],
-  ]);
+  const how = ['sign', '-pkcs12', certificate, '-h', 'sha256', '-n', 'svc', '-st', String(epochS)];
+  const opened = password === undefined ? [] : ['-readpass', password];
+  await run('osslsigncode', [...how, ...opened, '-in', file, '-out', signed]);
   renameSync(signed, file);
 }
 

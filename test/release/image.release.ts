@@ -51,7 +51,7 @@ suite('the image', { skip }, () => {
     const admin = { token_env: 'ADMIN_TOKEN' };
     await writeConfig(data.path, { ...webhookConfig(where), storage: { path: 'svc.db' }, admin });
     giveTo(image.config, data.path);
-    for (const before of [0, 1]) {
+    for (const answered of [0, 1]) {
       const [program, ...args] = commandIn(image, { folder: data.path, at: '/data' });
       const run = runProgram(program!, [...args, ...image.config.Cmd], { env: secrets });
       await using service = programOf(run);
@@ -61,10 +61,10 @@ suite('the image', { skip }, () => {
       const headers = { authorization: `Bearer ${secrets.ADMIN_TOKEN}` };
       const answer = await fetch(`http://127.0.0.1:${adminPort}/api/v1/messages`, { headers });
       const { rows } = (await answer.json()) as { readonly rows: readonly unknown[] };
-      assert.equal(rows.length, before);
+      assert.equal(rows.length, answered);
       const message = { sender_id: 'ada', text: 'hello' };
       assert.equal((await post(`http://127.0.0.1:${port}/webhook`, message)).status, 200);
-      await receiver.waitFor(before + 1);
+      await receiver.waitFor(answered + 1);
       await stopContainer(service.child);
       assert.equal(await service.ended, 0, service.log());
     }

@@ -90,17 +90,17 @@ async function assertKept(installed: Installed, storage: object): Promise<void> 
     const answer = await fetch(`http://127.0.0.1:${adminPort}/api/v1/messages`, { headers });
     return ((await answer.json()) as { readonly rows: readonly unknown[] }).rows.length;
   };
-  for (const [before, text] of ['hello', 'and again'].entries()) {
+  for (const [answered, text] of ['hello', 'and again'].entries()) {
     await using program = await serveInstalled(installed, folder.path, file);
-    assert.equal(await kept(), before);
+    assert.equal(await kept(), answered);
     const accepted = await post(`http://127.0.0.1:${port}/webhook`, { sender_id: 'ada', text });
     assert.equal(accepted.status, 200);
-    await receiver.waitFor(before + 1);
-    assert.equal(await kept(), before + 1);
+    await receiver.waitFor(answered + 1);
+    assert.equal(await kept(), answered + 1);
     assert.equal(await program.stop(), 0, program.log());
   }
-  const found = (await readdir(folder.path)).filter((one) => !one.startsWith('svc.db'));
-  assert.deepEqual(found, ['svc.json'], 'it writes nowhere but where its configuration says');
+  const names = (await readdir(folder.path)).filter((one) => !one.startsWith('svc.db'));
+  assert.deepEqual(names, ['svc.json'], 'it writes nowhere but where its configuration says');
 }
 
 /** The mark by which Node finds that a program is in it, once one is. */

@@ -1,6 +1,6 @@
 /** The program for Windows with a signature, by a certificate that is made here. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -43,11 +43,8 @@ test(
     copyFileSync(program!, at('svc.exe'));
     const verified = (): string => {
       const args = ['verify', '-CAfile', at('cert'), '-in', at('svc.exe')];
-      try {
-        return execFileSync('osslsigncode', args, { encoding: 'utf8', stdio: 'pipe' });
-      } catch (error) {
-        return (error as { readonly stdout: string }).stdout;
-      }
+      const { stdout, stderr } = spawnSync('osslsigncode', args, { encoding: 'utf8' });
+      return stdout + stderr;
     };
     await signForWindows(at('svc.exe'), 0, {});
     assert.match(verified(), /No signature found/i);
