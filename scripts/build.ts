@@ -1,21 +1,31 @@
 /**
  * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
  * a few chunks for all that a service loads before it listens, one for each part that loads when
- * it is needed, each storage thread in a file of its own, and the migrations. Nothing is minified,
- * so that a stack trace can be read; comments are for the sources.
+ * it is needed, and each storage thread in a file of its own. The schemas' steps stand in what uses
+ * them. Nothing is minified, so that a stack trace can be read; comments are for the sources.
  */
-import { cpSync, globSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { rolldown, type InputOptions, type OutputOptions } from 'rolldown';
+import { globSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { rolldown, type InputOptions, type OutputOptions, type Plugin } from 'rolldown';
 import { Intake } from './bundled.ts';
 import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
 import { external } from './external.ts';
+import type { SqlStep } from '../src/lib/sql-steps.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
 const intake = new Intake(root);
 
+/** Puts the steps that `steps.ts` of a form reads from its folder in its place. */
+const steps: Plugin = {
+  name: 'steps',
+  async load(id) {
+    if (!/\/src\/store\/.+\/steps\.ts$/.test(id)) return null;
+    const read = (await import(id)) as { readonly steps: readonly SqlStep[] };
+    return `export const steps = ${JSON.stringify(read.steps)};`;
+  },
+};
 const shared: InputOptions = {
   platform: 'node',
   cwd: root,
@@ -26,6 +36,7 @@ const shared: InputOptions = {
       'node-fetch': join(root, 'scripts', 'no-fetch.cjs'),
     },
   },
+  plugins: [steps],
 };
 const written: OutputOptions = {
   dir: dist,
@@ -41,10 +52,6 @@ const written: OutputOptions = {
 rmSync(dist, { recursive: true, force: true });
 await bundleProgram();
 for (const thread of ['write/writer-thread', 'read/reader-thread']) await bundleThread(thread);
-for (const file of globSync('src/store/**/*.sql', { cwd: root })) {
-  // Each form's in the folder that its source has beside it.
-  cpSync(join(root, file), join(dist, basename(dirname(file)), basename(file)));
-}
 intake.write(dist);
 
 const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());
@@ -61,6 +68,7 @@ async function bundleProgram(): Promise<void> {
     // Chunks may import from main.js what it has of its own.
     preserveEntrySignatures: 'allow-extension',
     plugins: [
+      steps,
       {
         name: 'chunks',
         buildEnd() {

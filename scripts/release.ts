@@ -9,6 +9,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deb } from './release/deb.ts';
+import { image } from './release/image.ts';
+import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
 import { run } from './release/run.ts';
@@ -40,7 +42,7 @@ const site: Part = {
  * In the order in which they are made. The sums are of all that is there, so they come last, and
  * are made anew with any part.
  */
-const parts: readonly Part[] = [npm, deb, site, sbomPart, sumsPart];
+const parts: readonly Part[] = [npm, deb, oneFile, image, site, sbomPart, sumsPart];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !parts.some((part) => part.name === name));

@@ -7,23 +7,19 @@
  * a step adds has a value where the release before writes. It is done in a moment, since nobody
  * works meanwhile: it reads and rewrites no large table.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { codeOf } from './errors.ts';
-
-const folder = new URL('./steps/', import.meta.url);
+import { steps as ownSteps } from './steps.ts';
 
 /** File names in order; the number of the last is the schema's version. */
 export function migrationFiles(): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name))
-    .sort();
+  return ownSteps.map(({ name }) => name);
 }
 
 /** The steps from nothing to this program's schema, in SQL. */
 export function migrationSteps(): readonly string[] {
-  return migrationFiles().map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  return ownSteps.map(({ sql }) => sql);
 }
 
 /** A schema named svc has tables, but is not ours. */

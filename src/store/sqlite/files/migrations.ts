@@ -1,17 +1,13 @@
 /** The schema's history: numbered SQL files, each applied once, in order, in one transaction. */
-import { readdirSync, readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { steps } from './steps.ts';
 
 /** "svc1" in ASCII: says whose database it is (SQLite's `application_id`). */
 export const applicationId = 0x73766331;
 
-const folder = new URL('./migrations/', import.meta.url);
-
 /** File names in order; the number of the last is the schema's version. */
 export function migrationFiles(): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name))
-    .sort();
+  return steps.map(({ name }) => name);
 }
 
 /** Errors cross from the writer's thread as texts: their names are what tells them apart. */
@@ -44,15 +40,13 @@ export function migrate(db: DatabaseSync, begun: (upgrade: Upgrade) => void = ()
   if (owner !== applicationId && tables.n > 0) {
     throw new ForeignDatabase('the file is the database of another program');
   }
-  const files = migrationFiles();
-  if (version > files.length) {
-    throw new NewerSchema(`its schema is version ${version}, this program knows ${files.length}`);
+  if (version > steps.length) {
+    throw new NewerSchema(`its schema is version ${version}, this program knows ${steps.length}`);
   }
-  const isUpgrade = version > 0 && version < files.length;
-  if (isUpgrade) begun({ from: version, to: files.length });
-  for (const [index, name] of files.entries()) {
+  const isUpgrade = version > 0 && version < steps.length;
+  if (isUpgrade) begun({ from: version, to: steps.length });
+  for (const [index, { sql }] of steps.entries()) {
     if (index < version) continue;
-    const sql = readFileSync(new URL(name, folder), 'utf8');
     const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${index + 1};`;
     db.exec(`BEGIN IMMEDIATE; ${sql} ${marks} COMMIT;`);
   }

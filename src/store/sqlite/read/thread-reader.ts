@@ -6,7 +6,8 @@
  * none → asked → resting → asked … → none. A thread that dies, or takes too long over a question,
  * takes that one question with it; the next one starts a new thread.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../../lib/own-thread.ts';
 import { Queue } from '../../../lib/queue.ts';
 import { ReadFailed, type LedgerReader } from '../../store.ts';
 import {
@@ -107,7 +108,7 @@ class ReaderThread {
 
   #start(): Worker {
     const file = import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js';
-    const worker = new Worker(new URL(file, import.meta.url), {
+    const worker = startThread(new URL(file, import.meta.url), {
       workerData: { path: this.#path } satisfies ReaderData,
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
     });

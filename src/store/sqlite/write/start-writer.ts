@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../../lib/own-thread.ts';
 import type { FromWriter, ToWriter } from './statements.ts';
 import type { Upgrade } from '../files/migrations.ts';
 import type { WriterData } from './writer.ts';
@@ -36,7 +37,7 @@ export class WriterThread implements AsyncDisposable {
 
   constructor() {
     const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
-    const worker = new Worker(new URL(file, import.meta.url));
+    const worker = startThread(new URL(file, import.meta.url));
     const { promise, resolve, reject } = this.#opened;
     // Nobody need hear of the end of a thread that is not started.
     promise.catch(() => {});

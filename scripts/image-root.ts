@@ -1,0 +1,28 @@
+/**
+ * `npm run image-root -- <folder>`: lays the files of the image there, from the tarball in
+ * `release/`. `packaging/Dockerfile` asks for it.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { layImageRoot } from './release/image-root.ts';
+import { makeProgram } from './release/program.ts';
+
+const root = join(import.meta.dirname, '..');
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  console.error('Name the folder: npm run image-root -- /image');
+  process.exitCode = 2;
+} else {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-image-root-'));
+  try {
+    const text = readFileSync(join(root, 'package.json'), 'utf8');
+    const { version } = JSON.parse(text) as { readonly version: string };
+    const tarball = join(root, 'release', `svc-router-svc-${version}.tgz`);
+    const platform = { os: 'linux', cpu: process.arch, libc: 'glibc' };
+    const program = await makeProgram(tarball, scratch, platform);
+    await layImageRoot({ root, program, folder: resolve(folder) });
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}

