@@ -161,7 +161,8 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     }
     assert.match(await done('svc status'), /webhook/);
     const limits = await done(`cat /proc/${await unit('MainPID')}/limits`);
-    assert.match(limits, /^Max open files +65536 /m);
+    // As many as are possible where this runs.
+    assert.match(limits, /^Max open files +(\d{5,}) +\1 /m);
     await until('the code to be kept compiled', () => isThere('/var/cache/svc/v*'));
   });
 
