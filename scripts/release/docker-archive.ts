@@ -4,7 +4,7 @@
  * https://github.com/moby/docker-image-spec.
  */
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { run } from './run.ts';
@@ -25,7 +25,7 @@ export type ArchiveOptions = {
   readonly scratch: string;
   readonly tag: string;
   readonly epochS: number;
-  /** Where it is put, absolute; packed by gzip. */
+  /** Where it is put, absolute. */
   readonly made: string;
 };
 
@@ -39,16 +39,17 @@ export async function packPlainly(options: ArchiveOptions): Promise<void> {
   const text = JSON.stringify(plain(readJson(join(from, name)) as Config));
   const config = `${createHash('sha256').update(text).digest('hex')}.json`;
   writeFileSync(join(to, config), text);
-  renameSync(join(from, layers[0]), join(to, layers[0]));
-  const manifest = [{ Config: config, RepoTags: [tag], Layers: layers }];
+  // Who reads it sees that it is packed; buildah does not where the whole archive is.
+  const layer = `${layers[0]}.gz`;
+  writeFileSync(join(to, layer), gzipSync(readFileSync(join(from, layers[0])), { level: 9 }));
+  const manifest = [{ Config: config, RepoTags: [tag], Layers: [layer] }];
   writeFileSync(join(to, 'manifest.json'), JSON.stringify(manifest));
-  const names = ['manifest.json', config, layers[0]];
+  const names = ['manifest.json', config, layer];
   for (const one of names) chmodSync(join(to, one), 0o644);
-  const tar = join(scratch, 'plain.tar');
   const owner = ['--owner=0', '--group=0', '--numeric-owner'];
   const how = ['--format=ustar', ...owner, `--mtime=@${epochS}`];
-  await run('tar', [...how, '-cf', tar, '-C', to, ...names]);
-  writeFileSync(made, gzipSync(readFileSync(tar), { level: 9 }));
+  await run('tar', [...how, '-cf', made, '-C', to, ...names]);
+  chmodSync(made, 0o644);
 }
 
 const ofMachine = new Set(['Hostname', 'Domainname', 'Image']);

@@ -21,7 +21,7 @@ export const image: Part = {
     await layImageRoot({ root: making.root, program: await making.program(), folder });
     const tag = `svc:${making.version}`;
     const archive = await build({ making, scratch, folder, tag });
-    const name = `svc-${making.version}-image.tar.gz`;
+    const name = `svc-${making.version}-image.tar`;
     const { epochS } = making;
     await packPlainly({ archive, scratch, tag, epochS, made: join(making.folder, name) });
     return { kind: 'made', names: [name] };

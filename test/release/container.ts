@@ -44,7 +44,7 @@ export async function openImage(archive: string, scratch: string): Promise<Image
   const [saved, root] = [join(scratch, 'saved'), join(scratch, 'root')];
   mkdirSync(saved);
   mkdirSync(root, { mode: 0o755 });
-  await run('tar', ['-xzf', archive, '-C', saved]);
+  await run('tar', ['-xf', archive, '-C', saved]);
   const read = (name: string): unknown => JSON.parse(readFileSync(join(saved, name), 'utf8'));
   const [{ Config: name, Layers: layers }] = read('manifest.json') as [
     { readonly Config: string; readonly Layers: readonly string[] },

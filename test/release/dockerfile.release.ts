@@ -89,7 +89,7 @@ function listed(folder: string): readonly string[] {
     .sort();
 }
 
-const archive = made(`svc-${version}-image.tar.gz`);
+const archive = made(`svc-${version}-image.tar`);
 const skip = archive === null ? 'NOT TRIED: the Dockerfile; this release has no image.' : false;
 const stages = stagesOf(readFileSync(join(root, 'packaging', 'Dockerfile'), 'utf8'));
 

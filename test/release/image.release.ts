@@ -1,9 +1,10 @@
 /** The image, run as its own configuration says. */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { isHere, run } from '../../scripts/release/run.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, programOf, scratch, webhookConfig, writeConfig } from '../program.ts';
@@ -21,7 +22,7 @@ import {
 import { made } from './made.ts';
 import { secrets, smoke, version, type Installed } from './smoke.ts';
 
-const archive = made(`svc-${version}-image.tar.gz`);
+const archive = made(`svc-${version}-image.tar`);
 const skip = archive === null ? 'NOT TRIED: the image; this release has none.' : noContainer;
 
 suite('the image', { skip }, () => {
@@ -53,8 +54,8 @@ suite('the image', { skip }, () => {
     giveTo(image.config, data.path);
     for (const answered of [0, 1]) {
       const [program, ...args] = commandIn(image, { folder: data.path, at: '/data' });
-      const run = runProgram(program!, [...args, ...image.config.Cmd], { env: secrets });
-      await using service = programOf(run);
+      const begun = runProgram(program!, [...args, ...image.config.Cmd], { env: secrets });
+      await using service = programOf(begun);
       await service.saw('"listening"');
       await assertWalledIn(service.child, image);
       await assertHealthy(service.child, image);
@@ -70,6 +71,24 @@ suite('the image', { skip }, () => {
     }
     const { uid } = await stat(join(data.path, 'svc.db'));
     assert.equal(`${uid}`, image.config.User.split(':')[0]);
+  });
+
+  const noBuildah = isHere('buildah') ? false : 'NOT TRIED: a reader of images; install buildah.';
+  test('another program reads it, and runs it', { skip: noBuildah }, async () => {
+    await using own = await scratch();
+    const policy = join(own.path, 'policy.json');
+    await writeFile(policy, JSON.stringify({ default: [{ type: 'insecureAcceptAnything' }] }));
+    const storage = ['root', 'runroot'].flatMap((name) => [`--${name}`, join(own.path, name)]);
+    const buildah = (...args: readonly string[]): Promise<string> => {
+      const env = { TMPDIR: own.path };
+      return run('buildah', [...storage, '--storage-driver', 'vfs', ...args], { env });
+    };
+    const from = `docker-archive:${archive}`;
+    const container = (await buildah('from', '--signature-policy', policy, from)).trim();
+    const words = [...image.config.Entrypoint, 'version'];
+    const said = await buildah('run', '--isolation', 'chroot', container, ...words);
+    assert.equal(said, `svc ${version}\n`);
+    await buildah('rm', container);
   });
 
   test('nobody but root owns a file in it, but for the volume', () => {
