@@ -113,7 +113,8 @@ async function runTests(checkout: string, release: string): Promise<boolean> {
   const child = spawn(process.execPath, [...flags, ...files], {
     cwd: checkout,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, SVC_RELEASE: release },
+    // A clone has no such folder of its own.
+    env: { SVC_DEBIAN_13: join(root, '.tmp/debian-13'), ...process.env, SVC_RELEASE: release },
   });
   const [code] = (await once(child, 'close')) as [number | null];
   return code === 0;

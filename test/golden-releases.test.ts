@@ -11,7 +11,7 @@ import { outcomeOf, root } from './run-svc.ts';
 
 const releases = keptReleases();
 
-test('the version that package.json names is kept, and is what the program says it is', async () => {
+test('the version of package.json is kept, and is what the program says it is', async () => {
   const kept = releases.map(({ version }) => version);
   assert.ok(kept.includes(programVersion()), 'npm run keep-release keeps it');
   assert.deepEqual(kept.slice(0, 2), ['0.1.0', '1.0.0'], 'and none goes away');
@@ -19,7 +19,10 @@ test('the version that package.json names is kept, and is what the program says 
     version: string;
     packages: Record<string, { version: string }>;
   };
-  assert.deepEqual([lock.version, lock.packages['']!.version], [programVersion(), programVersion()]);
+  assert.deepEqual(
+    [lock.version, lock.packages['']!.version],
+    [programVersion(), programVersion()],
+  );
   assert.equal((await outcomeOf(['version'])).out, `svc ${programVersion()}\n`);
 });
 

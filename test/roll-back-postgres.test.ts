@@ -11,7 +11,6 @@ import { postgresTest } from './fake/postgres.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
 import type { World } from './releases/world.ts';
-import { outcomeOf } from './run-svc.ts';
 
 const present = keptReleases().find(({ version }) => version === programVersion()) as KeptRelease;
 const known = migrationSteps();
@@ -39,22 +38,25 @@ postgresTest('rolled back by one release, svc serves on the tables of the next o
   assert.equal(await upgradeToLater(world, 1), known.length + 1, 'it stays what it is');
 });
 
-postgresTest('the tables of the release after the next one are refused, and left alone', async () => {
-  await using world = await present.open('postgres');
-  const backup = await present.load(world);
-  assert.equal(await upgradeToLater(world, 2), known.length + 2);
-  const { code, err } = await outcomeOf(['serve', '--config', world.file], { env: world.env });
-  assert.equal(code, 78, err);
-  assert.match(err, /storage_newer_schema/);
-  const sentence =
-    /The database \\?"\w+\\?" on \S+:\d+ was written by a newer svc; run that one, or a newer one\./;
-  assert.match(err, sentence);
-  const asked = await world.svc('messages');
-  assert.equal(asked.code, 1);
-  assert.match(asked.err, sentence);
-  assert.equal(await upgradeToLater(world, 2), known.length + 2, 'it stays what it is');
-  // What pg_dump wrote down before the upgrade, in a database of its own.
-  world.env['DATABASE_URL'] = backup;
-  await using _program = await world.serveHere();
-  await assertAllGoesOn(world, present.expected);
-});
+postgresTest(
+  'the tables of the release after the next one are refused, and left alone',
+  async () => {
+    await using world = await present.open('postgres');
+    const backup = await present.load(world);
+    assert.equal(await upgradeToLater(world, 2), known.length + 2);
+    const { code, log } = await world.refused();
+    assert.equal(code, 78, log);
+    assert.match(log, /storage_newer_schema/);
+    const sentence =
+      /The database \\?"\w+\\?" on \S+ was written by a newer svc; run that one, or a newer one\./;
+    assert.match(log, sentence);
+    const asked = await world.svc('messages');
+    assert.equal(asked.code, 1);
+    assert.match(asked.err, sentence);
+    assert.equal(await upgradeToLater(world, 2), known.length + 2, 'it stays what it is');
+    // What pg_dump wrote down before the upgrade, in a database of its own.
+    world.env['DATABASE_URL'] = backup;
+    await using _program = await world.serveHere();
+    await assertAllGoesOn(world, present.expected);
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * Back to the release before, on a file: it does not run on what a newer one wrote, and says so; the
- * backup that was made before the upgrade serves on it.
+ * Back to the release before, on a file: it does not run on what a newer one wrote, and says so;
+ * the backup that was made before the upgrade serves on it.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -12,9 +12,8 @@ import { programVersion } from '../src/lib/program.ts';
 import { migrationFiles } from '../src/store/sqlite/files/migrations.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
-import { outcomeOf } from './run-svc.ts';
 
-/** The present code is the older one here: a step that it does not know is what a newer one left. */
+/** The present code is the older one here: a step that it does not know, a newer one left. */
 const newer = migrationFiles().length + 1;
 const present = keptReleases().find(({ version }) => version === programVersion()) as KeptRelease;
 const oldest = keptReleases()[0] as KeptRelease;
@@ -35,11 +34,11 @@ test('what a newer svc wrote is refused with a sentence, and left as it is', asy
   await using world = await present.open('sqlite');
   upgradeToNewer(world.database);
   const before = digest(world.database);
-  const sentence =
-    `The database ${world.database} was written by a newer svc; run that one, or a newer one.`;
-  const { code, err } = await outcomeOf(['serve', '--config', world.file], { env: world.env });
-  assert.equal(code, 78, err);
-  assert.ok(err.includes('storage_newer') && err.includes(sentence), err);
+  const what = 'was written by a newer svc; run that one, or a newer one.';
+  const sentence = `The database ${world.database} ${what}`;
+  const { code, log } = await world.refused();
+  assert.equal(code, 78, log);
+  assert.ok(log.includes('storage_newer') && log.includes(sentence), log);
   for (const command of [['messages'], ['dead-letters', 'list']]) {
     const asked = await world.svc(...command);
     assert.equal(asked.code, 1, command.join(' '));

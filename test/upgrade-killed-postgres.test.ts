@@ -4,23 +4,25 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import type { Client } from 'pg';
 import { connect } from '../src/store/postgres/server/connect.ts';
-import { migrationSteps, schemaState, schemaVersion } from '../src/store/postgres/server/migrations.ts';
+import {
+  migrationSteps,
+  schemaState,
+  schemaVersion,
+} from '../src/store/postgres/server/migrations.ts';
 import { untilTrue } from './chaos/outside.ts';
 import { newDatabase, postgresTest } from './fake/postgres.ts';
 import { assertAllGoesOn } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
 import type { World } from './releases/world.ts';
-import { root } from './run-svc.ts';
 
 const newest = migrationSteps().length;
-const program = join(root, 'test/fixtures/killed-upgrade-postgres.ts');
+const killed = new URL('./fixtures/killed-upgrade-postgres.ts', import.meta.url).pathname;
 
 /** @param last the statement that is not sent; 0: each is */
 function upgrade(url: string, last: number) {
-  return spawnSync(process.execPath, [program, url, String(last)], { encoding: 'utf8' });
+  return spawnSync(process.execPath, [killed, url, String(last)], { encoding: 'utf8' });
 }
 
 /** What the upgrade of this database sends, which it does. */
@@ -73,23 +75,26 @@ async function killedAt(release: KeptRelease, statement: number): Promise<World>
 for (const release of before) {
   const { version, expected } = release;
 
-  postgresTest(`killed at any statement of the upgrade from ${version}, nothing is done`, async () => {
-    await using world = await release.open('postgres');
-    const url = world.env['DATABASE_URL']!;
-    const asked = statementsOf(await release.load(world));
-    await using opened = await open(url);
-    const { client } = opened;
-    const kept = await everything(client);
-    for (let statement = 1; statement < asked.length; statement++) {
-      assert.equal(upgrade(url, statement).signal, 'SIGKILL');
-      // A connection whose process is gone holds nothing any more once the server has seen it.
-      await untilTrue('the server has seen it', async () => (await others(client)) === 0);
-      assert.equal(await schemaVersion(client), expected.schema.postgres);
-      assert.deepEqual(await everything(client), kept, `before ${asked[statement - 1]}`);
-    }
-    await assertStarts(world, release);
-    assert.equal(await schemaVersion(client), newest);
-  });
+  postgresTest(
+    `killed at any statement of the upgrade from ${version}, nothing is done`,
+    async () => {
+      await using world = await release.open('postgres');
+      const url = world.env['DATABASE_URL']!;
+      const asked = statementsOf(await release.load(world));
+      await using opened = await open(url);
+      const { client } = opened;
+      const kept = await everything(client);
+      for (let statement = 1; statement < asked.length; statement++) {
+        assert.equal(upgrade(url, statement).signal, 'SIGKILL');
+        // A connection whose process is gone holds nothing any more once the server has seen it.
+        await untilTrue('the server has seen it', async () => (await others(client)) === 0);
+        assert.equal(await schemaVersion(client), expected.schema.postgres);
+        assert.deepEqual(await everything(client), kept, `before ${asked[statement - 1]}`);
+      }
+      await assertStarts(world, release);
+      assert.equal(await schemaVersion(client), newest);
+    },
+  );
 
   postgresTest(`killed in the upgrade from ${version}, svc starts and goes on`, async () => {
     await using world = await release.open('postgres');
@@ -145,17 +150,20 @@ async function others(client: Client): Promise<number> {
   return rows[0]!.n;
 }
 
-postgresTest('killed at any statement of a first start, nothing is there, and one starts', async () => {
-  const url = await newDatabase();
-  const asked = statementsOf(await newDatabase());
-  await using opened = await open(url);
-  const { client } = opened;
-  // Every third: there are many.
-  for (let statement = 1; statement < asked.length; statement += 3) {
-    assert.equal(upgrade(url, statement).signal, 'SIGKILL');
-    await untilTrue('the server has seen it', async () => (await others(client)) === 0);
-    assert.deepEqual(await schemaState(client), { kind: 'none' }, asked[statement - 1]);
-  }
-  statementsOf(url);
-  assert.equal(await schemaVersion(client), newest);
-});
+postgresTest(
+  'killed at any statement of a first start, nothing is there, and one starts',
+  async () => {
+    const url = await newDatabase();
+    const asked = statementsOf(await newDatabase());
+    await using opened = await open(url);
+    const { client } = opened;
+    // Every third: there are many.
+    for (let statement = 1; statement < asked.length; statement += 3) {
+      assert.equal(upgrade(url, statement).signal, 'SIGKILL');
+      await untilTrue('the server has seen it', async () => (await others(client)) === 0);
+      assert.deepEqual(await schemaState(client), { kind: 'none' }, `statement ${statement}`);
+    }
+    statementsOf(url);
+    assert.equal(await schemaVersion(client), newest);
+  },
+);

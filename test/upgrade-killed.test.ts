@@ -14,10 +14,9 @@ import { digestOf, takeBack } from './former-database.ts';
 import { scratch } from './program.ts';
 import { assertAllGoesOn, assertArrived } from './releases/found.ts';
 import { keptReleases, type KeptRelease } from './releases/kept.ts';
-import { root } from './run-svc.ts';
 
 const newest = migrationFiles().length;
-const program = join(root, 'test/fixtures/killed-upgrade.ts');
+const program = new URL('./fixtures/killed-upgrade.ts', import.meta.url).pathname;
 
 /** Where an upgrade is killed, and the version that the database has then. */
 type Place = { readonly name: string; readonly question: number; readonly version: number };
@@ -63,7 +62,8 @@ function tablesOf(path: string): Tables {
   using db = new DatabaseSync(path);
   const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const columns = db.prepare('SELECT name FROM pragma_table_info(?)');
-  const of = (table: string): readonly string[] => columns.all(table).map((one) => String(one.name));
+  const of = (table: string): readonly string[] =>
+    columns.all(table).map((one) => String(one['name']));
   return new Map(names.map(({ name }) => [String(name), of(String(name))]));
 }
 

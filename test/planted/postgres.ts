@@ -130,6 +130,14 @@ export const postgres: readonly Fault[] = [
     replace: 'return refusalIn(JSON.parse(told) as Fields);',
   },
   {
+    name: 'An upgrade of the server is committed step by step.',
+    file: 'src/store/postgres/server/migrations.ts',
+    find: 'for (const step of steps.slice(version)) await client.query(step);',
+    replace:
+      'for (const step of steps.slice(version)) await client.query(`${step}; COMMIT; BEGIN`);',
+    seenBy: ['test/upgrade-killed-postgres.test.ts'],
+  },
+  {
     name: 'A change of the tables and a flight wait for each other.',
     file: 'src/store/postgres/server/migrations.ts',
     find: "await client.query('LOCK TABLE svc.instance IN ACCESS EXCLUSIVE MODE');",

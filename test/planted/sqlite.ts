@@ -9,6 +9,13 @@ export const sqlite: readonly Fault[] = [
     replace: 'this.#journal.flush(() => {});\n      written(new Map());',
   },
   {
+    name: 'A file that a newer svc wrote is taken.',
+    file: 'src/store/sqlite/files/migrations.ts',
+    find: 'version > files.length)',
+    replace: 'version > files.length + 1)',
+    seenBy: ['test/roll-back.test.ts'],
+  },
+  {
     name: 'What is committed is not synced.',
     file: 'src/store/sqlite/write/writer.ts',
     find: '    proveSync(db);\n',

@@ -1,8 +1,11 @@
 /** What a kept release left is there, and goes on, in the svc that runs on it now. */
 import assert from 'node:assert/strict';
-import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
+import { untilTrue } from '../chaos/outside.ts';
 import { answerTo, shownTo, webhook, type Expected, type Line } from './said.ts';
 import type { World } from './world.ts';
+
+/** A parked reply of a release that was kept just now has to wait for its time. */
+const arrivedWithinMs = 100_000;
 
 type Turn = { readonly text: string; readonly reply: string; readonly session: number };
 type Paired = { readonly sender: string; readonly name: string; readonly state: string };
@@ -26,14 +29,16 @@ export async function assertArrived({ receiver }: World, expected: Expected): Pr
   const { waiting, due, parked } = expected;
   const answers = waiting.map(({ conversation, text }) => ({ conversation, text: answerTo(text) }));
   const wanted = [...answers, ...due, ...parked];
-  const received = (await receiver.waitFor(wanted.length)).map(({ body }) => ({
+  const all = (): boolean => receiver.received.length >= wanted.length;
+  await untilTrue('all that was on its way has arrived', all, arrivedWithinMs);
+  const received = receiver.received.map(({ body }) => ({
     conversation: String(body['conversation_id']),
     text: String(body['text']),
   }));
   const of = (conversation: string) => (one: { readonly conversation: string }) =>
     one.conversation === conversation;
   for (const conversation of new Set(wanted.map((one) => one.conversation))) {
-    const [came, asked] = [received, wanted].map((all) => all.filter(of(conversation)));
+    const [came, asked] = [received, wanted].map((both) => both.filter(of(conversation)));
     assert.deepEqual(came, asked, `in their order, to ${conversation}`);
   }
   assert.equal(received.length, wanted.length, 'and nothing else');
@@ -41,10 +46,9 @@ export async function assertArrived({ receiver }: World, expected: Expected): Pr
 
 /** What is told of what was. */
 async function assertKept(world: World, expected: Expected): Promise<void> {
-  const isEmpty = (rows: readonly unknown[]): boolean => rows.length === 0;
-  await world.until<DeliveryRow>('nothing is deferred', 'deliveries?state=deferred', isEmpty);
-  await world.until<DeliveryRow>('nothing waits', 'deliveries?state=waiting', isEmpty);
-  assert.equal((await world.rows<MessageRow>('messages?limit=100')).length, expected.messages);
+  await world.untilLeft('nothing is deferred', 'deliveries?state=deferred', 0);
+  await world.untilLeft('nothing waits', 'deliveries?state=waiting', 0);
+  assert.equal((await world.rows('messages?limit=100')).length, expected.messages);
   await assertHistory(world, expected);
   await assertLetters(world, expected);
   await assertOfAgents(world, expected);

@@ -1,6 +1,6 @@
 /** Makes what is kept of a release: its code runs, is talked to, and is killed. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { gzipSync } from 'node:zlib';
@@ -82,6 +82,7 @@ async function keepDump(code: Code, folder: string): Promise<number> {
   await client.end();
   const dumped = dump(url);
   const isLong = dumped.length > plainBytesMax;
+  for (const former of ['svc.sql', 'svc.sql.gz']) rmSync(join(folder, former), { force: true });
   const name = isLong ? 'svc.sql.gz' : 'svc.sql';
   writeFileSync(join(folder, name), isLong ? gzipSync(dumped, { level: 9 }) : dumped);
   return rows[0]!.version;

@@ -1,6 +1,5 @@
 /** Talks to a svc until its database holds something of everything, and kills it in the midst. */
 import assert from 'node:assert/strict';
-import type { DeliveryRow } from '../../src/domain/records.ts';
 import type { Program } from '../program.ts';
 import { answerTo, note, noted, pairedName, said, type Expected } from './said.ts';
 import { messenger, webhook } from './said.ts';
@@ -30,21 +29,18 @@ export async function talk(world: World, program: Program): Promise<void> {
   await exchange('bob', '/new', /./);
   await exchange('bob', said.bob[1], whole(answerTo(said.bob[1])));
   await pair(world);
-  await world.until('nothing is on its way', 'deliveries?state=waiting', (rows) => {
-    return rows.length === 0;
-  });
+  await world.untilLeft('nothing is on its way', 'deliveries?state=waiting', 0);
 
-  const deferred = (count: number) => (rows: readonly DeliveryRow[]) => rows.length === count;
   receiver.script.push({ status: 503, headers: { 'retry-after': String(parkedSeconds) } });
   await world.say('eve', said.eve[0]);
-  await world.until('a reply is parked', 'deliveries?state=deferred', deferred(1));
+  await world.untilLeft('a reply is parked', 'deliveries?state=deferred', 1);
   receiver.script.push(410);
   await world.say('fay', said.fay[0]);
-  await world.until('one is dead', 'dead-letters', (rows) => rows.length === 1);
+  await world.untilLeft('one is dead', 'dead-letters', 1);
   // However often it is tried until the end.
   receiver.script.push(...Array.from({ length: 100 }, () => 503));
   await world.say('dee', said.dee[0]);
-  await world.until('one is to be tried again', 'deliveries?state=deferred', deferred(2));
+  await world.untilLeft('one is to be tried again', 'deliveries?state=deferred', 2);
   const asked = world.model.calls.length;
   for (const text of said.cy) await world.say('cy', text);
   await world.model.call(asked);

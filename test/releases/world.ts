@@ -93,6 +93,17 @@ export class World implements AsyncDisposable {
     return programOf(runProgram(process.execPath, args, { env }));
   }
 
+  /** Starts svc, which is to end by itself. @returns its exit code, and what it said */
+  async refused(): Promise<{ readonly code: number | string; readonly log: string }> {
+    await using program = this.start();
+    const served = program.saw('"listening"').then(
+      () => 'it serves',
+      () => program.ended,
+    );
+    const code = await Promise.race([program.ended, served]);
+    return { code, log: program.log() };
+  }
+
   /** Starts svc in this process, and waits until it listens. */
   serveHere() {
     return serveHere(this.file, Number(this.places.webhook.split(':')[1]), this.env);
@@ -129,9 +140,9 @@ export class World implements AsyncDisposable {
     return ((await this.ask(path)) as { rows: readonly Row[] }).rows;
   }
 
-  /** Waits until a list of the admin API is so. */
-  until<Row>(what: string, path: string, isSo: (rows: readonly Row[]) => boolean): Promise<void> {
-    return untilTrue(what, async () => isSo(await this.rows<Row>(path)));
+  /** Waits until a list of the admin API is so long. */
+  untilLeft(what: string, path: string, count: number): Promise<void> {
+    return untilTrue(what, async () => (await this.rows(path)).length === count);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
