@@ -11,8 +11,8 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'A file that a newer svc wrote is taken.',
     file: 'src/store/sqlite/files/migrations.ts',
-    find: 'version > files.length)',
-    replace: 'version > files.length + 1)',
+    find: 'version > steps.length)',
+    replace: 'version > steps.length + 1)',
     seenBy: ['test/roll-back.test.ts'],
   },
   {
