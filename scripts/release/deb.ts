@@ -22,6 +22,7 @@ import { allCommands } from '../../src/cli/commands.ts';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
 import type { Bundled } from '../bundled.ts';
 import { manualPage } from './manual.ts';
+import { stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { isHere, run } from './run.ts';
 import { licencesOf } from './third-party.ts';
@@ -42,7 +43,7 @@ export const deb: Part = {
       return { kind: 'not made', why };
     }
     const stage = join(making.scratch, 'deb');
-    await layProgram(making, node, stage);
+    await layProgram(making, stage);
     await laySystem(making, stage);
     layDocuments(making, { node, program: await making.program(), stage });
     await layControl(making, stage);
@@ -66,7 +67,7 @@ const documents = 'usr/share/doc/svc';
 /** What a person reads, and svc does not. */
 const readAlone = ['CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY.txt', 'docs', 'examples'];
 
-async function layProgram(making: Making, node: string, stage: string): Promise<void> {
+async function layProgram(making: Making, stage: string): Promise<void> {
   const program = join(stage, library);
   cpSync(await making.program(), program, { recursive: true, verbatimSymlinks: true });
   const ofInstall = ['npm-shrinkwrap.json', 'node_modules/.bin', 'node_modules/.package-lock.json'];
@@ -75,8 +76,7 @@ async function layProgram(making: Making, node: string, stage: string): Promise<
   }
   const made = join(program, 'node', 'bin', 'node');
   mkdirSync(dirname(made), { recursive: true });
-  await run('strip', ['--strip-unneeded', '-o', made, join(node, 'bin', 'node')]);
-  chmodSync(made, 0o755);
+  await stripNode(making.root, made);
 }
 
 async function laySystem(making: Making, stage: string): Promise<void> {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { bundledIn, type Bundled } from '../bundled.ts';
 import type { Lock } from './lock.ts';
+import { stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { isHere, run } from './run.ts';
 
@@ -155,7 +156,7 @@ async function nodes(making: Making, lock: Lock): Promise<readonly Component[]> 
 
 /** As it comes, and as the forms for a system have it: without what only a debugger reads. */
 async function programs(
-  { scratch }: Making,
+  { root, scratch }: Making,
   folder: string,
   { 'bom-ref': ref, version }: Component,
 ): Promise<readonly Component[]> {
@@ -163,7 +164,7 @@ async function programs(
   const files = [['bin/node', node]];
   if (isHere('strip')) {
     const stripped = join(scratch, 'stripped-node');
-    await run('strip', ['--strip-unneeded', '-o', stripped, node]);
+    await stripNode(root, stripped);
     files.push(['bin/node, stripped', stripped]);
   }
   const told = files.map(async ([name, path]) => {
