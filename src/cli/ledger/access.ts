@@ -205,7 +205,7 @@ async function bearerOf(
   }
   const variable = config.admin?.tokenEnv;
   if (variable === undefined) {
-    const block = '"admin": {"token_env": "SVC_ADMIN_TOKEN"}';
+    const block = '"admin": {"token_env": "ADMIN_TOKEN"}';
     const message =
       `${why}, and only for who has its admin token: add ${block} to ${file}, ` +
       'set that variable for the service and here, and start svc again.';
