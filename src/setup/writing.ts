@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { giveToOwnerOf } from '../lib/owner-of-folder.ts';
 import { commandName, forShell } from '../lib/program.ts';
 import { inspectText } from '../config/inspect.ts';
 import { textOf } from '../config/templates/templates.ts';
@@ -66,7 +65,6 @@ export async function writeFirst(file: string, shown: string, text: string): Pro
   try {
     await using handle = await open(file, 'wx', 0o600);
     isOwn = true;
-    giveToOwnerOf(dirname(file), handle.fd);
     await handle.writeFile(text);
     await handle.sync();
     return { backup: null };

@@ -89,7 +89,7 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     await done('dpkg --install /root/svc.deb');
     assert.deepEqual([await stateOf('enabled'), await stateOf('active')], ['disabled', 'inactive']);
     const owners = ['/etc/svc', '/var/lib/svc', '/etc/credstore/svc'].map(ownerOf);
-    assert.deepEqual(await Promise.all(owners), ['svc:svc 750', 'svc:svc 750', 'root:root 700']);
+    assert.deepEqual(await Promise.all(owners), ['svc:svc 750', 'svc:svc 750', 'root:svc 2750']);
     assert.match(await done('getent passwd svc'), /:\/var\/lib\/svc:\/usr\/sbin\/nologin$/);
     assert.equal(await done('dpkg --verify svc'), '');
   });
@@ -141,14 +141,31 @@ suite('the package for Debian', { skip: why ?? false }, () => {
   });
 
   test('root finds the secrets of the service, and nobody else does', async () => {
-    const check = 'svc config check /etc/svc/svc.json --preflight';
-    assert.match(await done(check), /WEBHOOK_SECRET/);
-    const other = await machine.run(`setpriv --reuid=svc --regid=svc --clear-groups ${check}`);
-    assert.equal(other.code, 78, other.out + other.err);
+    assert.match(await done('svc config check --preflight'), /WEBHOOK_SECRET/);
+    const read = 'cat /etc/credstore/svc/WEBHOOK_SECRET';
+    const other = await machine.run(
+      `setpriv --reuid=nobody --regid=nogroup --clear-groups ${read}`,
+    );
+    assert.equal(other.code, 1, other.out);
+  });
+
+  test('by no file of the service does its user get the hands of root', async () => {
+    const asService = (command: string): Promise<string> => {
+      return done(`setpriv --reuid=svc --regid=svc --clear-groups sh -c '${command}'`);
+    };
+    await done('cp /etc/shadow /root/of-root && chmod 644 /root/of-root && chmod 711 /root');
+    await asService('cd /var/lib/svc; ln -s /root/of-root svc.db; ln -s /etc/made svc.db.lock');
+    for (const command of ['audit', 'pair ABCD-EFGH', 'doctor', 'backup /var/lib/svc/copy.db']) {
+      await machine.run(`svc ${command}`);
+    }
+    assert.equal(await ownerOf('/root/of-root'), 'root:root 644');
+    assert.equal(await isThere('/etc/made'), false);
+    await asService('cd /var/lib/svc; rm svc.db svc.db.lock');
+    await done('chmod 700 /root');
   });
 
   test('a command of root before the first start is in no way of the service', async () => {
-    await machine.run('svc audit --config /etc/svc/svc.json');
+    await machine.run('svc audit');
     await done('systemctl enable --now svc');
     await listens();
     await talk();
@@ -160,6 +177,8 @@ suite('the package for Debian', { skip: why ?? false }, () => {
       assert.equal((await fetch(at(path), { headers })).status, 200, path);
     }
     assert.match(await done('svc status'), /webhook/);
+    await done('svc backup /var/lib/svc/copy.db');
+    assert.equal(await ownerOf('/var/lib/svc/copy.db'), 'svc:svc 600');
     const limits = await done(`cat /proc/${await unit('MainPID')}/limits`);
     // As many as are possible where this runs.
     assert.match(limits, /^Max open files +(\d{5,}) +\1 /m);

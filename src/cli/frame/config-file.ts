@@ -9,6 +9,7 @@ import type { ConfigProblem } from '../../config/config.ts';
 import { noOwnAddresses, type OwnAddresses } from '../../config/own-addresses.ts';
 import { isInPlace } from '../../lib/in-place.ts';
 import type { Io } from '../cli.ts';
+import { becomeServiceUser } from './service-user.ts';
 
 export type ConfigFile = {
   /** For people: as it was written, `svc.json` in the working folder, else the whole path. */
@@ -30,10 +31,17 @@ export type Surroundings = Pick<Io, 'cwd' | 'env'> & {
 };
 
 /**
- * Chooses the file, without reading it.
+ * Chooses the file, without reading it. Where it is the service's, root is its user from then on
+ * (`becomeServiceUser`).
  * @param given what `--config` names, or an argument in its place; null: it was not given
  */
 export function findConfigFile(given: string | null, surroundings: Surroundings): ConfigFile {
+  const file = chosenFile(given, surroundings);
+  becomeServiceUser(file.path);
+  return file;
+}
+
+function chosenFile(given: string | null, surroundings: Surroundings): ConfigFile {
   const { cwd, env, isThere = isInPlace } = surroundings;
   if (given !== null) return namedBy('flag', given, cwd);
   const named = env['SVC_CONFIG'] ?? '';

@@ -7,6 +7,7 @@ import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
 import { readBaseUrl } from '../../setup/vendors.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
+import { becomeServiceUser } from '../frame/service-user.ts';
 import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
 import { openTurnLines } from '../frame/turn-lines.ts';
@@ -69,6 +70,7 @@ async function run(args: readonly string[], io: Io, own: OwnWorld): Promise<numb
   if (fault !== null) return wrongUsage(io, 'init', fault);
   const shown = flags.dir === null ? 'svc.json' : join(flags.dir, 'svc.json');
   const place = { file: resolve(io.cwd, shown), shown };
+  becomeServiceUser(place.file);
   if (flags.yes) return writeUnasked(flags, place, io);
   const atTerminal = io.stdin.isTTY === true && io.stdout.isTTY === true;
   if (!atTerminal && !flags.browser) {

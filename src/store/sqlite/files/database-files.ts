@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { giveToOwnerOf } from '../../../lib/owner-of-folder.ts';
 import { holderOfFile } from '../../../lib/holders.ts';
 
 /** A process that asks whether there is an owner holds the lock's file for a moment. */
@@ -29,23 +28,8 @@ const askedMs = 200;
 export function prepareFiles(path: string): void {
   const folder = dirname(path);
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  makeFile(path);
+  closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
-}
-
-/** Where it is missing; for this user alone, or root makes it for whose folder it is. */
-function makeFile(path: string): void {
-  try {
-    const made = openSync(path, 'wx', 0o600);
-    try {
-      giveToOwnerOf(dirname(path), made);
-    } finally {
-      closeSync(made);
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    closeSync(openSync(path, 'a', 0o600));
-  }
 }
 
 /** What this user may still write on the disk of a file. */
@@ -90,7 +74,7 @@ export type OwnerLock = { release(): void };
  */
 export function takeOwnerLock(path: string): OwnerLock | null {
   const file = `${path}.lock`;
-  makeFile(file);
+  closeSync(openSync(file, 'a', 0o600));
   const db = new DatabaseSync(file, { timeout: askedMs });
   try {
     db.exec('BEGIN EXCLUSIVE');
