@@ -158,6 +158,20 @@ suite('the look-up of secrets', () => {
     );
   });
 
+  test('credentials that are kept are found when they may be read no more', async () => {
+    const folder = join(cwd, 'of-root');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'TOKEN'), 'of-root\n');
+    mkdirSync(join(folder, 'FOLDER'));
+    const lookup = lookIn({ CREDENTIALS_DIRECTORY: folder });
+    lookup.keepCredentials();
+    rmSync(folder, { recursive: true });
+    const found = await lookup.find(['TOKEN', 'FOLDER', 'NOWHERE']);
+    assert.equal(told(one(found, 'TOKEN')), 'credential: of-root\n');
+    const kinds = ['FOLDER', 'NOWHERE'].map((name) => one(found, name).kind);
+    assert.deepEqual(kinds, ['unreadable', 'missing']);
+  });
+
   test('the keychain is asked for names of its index alone', async () => {
     const keychain = new AskedKeychain();
     keychain.values = { KEPT: 'kept', OTHER: 'never asked for' };

@@ -2,6 +2,7 @@
  * The look-up of secrets over an environment and a keychain. The keychain is opened only for names
  * that stand nowhere else.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve } from 'node:path';
 import type {
   FoundSecret,
@@ -10,7 +11,7 @@ import type {
   SecretSource,
 } from '../config/found-secret.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
-import { readSecretFile } from './secret-file.ts';
+import { readSecretFile, readSecretFileNow, type SecretFile } from './secret-file.ts';
 import type { Keychain, KeychainFault, PlaceOfSecret, ServiceSecrets } from './secrets.ts';
 
 export type LookupSettings = {
@@ -41,6 +42,8 @@ export class Lookup implements ServiceSecrets {
   /** When the look began that came to this; milliseconds since 1970. */
   readonly #foundAt = new WeakMap<FoundSecret, number>();
   #held: FoundSecrets = new Map();
+  /** By the name of the file; null: they are read where they lie. */
+  #credentials: ReadonlyMap<string, SecretFile> | null = null;
 
   constructor(settings: LookupSettings) {
     this.#settings = settings;
@@ -79,6 +82,13 @@ export class Lookup implements ServiceSecrets {
     return held?.kind === 'value' ? (this.#foundAt.get(held) ?? null) : null;
   }
 
+  keepCredentials(): void {
+    const folder = this.#credentialFolder();
+    if (folder === null || !existsSync(folder)) return;
+    const read = (name: string) => [name, readSecretFileNow(join(folder, name))] as const;
+    this.#credentials = new Map(readdirSync(folder).map(read));
+  }
+
   async places(name: string): Promise<readonly PlaceOfSecret[]> {
     const places: PlaceOfSecret[] = [];
     for (const source of this.#sources()) {
@@ -95,7 +105,7 @@ export class Lookup implements ServiceSecrets {
 
   /** The directory of systemd is a place only where there is one. */
   #sources(): readonly SourceBeside[] {
-    if (this.#variable('CREDENTIALS_DIRECTORY').kind === 'value') return sourcesBeside;
+    if (this.#credentialFolder() !== null) return sourcesBeside;
     return sourcesBeside.filter((source) => source !== 'credential');
   }
 
@@ -151,10 +161,9 @@ export class Lookup implements ServiceSecrets {
   }
 
   async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
-    const directory = this.#variable('CREDENTIALS_DIRECTORY');
-    if (directory.kind !== 'value') return directory;
-    const folder = resolve(this.#settings.cwd, directory.value);
-    let place: InPlace = { kind: 'absent' };
+    const folder = this.#credentialFolder();
+    if (folder === null) return absent;
+    let place: InPlace = absent;
     for (const file of [name, `${folderCredential}${name}`]) {
       const found = await this.#readCredential(join(folder, file), name, stop);
       if (found.kind === 'value' || found.kind === 'unreadable') return found;
@@ -163,9 +172,15 @@ export class Lookup implements ServiceSecrets {
     return place;
   }
 
+  #credentialFolder(): string | null {
+    const named = this.#variable('CREDENTIALS_DIRECTORY');
+    return named.kind === 'value' ? resolve(this.#settings.cwd, named.value) : null;
+  }
+
   async #readCredential(path: string, name: string, stop?: AbortSignal): Promise<InPlace> {
-    const file = await readSecretFile(path, stop);
-    if (file.kind === 'absent') return { kind: 'absent' };
+    const all = this.#credentials;
+    const file = all ? (all.get(basename(path)) ?? absent) : await readSecretFile(path, stop);
+    if (file.kind === 'absent') return absent;
     if (file.kind === 'text') {
       return file.text.trim() === '' ? { kind: 'empty' } : { kind: 'value', value: file.text };
     }
@@ -198,12 +213,10 @@ export class Lookup implements ServiceSecrets {
   }
 }
 
-/**
- * How systemd begins the name of each file of a folder that the unit loads as
- * `LoadCredential=svc:<folder>`: systemd.exec(5).
- */
+/** So systemd names a file of a folder that it loads as `LoadCredential=svc:…`, systemd.exec(5). */
 const folderCredential = 'svc_';
 
+const absent = { kind: 'absent' } as const;
 const nowhereElse = 'is set nowhere else, and may be in the keychain';
 
 const noneRead = { kind: 'read', values: new Map<string, string>() } as const;

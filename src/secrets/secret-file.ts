@@ -1,5 +1,5 @@
 /** Reads the value of a secret from a file, as Docker, Kubernetes and systemd lay them down. */
-import { constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 export type SecretFile =
@@ -48,12 +48,32 @@ async function read(path: string): Promise<SecretFile> {
       if (bytesRead === 0) break;
       length += bytesRead;
     }
-    if (length > secretFileBytesMax) return unreadable('a file that has more than 64 KiB');
-    const decoder = new TextDecoder('utf-8', { fatal: true });
-    return { kind: 'text', text: decoder.decode(bytes.subarray(0, length)) };
+    return secretIn(bytes.subarray(0, length));
   } catch (error) {
     return unreadBecause(error as NodeJS.ErrnoException);
   }
+}
+
+/** The same at once, of a file on a disk of this machine. */
+export function readSecretFileNow(path: string): SecretFile {
+  try {
+    const fd = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
+    try {
+      if (!fstatSync(fd).isFile()) return unreadable('no plain file');
+      const bytes = Buffer.alloc(secretFileBytesMax + 1);
+      return secretIn(bytes.subarray(0, readSync(fd, bytes)));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    return unreadBecause(error as NodeJS.ErrnoException);
+  }
+}
+
+/** @throws where it is not UTF-8 */
+function secretIn(bytes: Buffer): SecretFile {
+  if (bytes.length > secretFileBytesMax) return unreadable('a file that has more than 64 KiB');
+  return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
 }
 
 function unreadBecause({ code }: NodeJS.ErrnoException): SecretFile {

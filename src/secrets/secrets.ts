@@ -37,6 +37,11 @@ export interface ServiceSecrets extends SecretLookup, HeldSecrets {
    * missing stays missing: what runs without it does not know of a value that came later.
    */
   hold(found: FoundSecrets): void;
+  /**
+   * Reads all of `$CREDENTIALS_DIRECTORY` now, and that is what stands there from now on: this
+   * process is about to become a user who may not read it.
+   */
+  keepCredentials(): void;
   /** How each place stands for a name now, in order; of the keychain its index alone is asked. */
   places(name: string): Promise<readonly PlaceOfSecret[]>;
 }

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { isInPlace } from '../lib/in-place.ts';
 
 const configFolder = '/etc/svc';
-const credentials = '/etc/credstore/svc';
+/** Where its unit takes secrets from, one a file, which root alone reads. */
+export const credentials = '/etc/credstore/svc';
 const units = ['/etc/systemd/system/svc.service', '/usr/lib/systemd/system/svc.service'];
 
 /**

@@ -89,7 +89,7 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     await done('dpkg --install /root/svc.deb');
     assert.deepEqual([await stateOf('enabled'), await stateOf('active')], ['disabled', 'inactive']);
     const owners = ['/etc/svc', '/var/lib/svc', '/etc/credstore/svc'].map(ownerOf);
-    assert.deepEqual(await Promise.all(owners), ['svc:svc 750', 'svc:svc 750', 'root:svc 2750']);
+    assert.deepEqual(await Promise.all(owners), ['svc:svc 750', 'svc:svc 750', 'root:root 700']);
     assert.match(await done('getent passwd svc'), /:\/var\/lib\/svc:\/usr\/sbin\/nologin$/);
     assert.equal(await done('dpkg --verify svc'), '');
   });

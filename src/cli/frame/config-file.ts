@@ -25,6 +25,7 @@ export type ConfigFile = {
 type Place = { readonly name: string; readonly path: string };
 
 export type Surroundings = Pick<Io, 'cwd' | 'env'> & {
+  readonly secrets?: Io['secrets'];
   readonly platform?: NodeJS.Platform;
   /** Whether anything has this path. */
   readonly isThere?: (path: string) => boolean;
@@ -37,7 +38,7 @@ export type Surroundings = Pick<Io, 'cwd' | 'env'> & {
  */
 export function findConfigFile(given: string | null, surroundings: Surroundings): ConfigFile {
   const file = chosenFile(given, surroundings);
-  becomeServiceUser(file.path);
+  becomeServiceUser(file.path, surroundings.secrets);
   return file;
 }
 

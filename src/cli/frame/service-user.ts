@@ -6,21 +6,27 @@
 import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
-import { isOfUnit } from '../../setup/service-place.ts';
+import type { ServiceSecrets } from '../../secrets/secrets.ts';
+import { credentials, isOfUnit } from '../../setup/service-place.ts';
 
 /** Of the session of a person, which another user has no part in. */
 const ofSession = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_CACHE_HOME', 'XDG_CONFIG_HOME'] as const;
 
 /**
- * For good, and for all threads. Does nothing where this is not root, or the file is not the
- * service's, or its folder is root's own.
+ * For good, and for all threads; it keeps the secrets that root alone may read. Does nothing where
+ * this is not root, or the file is not the service's, or its folder is root's own.
  * @param file of the configuration, absolute
  */
-export function becomeServiceUser(file: string): void {
+export function becomeServiceUser(
+  file: string,
+  secrets?: Pick<ServiceSecrets, 'keepCredentials'>,
+): void {
   const { getuid, setgroups, setgid, setuid } = process;
   if (getuid?.() !== 0 || !isOfUnit(file)) return;
   const folder = statSync(dirname(file), { throwIfNoEntry: false });
   if (folder === undefined || folder.uid === 0) return;
+  process.env['CREDENTIALS_DIRECTORY'] ??= credentials;
+  secrets?.keepCredentials();
   setgroups!([folder.gid]);
   setgid!(folder.gid);
   setuid!(folder.uid);

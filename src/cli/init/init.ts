@@ -70,7 +70,7 @@ async function run(args: readonly string[], io: Io, own: OwnWorld): Promise<numb
   if (fault !== null) return wrongUsage(io, 'init', fault);
   const shown = flags.dir === null ? 'svc.json' : join(flags.dir, 'svc.json');
   const place = { file: resolve(io.cwd, shown), shown };
-  becomeServiceUser(place.file);
+  becomeServiceUser(place.file, io.secrets);
   if (flags.yes) return writeUnasked(flags, place, io);
   const atTerminal = io.stdin.isTTY === true && io.stdout.isTTY === true;
   if (!atTerminal && !flags.browser) {
