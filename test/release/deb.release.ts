@@ -11,7 +11,7 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { freePort, post, secret, webhookConfig } from '../program.ts';
 import { bootDebian, childOf, until, whyNoMachine, type Machine } from './debian-machine.ts';
-import { keptReleases } from '../releases/kept.ts';
+import { keptReleases } from '../kept-releases/kept.ts';
 import { smoke, version } from './smoke.ts';
 
 const folder = process.env['SVC_RELEASE'] ?? join(import.meta.dirname, '../../release');

@@ -119,9 +119,9 @@ test('what it gathers is every file of the image of the release', { skip }, asyn
   assert.equal(lines.length, 4);
   assert.match(system!, /^apt-get update && apt-get install -y --no-install-recommends [-\w ]+$/);
   assert.deepEqual([packages, release], ['npm ci', 'npm run release -- npm']);
-  const [, folder] = /^npm run image-root -- (\/\S+)$/.exec(files!)!;
+  const [, folder] = /^npm run lay-image-root -- (\/\S+)$/.exec(files!)!;
   const own = join(place.path, 'gathered');
-  const args = [join(root, 'scripts', 'image-root.ts'), own];
+  const args = [join(root, 'scripts', 'lay-image-root.ts'), own];
   await run(process.execPath, args, { cwd: root });
   const laid = join(place.path, 'laid');
   const copies = last.instructions.filter(({ name }) => name === 'COPY');

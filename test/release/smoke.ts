@@ -14,8 +14,8 @@ import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, programOf, scratch, secret, webhookConfig } from '../program.ts';
 import { writeConfig, type Program } from '../program.ts';
 import { root, runProgram, type Run } from '../run-svc.ts';
-import { assertAllGoesOn } from '../releases/found.ts';
-import { keptReleases } from '../releases/kept.ts';
+import { assertAllGoesOn } from '../kept-releases/found.ts';
+import { keptReleases } from '../kept-releases/kept.ts';
 
 /** How svc is run where it is installed. */
 export type Installed = {

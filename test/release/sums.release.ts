@@ -4,13 +4,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isHere } from '../../scripts/release/run.ts';
 import { keyOf, makeSums } from '../../scripts/release/sums.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
 import { scratch } from '../program.ts';
 import { releaseFolder } from './made.ts';
 import { version } from './smoke.ts';
 
-const skip = isHere('minisign') ? false : 'NOT TRIED: signing; there is no minisign here.';
+const skip = isOnPath('minisign', process.env) ? false : 'NOT TRIED: signing; there is no minisign here.';
 
 test('the sums are of everything in the release, and say whether they are signed', () => {
   const checked = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], {

@@ -4,14 +4,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isHere } from '../../scripts/release/run.ts';
 import { signForWindows } from '../../scripts/release/sign-windows.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
 import { scratch } from '../program.ts';
 import { made } from './made.ts';
 import { version } from './smoke.ts';
 
 const program = made(`svc-${version}-win-x64.exe`);
-const missing = ['osslsigncode', 'openssl'].filter((one) => !isHere(one));
+const missing = ['osslsigncode', 'openssl'].filter((one) => !isOnPath(one, process.env));
 const skip =
   program === null || missing.length > 0
     ? `NOT TRIED: the signature for Windows; there is no ${missing.join(' and no ') || 'program'}.`
