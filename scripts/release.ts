@@ -12,6 +12,7 @@ import { whyOfNoCommit } from './release/checkout.ts';
 import { deb } from './release/deb.ts';
 import { newFolder } from './release/files.ts';
 import { image } from './release/image.ts';
+import { notMadeLine } from './release/not-made.ts';
 import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
@@ -126,7 +127,7 @@ function epoch(): number {
 }
 
 function tell({ name }: Part, made: Made): void {
-  if (made.kind === 'not made') console.log(`${name}: not made. ${made.why}`);
+  if (made.kind === 'not made') console.log(notMadeLine(name, made.why));
   else for (const one of made.names) console.log(`${one}: ${sizeOf(join(folder, one))}`);
 }
 

@@ -11,7 +11,7 @@ import { scratch } from './program.ts';
 import { root } from './run-svc.ts';
 
 const published = {
-  'LICENSE': 'a licence',
+  LICENSE: 'a licence',
   'README.md': 'a document',
   'bin/bundled-node.js': 'const nodeMajorMin = 24;',
   'examples/many/.env.example': 'SECRET=',
@@ -97,7 +97,7 @@ test('a release without something that it names is none', async () => {
 test('what is of no commit is told', async () => {
   await using place = await checkout({ isOfGit: true });
   assert.equal(whyOfNoCommit(place.folder), null, 'what is ignored is in no way');
-  place.lay({ 'LICENSE': 'another', 'examples/many/svc.json': '{ }' });
+  place.lay({ LICENSE: 'another', 'examples/many/svc.json': '{ }' });
   assert.equal(whyOfNoCommit(place.folder), 'No commit has LICENSE and 1 more as it is here.');
   await using other = await checkout({ isOfGit: false });
   assert.equal(whyOfNoCommit(other.folder), 'There is no commit here, or no git.');

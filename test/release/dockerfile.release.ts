@@ -89,8 +89,7 @@ function listed(folder: string): readonly string[] {
     .sort();
 }
 
-const archive = made(`svc-${version}-image.tar`);
-const skip = archive === null ? 'NOT TRIED: the Dockerfile; this release has no image.' : false;
+const { path: archive, skip } = made('image', `svc-${version}-image.tar`);
 const stages = stagesOf(readFileSync(join(root, 'packaging', 'Dockerfile'), 'utf8'));
 
 test(
@@ -98,7 +97,7 @@ test(
   { skip },
   async () => {
     await using place = await scratch();
-    const { config } = await openImage(archive!, place.path);
+    const { config } = await openImage(archive, place.path);
     const { OnBuild: _, Tty: __, ...told } = config as ImageConfig & Record<string, unknown>;
     const isSaid = ([, value]: readonly [string, unknown]): boolean => value !== false;
     assert.equal(stages.at(-1)!.from, 'scratch');
@@ -111,7 +110,7 @@ test(
 
 test('what it gathers is every file of the image of the release', { skip }, async () => {
   await using place = await scratch();
-  const { root: shipped } = await openImage(archive!, place.path);
+  const { root: shipped } = await openImage(archive, place.path);
   const [gathers, last] = stages as [Stage, Stage];
   const lines = gathers.instructions.filter(({ name }) => name === 'RUN').map(({ words }) => words);
   // The last line is done here; what the ones before it leave is here already.

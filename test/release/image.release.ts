@@ -23,15 +23,15 @@ import {
 import { made } from './made.ts';
 import { secrets, smoke, version, type Installed } from './smoke.ts';
 
-const archive = made(`svc-${version}-image.tar`);
-const skip = archive === null ? 'NOT TRIED: the image; this release has none.' : noContainer;
+const { path: archive, skip: notThere } = made('image', `svc-${version}-image.tar`);
+const skip = notThere === false ? noContainer : notThere;
 
 suite('the image', { skip }, () => {
   let place: Awaited<ReturnType<typeof scratch>>;
   let image: Image;
   before(async () => {
     place = await scratch();
-    image = await openImage(archive!, place.path);
+    image = await openImage(archive, place.path);
   });
   after(() => place[Symbol.asyncDispose]());
 

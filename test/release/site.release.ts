@@ -249,19 +249,15 @@ browserTest('without scripts all is there but the search', startSite, async ({ o
 
 const opened = async () => ({ origin: 'file://', async [Symbol.asyncDispose]() {} });
 
-browserTest(
-  'opened as files it can be read and searched',
-  opened,
-  async (stage) => {
-    const { page } = await stage.open();
-    await page.goto(pathToFileURL(join(site, 'index.html')).href);
-    const colour = () =>
-      page.locator('pre').first().evaluate('(one) => getComputedStyle(one).padding');
-    assert.notEqual(await colour(), '0px', 'its style is in use');
-    await page.getByRole('link', { name: 'Changelog', exact: true }).first().click();
-    await page.getByRole('heading', { level: 1, name: 'Changelog' }).waitFor();
-    await page.getByRole('searchbox').fill('telegram');
-    await page.locator('search li').first().getByRole('link').click();
-    await page.waitForURL(/^file:.*\/docs\/.*telegram.*\.html/);
-  },
-);
+browserTest('opened as files it can be read and searched', opened, async (stage) => {
+  const { page } = await stage.open();
+  await page.goto(pathToFileURL(join(site, 'index.html')).href);
+  const colour = () =>
+    page.locator('pre').first().evaluate('(one) => getComputedStyle(one).padding');
+  assert.notEqual(await colour(), '0px', 'its style is in use');
+  await page.getByRole('link', { name: 'Changelog', exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'Changelog' }).waitFor();
+  await page.getByRole('searchbox').fill('telegram');
+  await page.locator('search li').first().getByRole('link').click();
+  await page.waitForURL(/^file:.*\/docs\/.*telegram.*\.html/);
+});

@@ -43,6 +43,9 @@ export const version = (
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
 ).version;
 
+/** Of the package for Debian, where a release candidate comes before its release. */
+export const debName = `svc_${version.replaceAll('-', '~')}_amd64.deb`;
+
 /** Tries all of it, each as a test below `t`. */
 export async function smoke(t: TestContext, installed: Installed): Promise<void> {
   await t.test('it says its version', () => assertVersion(installed));
