@@ -1,6 +1,7 @@
 /**
  * A machine with Debian 13 and its systemd (`scripts/debian-13-root.sh`), on the network of the
- * process that boots it, so that it reaches what a test serves on 127.0.0.1. What is written in it goes with it.
+ * process that boots it, so that it reaches what a test serves on 127.0.0.1. What is written in it
+ * goes with it.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';

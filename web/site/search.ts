@@ -1,6 +1,7 @@
 /**
  * The search of the documents' site, without a server, also of pages that were opened as files: the
- * index is a script, which is loaded once somebody wants to search, and asked here. Without this script, the pages have no field for it.
+ * index is a script, which is loaded once somebody wants to search, and asked here. Without this
+ * script, the pages have no field for it.
  */
 import MiniSearch, { type AsPlainObject, type SearchResult } from 'minisearch';
 import { indexName, searchOptions, type Entry } from './search-options.ts';
