@@ -1,8 +1,8 @@
 /**
  * `SHA256SUMS`, over every file of a release, and who vouches for it: a signature by minisign, or a
- * file `UNSIGNED`. Only a whole release of a commit is signed: beside a part that is made alone lies
- * what was made before, of whatever. The list is the last that is put there, so that one that is
- * there is never without either. https://jedisct1.github.io/minisign/
+ * file `UNSIGNED`. Only a whole release of a commit is signed: beside a part that is made alone
+ * lies what was made before, of whatever. The list is the last that is put there, so that one that
+ * is there is never without either. https://jedisct1.github.io/minisign/
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync } from 'node:fs';
