@@ -6,9 +6,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { noPostgres } from '../test/fake/postgres.ts';
-import { keep } from '../test/releases/keep.ts';
-import { keptFolder } from '../test/releases/kept.ts';
-import type { Form } from '../test/releases/world.ts';
+import { keep } from '../test/kept-releases/keep.ts';
+import { keptFolder } from '../test/kept-releases/kept.ts';
+import type { Form } from '../test/kept-releases/world.ts';
 
 const { values: asked } = parseArgs({
   options: {

@@ -1,15 +1,18 @@
 /**
  * `npm run release`: makes everything that is published into `release/`; `-- deb image` only those
- * parts. What is made of a commit is the same bytes every time. Ends with 1 when a part could not
- * be made, and says which; one that this machine has no tools for is told and is no failure, but
- * where it was named.
+ * parts, whose sums are never signed. What is made of a commit is the same bytes every time. Ends
+ * with 1 when a part could not be made, and says which; one that this machine has no tools for is
+ * told and is no failure, but where it was named.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { whyOfNoCommit } from './release/checkout.ts';
 import { deb } from './release/deb.ts';
+import { newFolder } from './release/files.ts';
 import { image } from './release/image.ts';
+import { notMadeLine } from './release/not-made.ts';
 import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
 import { makeProgram } from './release/program.ts';
@@ -60,7 +63,11 @@ async function release(): Promise<boolean> {
   mkdirSync(folder, { recursive: true });
   const scratch = mkdtempSync(join(tmpdir(), 'svc-release-'));
   try {
-    const making = begin(scratch);
+    const why = whyOfNoCommit(root);
+    if (why !== null) {
+      console.error(`${why} It is made of this checkout as it is, not of a commit: UNSIGNED.`);
+    }
+    const making = begin(scratch, wanted.length === 0 && why === null);
     let isWhole = true;
     for (const part of parts) {
       const isWanted = wanted.length === 0 || wanted.includes(part.name) || part === sumsPart;
@@ -75,13 +82,9 @@ async function release(): Promise<boolean> {
   }
 }
 
-function begin(scratch: string): Making {
+function begin(scratch: string, mayBeSigned: boolean): Making {
   const text = readFileSync(join(root, 'package.json'), 'utf8');
   const { version } = JSON.parse(text) as { readonly version: string };
-  const own = (name: string): string => {
-    mkdirSync(join(scratch, name));
-    return join(scratch, name);
-  };
   const built = once(async () => {
     const node = process.execPath;
     await run(node, [join(root, 'scripts', 'build.ts')], { env: { SVC_BUILD_FOLDER: undefined } });
@@ -91,16 +94,17 @@ function begin(scratch: string): Making {
     once(async () => {
       await built();
       const name = withNode ? 'npm-with-node' : 'npm';
-      return makeTarball({ root, folder, scratch: own(name), withNode });
+      return makeTarball({ root, folder, scratch: newFolder(scratch, name), withNode });
     });
   const tarball = packed(false);
-  const program = once(async () => makeProgram(await tarball(), own('installed')));
+  const program = once(async () => makeProgram(await tarball(), newFolder(scratch, 'installed')));
   const epochS = epoch();
   return {
     root,
     folder,
     scratch,
     version,
+    mayBeSigned,
     epochS,
     tarball,
     tarballWithNode: packed(true),
@@ -123,7 +127,7 @@ function epoch(): number {
 }
 
 function tell({ name }: Part, made: Made): void {
-  if (made.kind === 'not made') console.log(`${name}: not made. ${made.why}`);
+  if (made.kind === 'not made') console.log(notMadeLine(name, made.why));
   else for (const one of made.names) console.log(`${one}: ${sizeOf(join(folder, one))}`);
 }
 

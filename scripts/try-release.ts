@@ -2,9 +2,10 @@
  * `npm run try-release`: makes a release of HEAD twice, in two clean clones with another folder,
  * time zone, locale and umask each, and compares every byte. Then runs test/release/ on the first
  * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release
- * that is made already, none is made, and the tests of this checkout run on it. Ends with 1 when a
- * part could not be made, a byte differs, or a test failed; what this machine has no tools for is
- * told as NOT TRIED, and is no failure.
+ * that is made already, none is made, and the tests of this checkout run on it; `SVC_NOT_MADE` then
+ * says what it is without (`test/release/made.ts`). Ends with 1 when a byte differs, a test failed,
+ * or something is not in the release. A part that the release said it does not make, for this
+ * machine has no tools for it, is told as NOT TRIED, and is no failure.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,6 +13,7 @@ import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { differences } from './release/compare.ts';
+import { notMadeIn, notMadeLine, type NotMade } from './release/not-made.ts';
 import { run } from './release/run.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -47,21 +49,20 @@ if (given === undefined || given === '') {
     rmSync(scratch, { recursive: true, force: true });
   }
 } else {
-  process.exitCode = (await runTests(root, resolve(given))) ? 0 : 1;
+  const notMade = notMadeIn(process.env['SVC_NOT_MADE'] ?? '');
+  process.exitCode = (await runTests(root, resolve(given), notMade)) ? 0 : 1;
 }
 
 async function tryHead(scratch: string): Promise<boolean> {
   const folders: string[] = [];
-  const notMade = new Set<string>();
+  const all: string[] = [];
   const own = process.umask();
   for (const place of places) {
     const clone = join(scratch, place.name);
     process.umask(place.umask);
     await makeClone(clone);
     const said = await makeRelease(clone, place);
-    for (const [, part, why] of said.matchAll(/^(\S+): not made\. (.*)$/gm)) {
-      notMade.add(`NOT TRIED: ${part}. ${why}`);
-    }
+    all.push(said);
     folders.push(join(clone, 'release'));
   }
   process.umask(own);
@@ -69,8 +70,9 @@ async function tryHead(scratch: string): Promise<boolean> {
   const found = differences(one!, other!);
   for (const line of found) console.log(`✖ ${line.replaceAll(`${scratch}/`, '')}`);
   if (found.length === 0) console.log('Both releases are the same, byte by byte.');
-  const passed = await runTests(join(scratch, places[0]!.name), one!);
-  for (const line of notMade) console.log(line);
+  const notMade = notMadeIn(all.join('\n'));
+  const passed = await runTests(join(scratch, places[0]!.name), one!, notMade);
+  for (const [part, why] of notMade) console.log(`NOT TRIED: ${part}. ${why}`);
   return passed && found.length === 0;
 }
 
@@ -104,7 +106,7 @@ async function makeRelease(clone: string, { umask, env }: Place): Promise<string
 }
 
 /** @param checkout whose tests run @param release the folder that they try */
-async function runTests(checkout: string, release: string): Promise<boolean> {
+async function runTests(checkout: string, release: string, notMade: NotMade): Promise<boolean> {
   if (!existsSync(release)) throw new Error(`SVC_RELEASE names ${release}, and it is not there.`);
   const all = globSync('test/release/*.release.ts', { cwd: checkout }).sort();
   const files = all.filter((one) => named.length === 0 || named.some((it) => one.includes(it)));
@@ -114,7 +116,12 @@ async function runTests(checkout: string, release: string): Promise<boolean> {
     cwd: checkout,
     stdio: ['ignore', 'inherit', 'inherit'],
     // A clone has no such folder of its own.
-    env: { SVC_DEBIAN_13: join(root, '.tmp/debian-13'), ...process.env, SVC_RELEASE: release },
+    env: {
+      SVC_DEBIAN_13: join(root, '.tmp/debian-13'),
+      ...process.env,
+      SVC_RELEASE: release,
+      SVC_NOT_MADE: Array.from(notMade, ([part, why]) => notMadeLine(part, why)).join('\n'),
+    },
   });
   const [code] = (await once(child, 'close')) as [number | null];
   return code === 0;

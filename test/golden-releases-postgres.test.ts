@@ -1,8 +1,8 @@
 /** What each release left on a server: this one takes it, as it is kept, and goes on with it. */
 import assert from 'node:assert/strict';
 import { postgresTest } from './fake/postgres.ts';
-import { assertAllGoesOn } from './releases/found.ts';
-import { keptReleases } from './releases/kept.ts';
+import { assertAllGoesOn } from './kept-releases/found.ts';
+import { keptReleases } from './kept-releases/kept.ts';
 
 for (const release of keptReleases()) {
   const { version, expected } = release;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { programVersion } from '../src/lib/program.ts';
 import { runCommand } from './in-process.ts';
-import { assertAllGoesOn } from './releases/found.ts';
-import { keptReleases } from './releases/kept.ts';
+import { assertAllGoesOn } from './kept-releases/found.ts';
+import { keptReleases } from './kept-releases/kept.ts';
 import { outcomeOf, root } from './run-svc.ts';
 
 const releases = keptReleases();

@@ -5,12 +5,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isHere } from '../scripts/release/run.ts';
-import { keyOf, makeSums } from '../scripts/release/sums.ts';
+import { newFolder } from '../scripts/release/files.ts';
+import { keyOf, makeSums, sumsPart } from '../scripts/release/sums.ts';
+import { isOnPath } from '../src/lib/executable.ts';
 import { scratch } from './program.ts';
 
 const skip =
-  process.env['SVC_NO_PROGRAMS'] === '1' || !isHere('minisign')
+  process.env['SVC_NO_PROGRAMS'] === '1' || !isOnPath('minisign', process.env)
     ? 'there is no minisign here'
     : false;
 
@@ -81,6 +82,22 @@ test('a key signs them, twice the same, and a changed sum is seen', { skip }, as
   const changed = (text.startsWith('0') ? '1' : '0') + text.slice(1);
   writeFileSync(join(place.folder, 'SHA256SUMS'), changed);
   assert.equal(verifies(publicKey, place.folder), false);
+});
+
+test('what is not a whole release of a commit is not signed', { skip }, async (t) => {
+  await using place = await stage();
+  const { secret } = newKey(place.path);
+  process.env['SVC_MINISIGN_KEY'] = secret;
+  t.after(() => delete process.env['SVC_MINISIGN_KEY']);
+  const namesOf = async (scratchName: string, mayBeSigned: boolean): Promise<unknown> => {
+    const own = newFolder(place.path, scratchName);
+    return sumsPart.make({ ...place.options, scratch: own, mayBeSigned });
+  };
+  const signed = { kind: 'made', names: ['SHA256SUMS', 'SHA256SUMS.minisig'] };
+  assert.deepEqual(await namesOf('whole', true), signed);
+  const unsigned = { kind: 'made', names: ['SHA256SUMS', 'UNSIGNED'] };
+  assert.deepEqual(await namesOf('a part', false), unsigned);
+  assert.equal(existsSync(join(place.folder, 'SHA256SUMS.minisig')), false);
 });
 
 test('a key that cannot sign leaves no sums at all', { skip }, async () => {

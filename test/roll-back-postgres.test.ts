@@ -8,9 +8,9 @@ import { connect } from '../src/store/postgres/server/connect.ts';
 import { migrate, migrationSteps, schemaVersion } from '../src/store/postgres/server/migrations.ts';
 import { programVersion } from '../src/lib/program.ts';
 import { postgresTest } from './fake/postgres.ts';
-import { assertAllGoesOn } from './releases/found.ts';
-import { keptReleases, type KeptRelease } from './releases/kept.ts';
-import type { World } from './releases/world.ts';
+import { assertAllGoesOn } from './kept-releases/found.ts';
+import { keptReleases, type KeptRelease } from './kept-releases/kept.ts';
+import type { World } from './kept-releases/world.ts';
 
 const present = keptReleases().find(({ version }) => version === programVersion()) as KeptRelease;
 const known = migrationSteps();

@@ -10,8 +10,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { programVersion } from '../src/lib/program.ts';
 import { migrationFiles } from '../src/store/sqlite/files/migrations.ts';
-import { assertAllGoesOn } from './releases/found.ts';
-import { keptReleases, type KeptRelease } from './releases/kept.ts';
+import { assertAllGoesOn } from './kept-releases/found.ts';
+import { keptReleases, type KeptRelease } from './kept-releases/kept.ts';
 
 /** The present code is the older one here: a step that it does not know, a newer one left. */
 const newer = migrationFiles().length + 1;

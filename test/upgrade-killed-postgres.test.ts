@@ -13,9 +13,9 @@ import {
 } from '../src/store/postgres/server/migrations.ts';
 import { untilTrue } from './chaos/outside.ts';
 import { newDatabase, postgresTest } from './fake/postgres.ts';
-import { assertAllGoesOn } from './releases/found.ts';
-import { keptReleases, type KeptRelease } from './releases/kept.ts';
-import type { World } from './releases/world.ts';
+import { assertAllGoesOn } from './kept-releases/found.ts';
+import { keptReleases, type KeptRelease } from './kept-releases/kept.ts';
+import type { World } from './kept-releases/world.ts';
 
 const newest = migrationSteps().length;
 const killed = new URL('./fixtures/killed-upgrade-postgres.ts', import.meta.url).pathname;

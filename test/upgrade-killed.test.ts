@@ -12,8 +12,8 @@ import { test } from 'node:test';
 import { migrationFiles } from '../src/store/sqlite/files/migrations.ts';
 import { digestOf, takeBack } from './former-database.ts';
 import { scratch } from './program.ts';
-import { assertAllGoesOn, assertArrived } from './releases/found.ts';
-import { keptReleases, type KeptRelease } from './releases/kept.ts';
+import { assertAllGoesOn, assertArrived } from './kept-releases/found.ts';
+import { keptReleases, type KeptRelease } from './kept-releases/kept.ts';
 
 const newest = migrationFiles().length;
 const program = new URL('./fixtures/killed-upgrade.ts', import.meta.url).pathname;

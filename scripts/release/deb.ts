@@ -3,28 +3,19 @@
  * a system wants beside it. What is written by hand is in `packaging/`.
  */
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  lstatSync,
-  lutimesSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { allCommands } from '../../src/cli/commands.ts';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
 import type { Bundled } from '../bundled.ts';
+import { copyBelow, filesIn, writeBelow } from './files.ts';
 import { manualPage } from './manual.ts';
+import { setPlainModes, setTimes } from './modes.ts';
 import { stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
-import { isHere, run } from './run.ts';
+import { run } from './run.ts';
 import { licencesOf } from './third-party.ts';
 
 const tools = ['dpkg-deb', 'strip', 'objdump'] as const;
@@ -32,7 +23,7 @@ const tools = ['dpkg-deb', 'strip', 'objdump'] as const;
 export const deb: Part = {
   name: 'deb',
   async make(making) {
-    const missing = tools.filter((tool) => !isHere(tool));
+    const missing = tools.filter((tool) => !isOnPath(tool, process.env));
     if (missing.length > 0) {
       const why = `There is no ${missing.join(' and no ')}: install dpkg and binutils.`;
       return { kind: 'not made', why };
@@ -47,7 +38,8 @@ export const deb: Part = {
     await laySystem(making, stage);
     layDocuments(making, { node, program: await making.program(), stage });
     await layControl(making, stage);
-    settle(stage, making.epochS);
+    setPlainModes(stage);
+    setTimes(stage, making.epochS);
     const name = `svc_${debianVersion(making)}_amd64.deb`;
     // More threads cut the data into other blocks.
     const how = ['--root-owner-group', '-Zxz', '--threads-max=1', '--build'];
@@ -88,18 +80,17 @@ async function laySystem(making: Making, stage: string): Promise<void> {
     'svc.svg': 'usr/share/icons/hicolor/scalable/apps/svc.svg',
   };
   for (const [from, to] of Object.entries(copied)) {
-    mkdirSync(dirname(join(stage, to)), { recursive: true });
-    copyFileSync(join(root, 'packaging', from), join(stage, to));
+    copyBelow(stage, to, join(root, 'packaging', from));
   }
   const commands = await allCommands();
-  put(stage, 'usr/share/man/man1/svc.1.gz', zipped(manualPage(commands, making)));
+  writeBelow(stage, 'usr/share/man/man1/svc.1.gz', zipped(manualPage(commands, making)));
   const completions = {
     bash: 'usr/share/bash-completion/completions/svc',
     zsh: 'usr/share/zsh/vendor-completions/_svc',
     fish: 'usr/share/fish/vendor_completions.d/svc.fish',
   } as const;
   for (const shell of ['bash', 'zsh', 'fish'] as const) {
-    put(stage, completions[shell], completionScript(shell, commands));
+    writeBelow(stage, completions[shell], completionScript(shell, commands));
   }
 }
 
@@ -111,19 +102,19 @@ function layDocuments(making: Making, { node, program, stage }: Laid): void {
     cpSync(join(program, name), join(stage, documents, name), { recursive: true });
   }
   const read = (...path: string[]): string => readFileSync(join(...path), 'utf8');
-  put(stage, join(documents, 'changelog.gz'), zipped(read(root, 'CHANGELOG.md')));
+  writeBelow(stage, join(documents, 'changelog.gz'), zipped(read(root, 'CHANGELOG.md')));
   const at = new Date(epochS * 1000).toUTCString().replace('GMT', '+0000');
   const entry =
     `svc (${debianVersion(making)}) unstable; urgency=medium\n\n  * See changelog.gz.\n\n` +
     ` -- The svc maintainers <svc@localhost>  ${at}\n`;
-  put(stage, join(documents, 'changelog.Debian.gz'), zipped(entry));
+  writeBelow(stage, join(documents, 'changelog.Debian.gz'), zipped(entry));
   const copyright = [
     read(root, 'LICENSE'),
     `/usr/lib/svc. ${read(program, 'THIRD-PARTY.txt')}`,
     `/usr/lib/svc/node_modules holds these packages.\n\n${licencesOf(program, installed(program))}`,
     `/usr/lib/svc/node is Node.js.\n\n${read(node, 'LICENSE')}`,
   ];
-  put(stage, join(documents, 'copyright'), copyright.join('\n\n'));
+  writeBelow(stage, join(documents, 'copyright'), copyright.join('\n\n'));
 }
 
 /** Every package that npm has installed there, as it tells by itself. */
@@ -140,7 +131,7 @@ function installed(program: string): readonly Bundled[] {
 }
 
 async function layControl(making: Making, stage: string): Promise<void> {
-  const files = filesIn(stage, '');
+  const files = filesIn(stage);
   const sums = files.map((file) => {
     const sum = createHash('md5').update(readFileSync(join(stage, file)));
     return `${sum.digest('hex')}  ${file}\n`;
@@ -154,10 +145,10 @@ async function layControl(making: Making, stage: string): Promise<void> {
     .replace('@version@', debianVersion(making))
     .replace('@kib@', String(kib))
     .replace('@libc@', await libcOf(join(stage, library, 'node', 'bin', 'node')));
-  put(stage, 'DEBIAN/control', control);
-  put(stage, 'DEBIAN/md5sums', sums.join(''));
+  writeBelow(stage, 'DEBIAN/control', control);
+  writeBelow(stage, 'DEBIAN/md5sums', sums.join(''));
   for (const name of ['postinst', 'prerm', 'postrm']) {
-    copyFileSync(join(from, name), join(stage, 'DEBIAN', name));
+    copyBelow(stage, join('DEBIAN', name), join(from, name));
   }
 }
 
@@ -171,34 +162,7 @@ async function libcOf(program: string): Promise<string> {
   return `2.${newest}`;
 }
 
-function filesIn(folder: string, below: string): readonly string[] {
-  const entries = readdirSync(join(folder, below), { withFileTypes: true });
-  return entries
-    .flatMap((entry) => {
-      const path = join(below, entry.name);
-      return entry.isDirectory() ? filesIn(folder, path) : [path];
-    })
-    .toSorted();
-}
-
-function put(stage: string, path: string, content: string | Buffer): void {
-  mkdirSync(dirname(join(stage, path)), { recursive: true });
-  writeFileSync(join(stage, path), content);
-}
-
 /** As `gzip -9n`: without a name and a time. */
 function zipped(text: string): Buffer {
   return gzipSync(text, { level: 9 });
-}
-
-/** Neither the mask of the user who makes it nor the hour stays in it. */
-function settle(path: string, epochS: number): void {
-  const facts = lstatSync(path);
-  if (facts.isDirectory()) {
-    for (const name of readdirSync(path)) settle(join(path, name), epochS);
-  }
-  if (!facts.isSymbolicLink()) {
-    chmodSync(path, facts.isDirectory() || (facts.mode & 0o100) !== 0 ? 0o755 : 0o644);
-  }
-  lutimesSync(path, epochS, epochS);
 }

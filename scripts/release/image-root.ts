@@ -4,8 +4,9 @@
  * the libraries for those stay out.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyBelow } from './files.ts';
 import { setPlainModes } from './modes.ts';
 import { nodePackage, stripNode } from './node.ts';
 
@@ -28,27 +29,24 @@ const notInContainers = ['@napi-rs', '@webviewjs', '.bin', '.package-lock.json']
 
 export async function layImageRoot({ root, program, folder }: ImageRootOptions): Promise<void> {
   const stage = join(folder, 'root');
-  const own = join(stage, 'usr', 'lib', 'svc');
-  const put = (from: string, to: string): void => {
-    mkdirSync(dirname(join(stage, to)), { recursive: true });
-    copyFileSync(from, join(stage, to));
-  };
+  const library = join(stage, 'usr', 'lib', 'svc');
   for (const name of [...ofProgram, 'THIRD-PARTY.txt']) {
-    cpSync(join(program, name), join(own, name), { recursive: true });
+    cpSync(join(program, name), join(library, name), { recursive: true });
   }
   for (const name of notInContainers) {
-    rmSync(join(own, 'node_modules', name), { recursive: true, force: true });
+    rmSync(join(library, 'node_modules', name), { recursive: true, force: true });
   }
   mkdirSync(join(stage, 'usr', 'bin'));
   const node = join(stage, 'usr', 'bin', 'node');
   await stripNode(root, node);
-  for (const library of librariesOf(node)) put(library, library);
-  put(certificates, certificates);
-  for (const name of packages) put(copyrightOf(name), copyrightOf(name));
-  put(join(root, 'node_modules', nodePackage(), 'LICENSE'), '/usr/share/doc/node/LICENSE');
+  for (const path of librariesOf(node)) copyBelow(stage, path, path);
+  copyBelow(stage, certificates, certificates);
+  for (const path of packages.map(copyrightOf)) copyBelow(stage, path, path);
+  const licence = join(root, 'node_modules', nodePackage(), 'LICENSE');
+  copyBelow(stage, '/usr/share/doc/node/LICENSE', licence);
   const packaging = join(root, 'packaging', 'image');
-  put(join(packaging, 'svc'), '/usr/bin/svc');
-  for (const name of ['passwd', 'group']) put(join(packaging, name), `/etc/${name}`);
+  copyBelow(stage, '/usr/bin/svc', join(packaging, 'svc'));
+  for (const name of ['passwd', 'group']) copyBelow(stage, `/etc/${name}`, join(packaging, name));
   // Where a runtime puts its own, and what a program has for a moment.
   for (const name of ['dev', 'proc', 'sys', 'tmp']) mkdirSync(join(stage, name));
   mkdirSync(join(folder, 'data'));

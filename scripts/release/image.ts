@@ -5,10 +5,11 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isOnPath } from '../../src/lib/executable.ts';
 import { packPlainly } from './docker-archive.ts';
 import { copyrightOf, layImageRoot, packages } from './image-root.ts';
 import type { Making, Part } from './part.ts';
-import { isHere, run } from './run.ts';
+import { run } from './run.ts';
 
 export const image: Part = {
   name: 'image',
@@ -29,7 +30,7 @@ export const image: Part = {
 };
 
 function whyNot(): string | null {
-  const missing = ['buildah', 'strip', 'ldd'].filter((program) => !isHere(program));
+  const missing = ['buildah', 'strip', 'ldd'].filter((program) => !isOnPath(program, process.env));
   if (missing.length > 0) {
     return `There is no ${missing.join(' and no ')}: install buildah, binutils and libc-bin.`;
   }

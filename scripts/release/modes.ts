@@ -1,5 +1,5 @@
-/** Modes that do not depend on the umask of whoever makes a release. */
-import { chmodSync, readdirSync, statSync } from 'node:fs';
+/** Modes and times that do not depend on whoever makes a release, and when. */
+import { chmodSync, lutimesSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Everyone may read all of a folder, and run what its owner may run; the owner may write. */
@@ -11,4 +11,10 @@ export function setPlainModes(folder: string): void {
     const isOpen = entry.isDirectory() || (statSync(path).mode & 0o100) !== 0;
     chmodSync(path, isOpen ? 0o755 : 0o644);
   }
+}
+
+/** All of a folder, and the folder, were last changed then; a link as well. */
+export function setTimes(folder: string, epochS: number): void {
+  const below = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  for (const name of ['', ...below]) lutimesSync(join(folder, name), epochS, epochS);
 }

@@ -3,23 +3,26 @@
  * https://nodejs.org/docs/latest-v26.x/api/single-executable-applications.html
  * It is made for Windows and for macOS as well, which nothing here can run.
  */
-import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isOnPath } from '../../src/lib/executable.ts';
+import { newFolder } from './files.ts';
 import { nodeOf, nodePackage, stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { makeProgram } from './program.ts';
-import { isHere, run } from './run.ts';
+import { run } from './run.ts';
 import { signForWindows, unsign } from './sign-windows.ts';
 
 export const oneFile: Part = {
   name: 'one-file',
   async make(making) {
-    if (!isHere('strip')) return { kind: 'not made', why: 'strip is missing: install binutils.' };
-    const scratch = join(making.scratch, 'one-file');
-    mkdirSync(scratch);
-    const names = [await makeForLinux(making, own(scratch, 'linux-x64'))];
-    for (const one of others) names.push(await makeFor(one, making, own(scratch, one.name)));
+    if (!isOnPath('strip', process.env)) {
+      return { kind: 'not made', why: 'strip is missing: install binutils.' };
+    }
+    const scratch = newFolder(making.scratch, 'one-file');
+    const names = [await makeForLinux(making, newFolder(scratch, 'linux-x64'))];
+    for (const one of others) names.push(await makeFor(one, making, newFolder(scratch, one.name)));
     names.push(putLicences(making, await making.program()));
     return { kind: 'made', names };
   },
@@ -65,7 +68,7 @@ async function makeForLinux(making: Making, scratch: string): Promise<string> {
   await stripNode(making.root, node);
   const name = `svc-${making.version}-linux-x64`;
   const program = await making.program();
-  put(await joined({ root: making.root, scratch, program, node }), making, name);
+  deliver(await joined({ root: making.root, scratch, program, node }), making, name);
   return name;
 }
 
@@ -78,7 +81,7 @@ async function makeFor(other: Other, making: Making, scratch: string): Promise<s
   const made = await joined({ root, scratch, program, node });
   const name = `svc-${version}-${other.name}${other.ending}`;
   if (os === 'win32') await signForWindows(made, making.epochS);
-  put(made, making, name);
+  deliver(made, making, name);
   return name;
 }
 
@@ -131,12 +134,7 @@ function filesOf(program: string): readonly string[] {
   return names.sort();
 }
 
-function own(folder: string, name: string): string {
-  mkdirSync(join(folder, name));
-  return join(folder, name);
-}
-
-function put(made: string, making: Making, name: string): void {
+function deliver(made: string, making: Making, name: string): void {
   chmodSync(made, 0o755);
   // The scratch folder may be on another file system.
   copyFileSync(made, join(making.folder, name));

@@ -1,7 +1,10 @@
 /**
  * A part of a release: one thing, or a few that belong together, that `npm run release` makes into
- * its folder. What it makes is the same bytes wherever and whenever it is made of the same commit:
- * no time but `epochS`, no order but a sorted one, no path of the machine.
+ * its folder. What it makes of a commit is the same bytes in whatever folder and at whatever time:
+ * no time but `epochS`, no order but a sorted one, no path of the machine. Some of it comes from
+ * the machine all the same: the image takes Debian's C library and certificates, `strip` of
+ * binutils writes each Node, and xz packs. So it is the same bytes only where the versions of
+ * Debian's packages, and of the npm, are the same.
  */
 
 /** What every part is made of. Each of the functions does its work once, whoever asks. */
@@ -14,6 +17,8 @@ export type Making = {
   readonly scratch: string;
   /** As package.json has it. */
   readonly version: string;
+  /** Whether all of the folder will be of one commit. */
+  readonly mayBeSigned: boolean;
   /** The time that every file and header bears, in seconds: `SOURCE_DATE_EPOCH`. */
   readonly epochS: number;
   /** @returns the tarball for npm without a Node, absolute */

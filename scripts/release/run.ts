@@ -1,7 +1,5 @@
 /** Runs the programs that a release is made with. */
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 
 export type RunOptions = {
   readonly cwd?: string;
@@ -37,16 +35,4 @@ export async function run(
   const code = await promise;
   if (code === 0) return out;
   throw new Error(`${[program, ...args].join(' ')} ended with ${String(code)}:\n${out}${err}`);
-}
-
-/** Whether a program of that name is on the PATH. */
-export function isHere(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

@@ -7,11 +7,12 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isOnPath } from '../../src/lib/executable.ts';
 import { bundledIn, type Bundled } from '../bundled.ts';
 import type { Lock } from './lock.ts';
 import { stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
-import { isHere, run } from './run.ts';
+import { run } from './run.ts';
 
 type Property = { readonly name: string; readonly value: string };
 type Hash = { readonly alg: string; readonly content: string };
@@ -162,7 +163,7 @@ async function programs(
 ): Promise<readonly Component[]> {
   const node = join(folder, 'bin', 'node');
   const files = [['bin/node', node]];
-  if (isHere('strip')) {
+  if (isOnPath('strip', process.env)) {
     const stripped = join(scratch, 'stripped-node');
     await stripNode(root, stripped);
     files.push(['bin/node, stripped', stripped]);

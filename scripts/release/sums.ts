@@ -1,15 +1,18 @@
 /**
  * `SHA256SUMS`, over every file of a release, and who vouches for it: a signature by minisign, or a
- * file `UNSIGNED`. It is the last that is put there, so that one that is there is never without
- * either. https://jedisct1.github.io/minisign/
+ * file `UNSIGNED`. Only a whole release of a commit is signed: beside a part that is made alone
+ * lies what was made before, of whatever. The list is the last that is put there, so that one that
+ * is there is never without either. https://jedisct1.github.io/minisign/
  */
 import { createHash } from 'node:crypto';
-import { copyFileSync, createReadStream, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { copyFileSync, createReadStream, existsSync, lstatSync, rmSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Part } from './part.ts';
-import { isHere, run } from './run.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
+import { filesIn, newFolder } from './files.ts';
+import type { Made, Making, Part } from './part.ts';
+import { run } from './run.ts';
 
 const sums = 'SHA256SUMS';
 const signature = `${sums}.minisig`;
@@ -31,15 +34,17 @@ export type SumsOptions = {
   readonly key: Key | null;
 };
 
-export const sumsPart: Part = {
+type SumsMaking = Pick<Making, 'folder' | 'scratch' | 'version' | 'mayBeSigned'>;
+
+export const sumsPart = {
   name: 'sums',
-  async make({ folder, scratch, version }) {
-    const own = join(scratch, 'sums');
-    mkdirSync(own);
-    const key = keyOf(process.env);
-    return { kind: 'made', names: await makeSums({ folder, scratch: own, version, key }) };
+  async make({ folder, scratch, version, mayBeSigned }: SumsMaking): Promise<Made> {
+    const named = keyOf(process.env);
+    const key = mayBeSigned ? named : null;
+    const options = { folder, scratch: newFolder(scratch, 'sums'), version, key };
+    return { kind: 'made', names: await makeSums(options) };
   },
-};
+} satisfies Part;
 
 /**
  * @returns the key that `SVC_MINISIGN_KEY` and `SVC_MINISIGN_PASSWORD` name
@@ -50,7 +55,7 @@ export function keyOf(env: Readonly<Record<string, string | undefined>>): Key | 
   const { SVC_MINISIGN_KEY: file = '', SVC_MINISIGN_PASSWORD: password = '' } = env;
   if (file === '') return null;
   if (!existsSync(file)) throw new Error(`SVC_MINISIGN_KEY names ${file}, and there is no file.`);
-  if (isHere('minisign')) return { file, password };
+  if (isOnPath('minisign', process.env)) return { file, password };
   throw new Error('SVC_MINISIGN_KEY names a key, and minisign is not here. Install minisign.');
 }
 
@@ -67,28 +72,20 @@ export async function makeSums(options: SumsOptions): Promise<readonly string[]>
   return [sums, beside];
 }
 
-/** @returns a line for each file of a folder and those below, as `sha256sum -c` reads it */
+/**
+ * @returns a line for each file of a folder and those below, as `sha256sum -c` reads it
+ * @throws where something is neither a file nor a folder, for a sum would not be of it
+ */
 async function sumsOf(folder: string): Promise<string> {
   const lines: string[] = [];
   for (const path of filesIn(folder)) {
+    const isPlain = lstatSync(join(folder, path)).isFile() && !/[\n\r\\]/.test(path);
+    if (!isPlain) throw new Error(`${path} is no plain file.`);
     const hash = createHash('sha256');
     await pipeline(createReadStream(join(folder, path)), hash);
     lines.push(`${hash.digest('hex')}  ${path}\n`);
   }
   return lines.join('');
-}
-
-/** @throws where something is neither a file nor a folder, for a sum would not be of it */
-function filesIn(folder: string): readonly string[] {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-  const others = entries.filter((one) => !one.isDirectory());
-  return others
-    .map((one) => {
-      const path = relative(folder, join(one.parentPath, one.name));
-      if (!one.isFile() || /[\n\r\\]/.test(path)) throw new Error(`${path} is no plain file.`);
-      return path;
-    })
-    .sort();
 }
 
 /** Signs it, and looks whether the signature is one. */
@@ -108,7 +105,7 @@ const unsignedText = `Nobody has signed this release.
 ${sums} tells whether a file is whole ("sha256sum -c ${sums}"), and not who made it: whoever could
 change a file could change the sums. So take these files only from where you trust the way.
 
-To sign it, with a key of minisign:
-  SVC_MINISIGN_KEY=<the file of the secret key> npm run release -- sums
+To sign one, with a key of minisign, make all of it, of a commit without a change:
+  SVC_MINISIGN_KEY=<the file of the secret key> npm run release
 Its password, where it has one, stands in SVC_MINISIGN_PASSWORD.
 `;

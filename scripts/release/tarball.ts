@@ -3,10 +3,12 @@
  * other one names, as optional packages, a Node for each platform: npm cannot choose to bring one
  * only where it is missing.
  */
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { bundledIn } from '../bundled.ts';
 import { isExternal } from '../external.ts';
+import { publishedFiles } from './checkout.ts';
+import { copyBelow, newFolder } from './files.ts';
 import { pin, type Lock } from './lock.ts';
 import { setPlainModes } from './modes.ts';
 import { run } from './run.ts';
@@ -37,11 +39,8 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   const wanted = publishedOf(root, manifest, withNode);
   const locked = readJson(join(root, 'package-lock.json')) as Lock;
   const { manifest: published, lock } = pin(locked, wanted);
-  const stage = join(scratch, 'package');
-  mkdirSync(stage, { recursive: true });
-  for (const name of manifest.files) {
-    cpSync(join(root, name), join(stage, name), { recursive: true });
-  }
+  const stage = newFolder(scratch, 'package');
+  layFiles(root, manifest.files, stage);
   write(stage, 'package.json', `${JSON.stringify(published, null, 2)}\n`);
   write(stage, 'npm-shrinkwrap.json', `${JSON.stringify(lock, null, 2)}\n`);
   const packages = bundledIn([join(root, 'dist'), join(root, 'web', 'dist')]);
@@ -52,6 +51,16 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   const made = join(folder, tarballName(published, withNode));
   copyFileSync(packed, made);
   return made;
+}
+
+/** What a build has made there is all of its folder; of the others, what a commit has. */
+function layFiles(root: string, names: readonly string[], stage: string): void {
+  const isBuilt = (name: string): boolean => /^(?:web\/)?dist(?:\/|$)/.test(name);
+  for (const name of names.filter(isBuilt)) {
+    cpSync(join(root, name), join(stage, name), { recursive: true });
+  }
+  const kept = names.filter((name) => !isBuilt(name));
+  for (const path of publishedFiles(root, kept)) copyBelow(stage, path, join(root, path));
 }
 
 /** The fields that mean something in a checkout alone. */

@@ -8,45 +8,38 @@ import { after, before, suite, test } from 'node:test';
 import { allCommands } from '../../src/cli/commands.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { root } from '../run-svc.ts';
+import { made } from './made.ts';
+import { debName } from './smoke.ts';
 
-const folder = process.env['SVC_RELEASE'] ?? join(root, 'release');
-const names = existsSync(folder) ? readdirSync(folder) : [];
-const name = names.find((one) => /^svc_.*_amd64\.deb$/.test(one));
-const why =
-  name === undefined
-    ? `there is no package in ${folder}`
-    : !isOnPath('dpkg-deb', process.env) && 'there is no dpkg-deb';
+const { path: packed, skip } = made('deb', debName);
+const why = skip === false ? without('dpkg-deb') : skip;
 
 /** Of a test that needs these; false: it can run. */
 function without(...programs: readonly string[]): string | false {
   const missing = programs.filter((program) => !isOnPath(program, process.env));
-  return missing.length > 0 && `there is no ${missing.join(' and no ')}`;
+  return missing.length > 0 && `NOT TRIED: there is no ${missing.join(' and no ')}.`;
 }
 
 function tried(what: string, programs: readonly string[], act: () => Promise<void> | void): void {
-  const skip = without(...programs);
-  if (skip !== false) console.error(`NOT TRIED: ${what}: ${skip}.`);
-  void test(what, { skip }, act);
+  void test(what, { skip: without(...programs) }, act);
 }
-
-if (why !== false) console.error(`NOT TRIED: the files of the package for Debian: ${why}.`);
 
 suite('the files of the package for Debian', { skip: why }, () => {
   let place = '';
   const at = (path: string): string => join(place, path);
   const read = (path: string): string => readFileSync(at(path), 'utf8');
   const field = (of: string): string => {
-    const args = ['--field', join(folder, name!), of];
+    const args = ['--field', packed, of];
     return execFileSync('dpkg-deb', args, { encoding: 'utf8' }).trim();
   };
   before(() => {
     place = mkdtempSync(join(tmpdir(), 'svc-deb-'));
-    execFileSync('dpkg-deb', ['--extract', join(folder, name!), place]);
+    execFileSync('dpkg-deb', ['--extract', packed, place]);
   });
   after(() => rmSync(place, { recursive: true, force: true }));
 
   test('it is of root, needs a few libraries, and begins with no file in /etc', () => {
-    const listed = execFileSync('dpkg-deb', ['--contents', join(folder, name!)], {
+    const listed = execFileSync('dpkg-deb', ['--contents', packed], {
       encoding: 'utf8',
       maxBuffer: 64 << 20,
     });

@@ -3,7 +3,7 @@
  * run, changed, killed, upgraded, removed and purged.
  */
 import assert from 'node:assert/strict';
-import { chownSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { chownSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before as first, suite, test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -11,18 +11,24 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { freePort, post, secret, webhookConfig } from '../program.ts';
 import { bootDebian, childOf, until, whyNoMachine, type Machine } from './debian-machine.ts';
-import { keptReleases } from '../releases/kept.ts';
-import { smoke, version } from './smoke.ts';
+import { keptReleases } from '../kept-releases/kept.ts';
+import { made } from './made.ts';
+import { isInOwnNetwork, networkDevices, runInOwnNetwork } from './own-network.ts';
+import { debName, smoke, version } from './smoke.ts';
 
-const folder = process.env['SVC_RELEASE'] ?? join(import.meta.dirname, '../../release');
-const names = existsSync(folder) ? readdirSync(folder) : [];
-const name = names.find((one) => /^svc_.*_amd64\.deb$/.test(one));
-const why = name === undefined ? `there is no package in ${folder}` : whyNoMachine();
-if (why !== null) console.error(`NOT TRIED: the package for Debian: ${why}.`);
+const { path: packed, skip } = made('deb', debName);
+const noMachine = whyNoMachine();
+const why = noMachine === null ? skip : `NOT TRIED: the package for Debian: ${noMachine}.`;
 
 const adminToken = 'an-admin-token-of-the-package';
 
-suite('the package for Debian', { skip: why ?? false }, () => {
+if (why === false && !isInOwnNetwork) {
+  process.exitCode = await runInOwnNetwork(import.meta.filename);
+} else {
+  suite('the package for Debian', { skip: why }, tryPackage);
+}
+
+function tryPackage(): void {
   let machine: Machine;
   let model: FakeModel;
   let receiver: Receiver;
@@ -42,7 +48,7 @@ suite('the package for Debian', { skip: why ?? false }, () => {
       storage: { path: '/var/lib/svc/svc.db' },
       admin: { token_env: 'ADMIN_TOKEN' },
     };
-    await machine.done('cat >/root/svc.deb', readFileSync(join(folder, name!)));
+    await machine.done('cat >/root/svc.deb', readFileSync(packed));
   });
   after(() => opened.disposeAsync());
 
@@ -84,6 +90,12 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     const answer = await fetch(at('/api/v1/messages?limit=100'), { headers });
     return ((await answer.json()) as { rows: readonly unknown[] }).rows.length;
   };
+
+  test('neither this test nor its machine is on the network of the host', async () => {
+    assert.deepEqual(networkDevices(), ['lo']);
+    const inside = await done('readlink /proc/self/ns/net');
+    assert.equal(inside, readlinkSync('/proc/self/ns/net'));
+  });
 
   test('an install starts nothing and enables nothing', async () => {
     await done('dpkg --install /root/svc.deb');
@@ -355,4 +367,4 @@ suite('the package for Debian', { skip: why ?? false }, () => {
     const former = keptReleases().findLast((release) => release.version !== version);
     return readFileSync(join(former!.folder, 'svc.db'));
   }
-});
+}

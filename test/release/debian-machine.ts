@@ -1,6 +1,7 @@
 /**
- * A machine with Debian 13 and its systemd (`scripts/debian-13-root.sh`), on the network of this
- * one, so that it reaches what a test serves on 127.0.0.1. What is written in it goes with it.
+ * A machine with Debian 13 and its systemd (`scripts/debian-13-root.sh`), on the network of the
+ * process that boots it, so that it reaches what a test serves on 127.0.0.1. What is written in it
+ * goes with it.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -18,7 +19,9 @@ const debian = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
 export function whyNoMachine(): string | null {
   if (process.platform !== 'linux') return 'systemd is of Linux';
   if (process.getuid?.() !== 0) return 'only root may begin a machine';
-  const missing = ['unshare', 'nsenter', 'setpriv'].filter((one) => !isOnPath(one, process.env));
+  const missing = ['ip', 'unshare', 'nsenter', 'setpriv'].filter(
+    (one) => !isOnPath(one, process.env),
+  );
   if (missing.length > 0) return `there is no ${missing.join(' and no ')}`;
   if (groupsFolder() === null) return 'no cgroup2 is mounted';
   if (existsSync(join(debian, 'usr/lib/systemd/systemd'))) return null;

@@ -89,8 +89,7 @@ function listed(folder: string): readonly string[] {
     .sort();
 }
 
-const archive = made(`svc-${version}-image.tar`);
-const skip = archive === null ? 'NOT TRIED: the Dockerfile; this release has no image.' : false;
+const { path: archive, skip } = made('image', `svc-${version}-image.tar`);
 const stages = stagesOf(readFileSync(join(root, 'packaging', 'Dockerfile'), 'utf8'));
 
 test(
@@ -98,7 +97,7 @@ test(
   { skip },
   async () => {
     await using place = await scratch();
-    const { config } = await openImage(archive!, place.path);
+    const { config } = await openImage(archive, place.path);
     const { OnBuild: _, Tty: __, ...told } = config as ImageConfig & Record<string, unknown>;
     const isSaid = ([, value]: readonly [string, unknown]): boolean => value !== false;
     assert.equal(stages.at(-1)!.from, 'scratch');
@@ -111,7 +110,7 @@ test(
 
 test('what it gathers is every file of the image of the release', { skip }, async () => {
   await using place = await scratch();
-  const { root: shipped } = await openImage(archive!, place.path);
+  const { root: shipped } = await openImage(archive, place.path);
   const [gathers, last] = stages as [Stage, Stage];
   const lines = gathers.instructions.filter(({ name }) => name === 'RUN').map(({ words }) => words);
   // The last line is done here; what the ones before it leave is here already.
@@ -119,9 +118,9 @@ test('what it gathers is every file of the image of the release', { skip }, asyn
   assert.equal(lines.length, 4);
   assert.match(system!, /^apt-get update && apt-get install -y --no-install-recommends [-\w ]+$/);
   assert.deepEqual([packages, release], ['npm ci', 'npm run release -- npm']);
-  const [, folder] = /^npm run image-root -- (\/\S+)$/.exec(files!)!;
+  const [, folder] = /^npm run lay-image-root -- (\/\S+)$/.exec(files!)!;
   const own = join(place.path, 'gathered');
-  const args = [join(root, 'scripts', 'image-root.ts'), own];
+  const args = [join(root, 'scripts', 'lay-image-root.ts'), own];
   await run(process.execPath, args, { cwd: root });
   const laid = join(place.path, 'laid');
   const copies = last.instructions.filter(({ name }) => name === 'COPY');

@@ -4,7 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { isHere, run } from '../../scripts/release/run.ts';
+import { run } from '../../scripts/release/run.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, programOf, scratch, webhookConfig, writeConfig } from '../program.ts';
@@ -22,15 +23,15 @@ import {
 import { made } from './made.ts';
 import { secrets, smoke, version, type Installed } from './smoke.ts';
 
-const archive = made(`svc-${version}-image.tar`);
-const skip = archive === null ? 'NOT TRIED: the image; this release has none.' : noContainer;
+const { path: archive, skip: notThere } = made('image', `svc-${version}-image.tar`);
+const skip = notThere === false ? noContainer : notThere;
 
 suite('the image', { skip }, () => {
   let place: Awaited<ReturnType<typeof scratch>>;
   let image: Image;
   before(async () => {
     place = await scratch();
-    image = await openImage(archive!, place.path);
+    image = await openImage(archive, place.path);
   });
   after(() => place[Symbol.asyncDispose]());
 
@@ -73,7 +74,9 @@ suite('the image', { skip }, () => {
     assert.equal(`${uid}`, image.config.User.split(':')[0]);
   });
 
-  const noBuildah = isHere('buildah') ? false : 'NOT TRIED: a reader of images; install buildah.';
+  const noBuildah = isOnPath('buildah', process.env)
+    ? false
+    : 'NOT TRIED: a reader of images; install buildah.';
   test('another program reads it, and runs it', { skip: noBuildah }, async () => {
     await using own = await scratch();
     const policy = join(own.path, 'policy.json');

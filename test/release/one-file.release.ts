@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';
@@ -13,21 +13,13 @@ import { root, runProgram } from '../run-svc.ts';
 import { made } from './made.ts';
 import { runInstalled, secrets, serveInstalled, smoke, version, type Installed } from './smoke.ts';
 
-const name = `svc-${version}-linux-x64`;
+const forLinux = made('one-file', `svc-${version}-linux-x64`);
+const forWindows = made('one-file', `svc-${version}-win-x64.exe`);
+const forMacOs = made('one-file', `svc-${version}-darwin-arm64`);
 
-function found(file: string): string {
-  const path = made(file);
-  assert.ok(path !== null, `there is no ${file}: npm run release -- one-file`);
-  return path;
-}
-
-suite('the program of one file', () => {
-  let file = '';
-  let alone: Installed;
-  before(() => {
-    file = found(name);
-    alone = { command: [file], env: { PATH: '/nowhere' } };
-  });
+suite('the program of one file', { skip: forLinux.skip }, () => {
+  const file = forLinux.path;
+  const alone: Installed = { command: [file], env: { PATH: '/nowhere' } };
 
   test('it does all that svc does, where nothing else is', (t) => smoke(t, alone));
 
@@ -106,7 +98,7 @@ async function assertKept(installed: Installed, storage: object): Promise<void> 
 /** The mark by which Node finds that a program is in it, once one is. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1';
 
-suite('the programs of one file for other systems', () => {
+suite('the programs of one file for other systems', { skip: forWindows.skip }, () => {
   const ownTexts = [
     readFileSync(join(root, 'packaging', 'one-file', 'main.js'), 'utf8'),
     'dist/writer-thread.js',
@@ -114,7 +106,7 @@ suite('the programs of one file for other systems', () => {
   ];
 
   test('the one for Windows is a program of Windows with svc in it, and its libraries', () => {
-    const bytes = readFileSync(found(`svc-${version}-win-x64.exe`));
+    const bytes = readFileSync(forWindows.path);
     const header = bytes.readUInt32LE(0x3c);
     assert.equal(bytes.toString('latin1', 0, 2), 'MZ');
     assert.equal(bytes.toString('latin1', header, header + 4), 'PE\0\0');
@@ -124,7 +116,7 @@ suite('the programs of one file for other systems', () => {
   });
 
   test('the one for macOS is a program of macOS with svc in it, and its libraries', () => {
-    const bytes = readFileSync(found(`svc-${version}-darwin-arm64`));
+    const bytes = readFileSync(forMacOs.path);
     assert.equal(bytes.readUInt32LE(0), 0xfeedfacf, 'Mach-O of 64 bits');
     assert.equal(bytes.readUInt32LE(4), 0x0100000c, 'arm64');
     const texts = [...ownTexts, 'keyring.darwin-arm64.node', 'webview.darwin-arm64.node'];

@@ -14,8 +14,8 @@ import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, programOf, scratch, secret, webhookConfig } from '../program.ts';
 import { writeConfig, type Program } from '../program.ts';
 import { root, runProgram, type Run } from '../run-svc.ts';
-import { assertAllGoesOn } from '../releases/found.ts';
-import { keptReleases } from '../releases/kept.ts';
+import { assertAllGoesOn } from '../kept-releases/found.ts';
+import { keptReleases } from '../kept-releases/kept.ts';
 
 /** How svc is run where it is installed. */
 export type Installed = {
@@ -42,6 +42,9 @@ export const secrets = { WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken } as co
 export const version = (
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
 ).version;
+
+/** Of the package for Debian, where a release candidate comes before its release. */
+export const debName = `svc_${version.replaceAll('-', '~')}_amd64.deb`;
 
 /** Tries all of it, each as a test below `t`. */
 export async function smoke(t: TestContext, installed: Installed): Promise<void> {

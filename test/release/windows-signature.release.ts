@@ -4,18 +4,18 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isHere } from '../../scripts/release/run.ts';
 import { signForWindows } from '../../scripts/release/sign-windows.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
 import { scratch } from '../program.ts';
 import { made } from './made.ts';
 import { version } from './smoke.ts';
 
-const program = made(`svc-${version}-win-x64.exe`);
-const missing = ['osslsigncode', 'openssl'].filter((one) => !isHere(one));
+const program = made('one-file', `svc-${version}-win-x64.exe`);
+const missing = ['osslsigncode', 'openssl'].filter((one) => !isOnPath(one, process.env));
 const skip =
-  program === null || missing.length > 0
-    ? `NOT TRIED: the signature for Windows; there is no ${missing.join(' and no ') || 'program'}.`
-    : false;
+  missing.length > 0
+    ? `NOT TRIED: the signature for Windows; there is no ${missing.join(' and no ')}.`
+    : program.skip;
 
 test(
   'a certificate signs the program for Windows, and without one it stays as it is',
@@ -40,7 +40,7 @@ test(
     writeFileSync(at('password'), 'a password of the tests');
     const pair = ['-inkey', at('key'), '-in', at('cert'), '-passout', `file:${at('password')}`];
     openssl('pkcs12', '-export', ...pair, '-out', at('pair'));
-    copyFileSync(program!, at('svc.exe'));
+    copyFileSync(program.path, at('svc.exe'));
     const verified = (): string => {
       const args = ['verify', '-CAfile', at('cert'), '-in', at('svc.exe')];
       const { stdout, stderr } = spawnSync('osslsigncode', args, { encoding: 'utf8' });

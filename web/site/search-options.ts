@@ -11,6 +11,9 @@ export type Entry = {
   readonly text: string;
 };
 
+/** The variable of the page that the script with the index sets. */
+export const indexName = 'svcSearchIndex';
+
 export const searchOptions: Options<Entry> = {
   fields: ['title', 'heading', 'text'],
   storeFields: ['url', 'title', 'heading'],

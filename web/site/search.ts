@@ -1,9 +1,10 @@
 /**
- * The search of the documents' site, without a server: the index is fetched once somebody wants to
- * search, and asked here. Without this script, the pages have no field for it.
+ * The search of the documents' site, without a server, also of pages that were opened as files: the
+ * index is a script, which is loaded once somebody wants to search, and asked here. Without this
+ * script, the pages have no field for it.
  */
-import MiniSearch, { type SearchResult } from 'minisearch';
-import { searchOptions, type Entry } from './search-options.ts';
+import MiniSearch, { type AsPlainObject, type SearchResult } from 'minisearch';
+import { indexName, searchOptions, type Entry } from './search-options.ts';
 
 const shownMax = 12;
 const root = document.documentElement.dataset['root'] ?? '';
@@ -15,8 +16,15 @@ const list = form.querySelector('ol')!;
 let loaded: Promise<MiniSearch<Entry>> | null = null;
 
 async function load(): Promise<MiniSearch<Entry>> {
-  const answer = await fetch(`${root}search.json`);
-  return MiniSearch.loadJSON<Entry>(await answer.text(), searchOptions);
+  const script = document.createElement('script');
+  script.src = `${root}search-index.js`;
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  script.addEventListener('load', resolve);
+  script.addEventListener('error', reject);
+  document.head.append(script);
+  await promise;
+  const index = (globalThis as unknown as Record<string, AsPlainObject>)[indexName]!;
+  return MiniSearch.loadJS<Entry>(index, searchOptions);
 }
 
 function itemOf({ url, title, heading }: SearchResult): HTMLElement {
@@ -41,7 +49,7 @@ async function search(): Promise<void> {
   } catch {
     loaded = null;
     list.replaceChildren();
-    said.textContent = 'The search needs a web server: any that serves these files.';
+    said.textContent = 'The index of the search, search-index.js, cannot be loaded.';
   }
 }
 

@@ -1,8 +1,11 @@
-/** What the site's search needs: the index as JSON, and the script that asks it. */
+/**
+ * What the site's search needs: the index, and the script that asks it. Both are scripts, since a
+ * page that was opened as a file may load nothing else.
+ */
 import { join } from 'node:path';
 import MiniSearch from 'minisearch';
 import { rolldown } from 'rolldown';
-import { searchOptions } from '../../../web/site/search-options.ts';
+import { indexName, searchOptions } from '../../../web/site/search-options.ts';
 import type { Rendered } from './markdown.ts';
 import type { Source } from './shelves.ts';
 
@@ -19,7 +22,7 @@ export function searchIndexOf(pages: readonly Page[]): string {
   );
   const index = new MiniSearch(searchOptions);
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
-  return JSON.stringify(index);
+  return `${indexName} = ${JSON.stringify(index)};\n`;
 }
 
 /** One classic script: a module would not run on a page that was opened as a file. */

@@ -1,7 +1,8 @@
 /** Which documents the site is made of, in the order in which a reader turns their pages. */
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { marked, type Token, type Tokens } from 'marked';
+import { publishedFiles } from '../checkout.ts';
 
 export type Source = {
   /** Its file, from the root of the checkout: `docs/how-to/backup.md`. */
@@ -21,9 +22,8 @@ const last = ['docs/decisions', 'examples'];
 
 /** @param root the checkout */
 export function readShelves(root: string): readonly Shelf[] {
-  const found = globSync(['docs/**/*.md', 'examples/**/README.md'], { cwd: root })
-    .map((path) => path.replaceAll('\\', '/'))
-    .toSorted();
+  const isPage = (path: string): boolean => /^docs\/.*\.md$|\/README\.md$/.test(path);
+  const found = publishedFiles(root, ['docs', 'examples']).filter(isPage);
   const folders = new Map<string, string[]>();
   for (const path of found) {
     const folder = folderOf(path);

@@ -5,6 +5,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { Eleventy, type Config } from '@11ty/eleventy';
+import { publishedFiles } from '../checkout.ts';
 import { render, type Rendered } from './markdown.ts';
 import { searchIndexOf, searchScript } from './search-index.ts';
 import { readShelves, type Shelf, type Source } from './shelves.ts';
@@ -24,18 +25,23 @@ export async function makeSite(folder: string): Promise<void> {
   const sources = shelves.flatMap((shelf) => shelf.sources.map((source) => ({ shelf, source })));
   const urls = new Map(sources.map(({ source }) => [source.path, source.url]));
   const pages = sources.map((one) => ({ ...one, rendered: render(one.source, urls) }));
+  const pictures = new Set(pages.flatMap(({ rendered }) => rendered.pictures));
+  const known = publishedFiles(root, ['docs', 'examples']);
+  for (const picture of pictures) {
+    if (!known.includes(picture)) throw new Error(`a page shows ${picture}, which is in no commit`);
+  }
   const files = new Map<string, string>([
     ...(await laidOut(pages, shelves)),
     ['style.css', readFileSync(join(import.meta.dirname, 'look/style.css'), 'utf8')],
     ['search.js', await searchScript(root)],
-    ['search.json', searchIndexOf(pages)],
+    ['search-index.js', searchIndexOf(pages)],
   ]);
   rmSync(folder, { recursive: true, force: true });
   for (const [path, text] of files) {
     mkdirSync(join(folder, dirname(path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  for (const picture of new Set(pages.flatMap(({ rendered }) => rendered.pictures))) {
+  for (const picture of pictures) {
     mkdirSync(join(folder, dirname(picture)), { recursive: true });
     copyFileSync(join(root, picture), join(folder, picture));
   }

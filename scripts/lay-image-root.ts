@@ -1,5 +1,5 @@
 /**
- * `npm run image-root -- <folder>`: lays the files of the image there, from the tarball in
+ * `npm run lay-image-root -- <folder>`: lays the files of the image there, from the tarball in
  * `release/`. `packaging/Dockerfile` asks for it.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { makeProgram } from './release/program.ts';
 const root = join(import.meta.dirname, '..');
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
-  console.error('Name the folder: npm run image-root -- /image');
+  console.error('Name the folder: npm run lay-image-root -- /image');
   process.exitCode = 2;
 } else {
-  const scratch = mkdtempSync(join(tmpdir(), 'svc-image-root-'));
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-lay-image-root-'));
   try {
     const text = readFileSync(join(root, 'package.json'), 'utf8');
     const { version } = JSON.parse(text) as { readonly version: string };
