@@ -15,6 +15,7 @@ const readMs = 10_000;
 
 /** With `O_NONBLOCK`, opening a pipe does not wait for a writer. Windows does not know the flag. */
 const { O_RDONLY, O_NONBLOCK } = constants;
+const flags = O_RDONLY | (O_NONBLOCK ?? 0);
 
 /**
  * Never rejects, and takes 10 s at the most. A byte order mark is no part of the text.
@@ -37,7 +38,7 @@ export async function readSecretFile(path: string, stop?: AbortSignal): Promise<
 
 async function read(path: string): Promise<SecretFile> {
   try {
-    await using handle = await open(path, O_RDONLY | (O_NONBLOCK ?? 0));
+    await using handle = await open(path, flags);
     const facts = await handle.stat();
     if (facts.isDirectory()) return unreadable('a folder');
     if (!facts.isFile()) return unreadable('a pipe or a device');
@@ -57,7 +58,7 @@ async function read(path: string): Promise<SecretFile> {
 /** The same at once, of a file on a disk of this machine. */
 export function readSecretFileNow(path: string): SecretFile {
   try {
-    const fd = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
+    const fd = openSync(path, flags);
     try {
       if (!fstatSync(fd).isFile()) return unreadable('no plain file');
       const bytes = Buffer.alloc(secretFileBytesMax + 1);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../run-svc.ts';
 import { blocksOf, isShell, pages, textOf, type Block } from './blocks.ts';
-import { faultOf, isRun, marks, stopped, testsOf } from './marks.ts';
+import { faultOf, fresh, isRun, marks, stopped, testsOf } from './marks.ts';
 import { stages } from './stages.ts';
 
 const all = pages.flatMap((page) => blocksOf(textOf(page)).map((block) => ({ page, block })));
@@ -26,7 +26,7 @@ test('no mark is without a block', () => {
   const used = new Set(
     all.filter(({ block }) => isShell(block)).flatMap(({ block }) => block.info),
   );
-  for (const mark of [...Object.keys(marks), stopped]) assert.ok(used.has(mark), mark);
+  for (const mark of [...Object.keys(marks), stopped, fresh]) assert.ok(used.has(mark), mark);
 });
 
 test('an unknown mark, two, and one without need are faults', () => {

@@ -59,12 +59,16 @@ export const testsOf: Readonly<Record<string, readonly [file: string, words: str
  */
 export const stopped = 'stopped';
 
+/** The reader has opened another terminal: nothing that was exported before is there. */
+export const fresh = 'fresh';
+const done: ReadonlySet<string> = new Set([stopped, fresh]);
+
 /** What is wrong with the words behind a fence, in a sentence; null: nothing. */
 export function faultOf({ info, text }: Block): string | null {
   const [, ...words] = info;
-  const unknown = words.filter((word) => word !== stopped && !Object.hasOwn(marks, word));
+  const unknown = words.filter((word) => !done.has(word) && !Object.hasOwn(marks, word));
   if (unknown.length > 0) return `${unknown.join(' ')} is no mark`;
-  const given = words.filter((word) => word !== stopped);
+  const given = words.filter((word) => !done.has(word));
   if (given.length > 1) return `one mark is enough: ${given.join(' ')}`;
   const [mark] = given;
   if (mark === undefined || marks[mark]!.holds.test(text)) return null;
@@ -72,4 +76,4 @@ export function faultOf({ info, text }: Block): string | null {
 }
 
 /** Whether the block is run with its page. */
-export const isRun = ({ info }: Block): boolean => info.slice(1).every((word) => word === stopped);
+export const isRun = ({ info }: Block): boolean => info.slice(1).every((word) => done.has(word));

@@ -1,6 +1,7 @@
 /** Files of other programs that the pages show, given to those programs. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -59,6 +60,18 @@ test('nginx, as the page sets it up, brings messages to svc', { skip: noNginx },
 
 const analyze = '/usr/bin/systemd-analyze';
 const noAnalyze = !canRun(analyze) && `there is no ${analyze}: apt install systemd`;
+
+test('the unit of the page is that of the package', () => {
+  const told = quoted('docs/how-to/run-as-a-service.md', 'ini', 'ExecStart');
+  const shipped = readFileSync(join(root, 'packaging/debian/svc.service'), 'utf8');
+  const lines = (unit: string): readonly string[] => {
+    return unit
+      .split('\n')
+      .filter((line) => /^[^#]/.test(line) && !line.startsWith('Documentation='));
+  };
+  const own = told.replace('/usr/local/bin/svc', '/usr/bin/svc');
+  assert.deepEqual(lines(own), lines(shipped));
+});
 
 test('systemd knows all that the unit of the page says', { skip: noAnalyze }, async () => {
   await using folder = await scratch();

@@ -24,6 +24,14 @@ test('a line that fails is told with its block', { skip }, async () => {
   await assert.rejects(running, /a\.md:5\n[^]*nonsense/);
 });
 
+test('another terminal knows nothing that was exported in the first', { skip }, async () => {
+  const said = 'export word=hello\n[ "$word" = hello ]';
+  const known = '[ "${word-}" = hello ]';
+  const pageOf = (mark: string) => `\`\`\`sh\n${said}\n\`\`\`\n\`\`\`sh${mark}\n${known}\n\`\`\`\n`;
+  await runBlocks('a.md', blocksOf(pageOf('')));
+  await assert.rejects(runBlocks('a.md', blocksOf(pageOf(' fresh'))), /a\.md:5/);
+});
+
 test('a request that svc refuses is told', { skip }, async () => {
   const asking = 'curl -s http://127.0.0.1:8090/webhook -d "{}"';
   const blocks = blocksIn(made, `export WEBHOOK_SECRET=a-secret-of-the-test\nsvc serve`, asking);

@@ -1,6 +1,6 @@
 /** A page as one script for bash: its blocks one after the other, in one shell. */
 import type { Block } from './blocks.ts';
-import { stopped } from './marks.ts';
+import { fresh, stopped } from './marks.ts';
 
 /** What a program says once it is ready, which stands until Ctrl-C. */
 const ready = { serve: '"listening"', receive: 'Ctrl-C ends it', demo: 'Ctrl-C ends it', tail: '' };
@@ -31,6 +31,15 @@ end_all() {
   local pid
   for pid in $(printf '%s\\n' "\${!standing[@]}" | sort -rn); do end "$pid"; done
 }
+forget() {
+  local name
+  for name in $(compgen -e); do
+    case $name in
+      PATH | HOME | PWD | NO_COLOR | NODE_COMPILE_CACHE | DOCUMENT_*) ;;
+      *) unset "$name" ;;
+    esac
+  done
+}
 stands() {
   local says=$1 pid log
   shift
@@ -59,7 +68,9 @@ export const borderOf = (index: number): string => `<<< block ${index} >>>`;
 export function scriptOf(blocks: readonly Block[], before = ''): string {
   const parts = blocks.map(({ info, text }, index) => {
     const end = info.includes(stopped) ? 'end_all\n' : '';
-    return `echo '${borderOf(index)}'\n${end}${inTerminals(text)}`;
+    const lines = inTerminals(text);
+    const run = info.includes(fresh) ? `(\nforget\n${lines}\n)` : lines;
+    return `echo '${borderOf(index)}'\n${end}${run}`;
   });
   const end = `echo '${borderOf(blocks.length)}'\nend_all\n`;
   return [opening, inTerminals(before), ...parts, end].join('\n');

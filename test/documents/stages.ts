@@ -50,7 +50,7 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/how-to/add-a-person.md': { before: onTelegram },
   'docs/how-to/back-up-and-restore.md': { before: running },
   'docs/how-to/change-the-configuration.md': { before: made },
-  'docs/how-to/move-to-postgresql.md': { before: made, postgres: true },
+  'docs/how-to/move-to-postgresql.md': { before: `${running}svc send "Hello"\n`, postgres: true },
   'docs/how-to/upgrade-and-roll-back.md': { before: running },
   'docs/how-to/watch-with-prometheus-and-grafana.md': { before: running },
   'docs/how-it-works/postgres.md': { before: `${onServer}svc serve\nend_all\n`, postgres: true },
