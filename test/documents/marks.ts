@@ -26,7 +26,7 @@ export const marks: Readonly<Record<string, Mark>> = {
   docker: { why: 'it needs a runtime of containers', holds: /docker|podman|buildah/ },
   debian: {
     why: "it changes the system; the package's own smoke test runs its like",
-    holds: /\.deb|apt|dpkg|\/etc\/|\/var\/|postgresql|nginx/,
+    holds: /\.deb|apt|dpkg|\/etc\/|\/var\/|\/usr\/share\/doc|postgresql|nginx/,
   },
   network: {
     why: 'it fetches something, or asks another machine',

@@ -1,6 +1,7 @@
 /**
- * Runs the blocks of a page as a newcomer would: in a folder with `./svc` and the examples, in a
- * network that has loopback alone, as a process tree that ends as a whole.
+ * Runs the blocks of a page as a newcomer would: with an svc that is installed, in an empty folder,
+ * in a network that has loopback alone, as a process tree that ends as a whole. Pages of a checkout
+ * find `./svc` and the examples, as it has them.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -23,7 +24,12 @@ export type Stage = {
   readonly before?: string;
   /** A server at 127.0.0.1:5432, to which `sudo -u postgres` leads. */
   readonly postgres?: true;
+  /** The reader has fetched the examples, as the page says. */
+  readonly examples?: true;
 };
+
+/** Whether it is read in a checkout, as it lies there. */
+const isOfCheckout = (page: string): boolean => /^(?:README\.md$|examples\/)/.test(page);
 
 const tools = ['ip', 'unshare', 'bash', 'curl', 'jq', 'openssl'];
 const apart = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
@@ -73,7 +79,7 @@ export async function runBlocks(
   stage: Stage = {},
 ): Promise<void> {
   await using place = await scratch();
-  const { home, bin, logs } = await furnish(place.path);
+  const { home, bin, logs } = await furnish(place.path, { hasSvc: isOfCheckout(page), ...stage });
   await using server = stage.postgres === true ? await startServer() : null;
   const script = join(place.path, 'page.sh');
   const output = join(place.path, 'output');
@@ -146,12 +152,18 @@ function masked(line: string): string {
     .trim();
 }
 
-async function furnish(folder: string): Promise<{ home: string; bin: string; logs: string }> {
+async function furnish(
+  folder: string,
+  { hasSvc, examples = false }: { hasSvc: boolean; examples?: boolean },
+): Promise<{ home: string; bin: string; logs: string }> {
   const [home, bin, logs] = [join(folder, 'home'), join(folder, 'bin'), join(folder, 'logs')];
   for (const one of [home, bin, logs]) await mkdir(one);
-  await cp(join(root, 'examples'), join(home, 'examples'), { recursive: true });
-  for (const place of [join(home, 'svc'), join(bin, 'svc')])
-    await symlink(join(root, 'svc'), place);
+  if (hasSvc || examples) {
+    await cp(join(root, 'examples'), join(home, 'examples'), { recursive: true });
+  }
+  for (const place of hasSvc ? [home, bin] : [bin]) {
+    await symlink(join(root, 'svc'), join(place, 'svc'));
+  }
   await symlink(process.execPath, join(bin, 'node'));
   return { home, bin, logs };
 }
