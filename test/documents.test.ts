@@ -43,6 +43,16 @@ test('every link leads to a file, and to a heading of it', () => {
   }
 });
 
+test('no page of a package links to what only a checkout has', () => {
+  const packed = /^(?:README\.md$|docs(?:\/|$)|examples(?:\/|$))/;
+  for (const { where, what } of named(/\]\((?!\w+:)([^)\s]+)\)/g)) {
+    if (!packed.test(where)) continue;
+    const [path = ''] = what.split('#');
+    const file = path === '' ? where : join(dirname(where), path);
+    assert.match(file.replaceAll('\\', '/'), packed, `${where} links to ${what}`);
+  }
+});
+
 test('every source file that is named in full exists', () => {
   for (const { where, what } of named(/`([\w.-]+\/[\w./-]+\.(?:ts|js|json|md|sql))`/g)) {
     assert.ok(what.startsWith('dist/') || existsSync(join(root, what)), `${where}: ${what}`);

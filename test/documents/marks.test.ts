@@ -63,6 +63,28 @@ test('every stage is that of a page with something to run', () => {
   for (const page of Object.keys(stages)) assert.ok(running.has(page), page);
 });
 
+/** The sentence above a block, of a reader who turns to another terminal. */
+const turns = /\b(?:another|second|third) terminal\b/;
+
+test('what is said to another terminal knows nothing of the first', () => {
+  let found = 0;
+  for (const { page, block } of all) {
+    if (!isShell(block) || !isRun(block)) continue;
+    const lines = textOf(page).split('\n').slice(0, block.line - 1);
+    const from = lines.findLastIndex((line) => /^ *```/.test(line)) + 1;
+    if (!lines.slice(from).some((line) => turns.test(line))) continue;
+    found += 1;
+    assert.ok(block.info.includes(fresh), `${page}:${block.line}`);
+  }
+  assert.ok(found > 2);
+});
+
+test('a page whose reader has the examples says where they come from', () => {
+  for (const [page, { examples = false }] of Object.entries(stages)) {
+    if (examples) assert.match(textOf(page), /\binstall\.md#the-examples\b/, page);
+  }
+});
+
 test('every page with something to run is where a test looks for it', () => {
   for (const { page, block } of all) {
     if (!isShell(block) || !isRun(block)) continue;

@@ -81,4 +81,7 @@ test('systemd knows all that the unit of the page says', { skip: noAnalyze }, as
   const args = ['-c', 'exec "$0" verify --man=no "$1" 2>&1', analyze, file];
   const told = execFileSync('sh', args, { encoding: 'utf8' });
   assert.doesNotMatch(told, /svc\.service/);
+  const said = execFileSync(analyze, ['security', '--offline=true', file], { encoding: 'utf8' });
+  const [, exposure] = /exposure level for svc\.service: ([\d.]+)/.exec(said) ?? [];
+  assert.ok(Number(exposure) <= 1.5, said);
 });

@@ -15,8 +15,16 @@ const made = 'svc init --yes --channel webhook --provider ollama --model llama3.
 test('a variable of one block is there in the next, and svc is a program', { skip }, async () => {
   await runBlocks(
     'a.md',
-    blocksIn('word=hello', '[ "$word" = hello ]\nsvc version\n./svc version'),
+    blocksIn('word=hello', '[ "$word" = hello ]\nsvc version'),
   );
+});
+
+test('who has installed svc finds no checkout in the folder', { skip }, async () => {
+  await runBlocks('a.md', blocksIn('[ -z "$(ls)" ]'));
+  await assert.rejects(runBlocks('a.md', blocksIn('./svc version')), /\.\/svc/);
+  await assert.rejects(runBlocks('a.md', blocksIn('cp examples/echo.json svc.json')), /echo\.json/);
+  const [lying] = blocksIn('./svc version\ncp examples/echo.json svc.json');
+  await runBlocks('README.md', [lying!]);
 });
 
 test('a line that fails is told with its block', { skip }, async () => {
