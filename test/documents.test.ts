@@ -53,6 +53,17 @@ test('no page of a package links to what only a checkout has', () => {
   }
 });
 
+test('what was measured is told in sentences that end', () => {
+  for (const page of ['reliability.md', 'speed.md']) {
+    const text = readFileSync(join(root, 'docs/how-it-works', page), 'utf8');
+    const prose = text.split('\n').filter((line) => !/^(?:\||    )/.test(line));
+    assert.ok(prose.length > 30, page);
+    for (const sentence of prose.flatMap((line) => line.split(/(?<=[.!?]) +(?=[A-Z`*_[])/))) {
+      assert.ok(sentence.split(/ +/).length <= 50, `${page}: ${sentence}`);
+    }
+  }
+});
+
 test('every source file that is named in full exists', () => {
   for (const { where, what } of named(/`([\w.-]+\/[\w./-]+\.(?:ts|js|json|md|sql))`/g)) {
     assert.ok(what.startsWith('dist/') || existsSync(join(root, what)), `${where}: ${what}`);

@@ -70,7 +70,9 @@ test('what is said to another terminal knows nothing of the first', () => {
   let found = 0;
   for (const { page, block } of all) {
     if (!isShell(block) || !isRun(block)) continue;
-    const lines = textOf(page).split('\n').slice(0, block.line - 1);
+    const lines = textOf(page)
+      .split('\n')
+      .slice(0, block.line - 1);
     const from = lines.findLastIndex((line) => /^ *```/.test(line)) + 1;
     if (!lines.slice(from).some((line) => turns.test(line))) continue;
     found += 1;
@@ -79,9 +81,15 @@ test('what is said to another terminal knows nothing of the first', () => {
   assert.ok(found > 2);
 });
 
-test('a page whose reader has the examples says where they come from', () => {
-  for (const [page, { examples = false }] of Object.entries(stages)) {
-    if (examples) assert.match(textOf(page), /\binstall\.md#the-examples\b/, page);
+test('a page that names a file of the examples says where they come from', () => {
+  const own = /^docs\/(?:get-started|how-to|reference|how-it-works)\//;
+  const users = pages.filter(
+    (page) => own.test(page) && /(?:^|[ `])examples\/\w/m.test(textOf(page)),
+  );
+  const given = Object.keys(stages).filter((page) => stages[page]!.examples === true);
+  assert.ok(users.length > 2);
+  for (const page of [...users, ...given]) {
+    assert.match(textOf(page), /\binstall\.md#the-examples\b/, page);
   }
 });
 

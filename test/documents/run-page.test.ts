@@ -13,10 +13,7 @@ const blocksIn = (...texts: readonly string[]) =>
 const made = 'svc init --yes --channel webhook --provider ollama --model llama3.2';
 
 test('a variable of one block is there in the next, and svc is a program', { skip }, async () => {
-  await runBlocks(
-    'a.md',
-    blocksIn('word=hello', '[ "$word" = hello ]\nsvc version'),
-  );
+  await runBlocks('a.md', blocksIn('word=hello', '[ "$word" = hello ]\nsvc version'));
 });
 
 test('who has installed svc finds no checkout in the folder', { skip }, async () => {
