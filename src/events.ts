@@ -7,16 +7,15 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
-import type { ChannelKey } from './domain/ids.ts';
 import { sayNoAnswer } from './domain/remedy.ts';
 import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
-import { RecentCount } from './lib/recent-count.ts';
 import { AskedCounts, ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newPace, newTallies, newTally } from './meters.ts';
-import type { ChannelCounts, Meters, ToolTally } from './meters.ts';
+import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
+import { Traffic } from './traffic.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
@@ -38,7 +37,7 @@ class Hub implements EventHub {
   readonly #debug: boolean;
   readonly #channels = new ChannelTable();
   readonly #asked = new AskedCounts();
-  readonly #recent = new RecentCount();
+  readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
     decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
@@ -62,7 +61,8 @@ class Hub implements EventHub {
       channels: this.#channels.byType,
       providers: this.#asked.providers,
       models: this.#asked.models,
-      perMinute: () => this.#recent.count(steady()),
+      perMinute: () => this.#traffic.perMinute(steady()),
+      ways: () => this.#traffic.ways(steady()),
       tools: this.#tools,
       decisions: totals.decisions,
       get faults() {
@@ -76,19 +76,19 @@ class Hub implements EventHub {
   }
 
   messageAccepted(e: Parameters<Events['messageAccepted']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     if (e.duplicate) {
       counts.duplicates++;
     } else {
       counts.accepted++;
-      this.#recent.add(this.#steady());
+      this.#traffic.accepted(this.#steady());
     }
     this.frames.messageAccepted(e);
     if (this.#debug) this.#log.debug('message_accepted', 'A message was accepted.', e);
   }
 
   messageRefused(e: Parameters<Events['messageRefused']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     const code = counts.refused.has(e.code) || counts.refused.size < codesMax ? e.code : 'other';
     const pace = entryOf(counts.refused, code, newPace);
     pace.count++;
@@ -101,7 +101,7 @@ class Hub implements EventHub {
   }
 
   messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     const pace = entryOf(counts.turnedAway, e.reason, newPace);
     pace.count++;
     this.frames.messageTurnedAway(e);
@@ -114,13 +114,13 @@ class Hub implements EventHub {
   }
 
   confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     counts.confirmedEarly += e.count;
     if (this.#debug) this.#log.debug('confirmed_early', 'Messages were let go early.', e);
   }
 
   turnStarted(e: Parameters<Events['turnStarted']>[0]): void {
-    this.#countsOf(e.channel).waited.observe(e.waitedMs);
+    this.#channels.of(e.channel).waited.observe(e.waitedMs);
     this.frames.turnStarted(e);
     if (this.#debug) this.#log.debug('turn_started', 'A turn began.', e);
   }
@@ -129,7 +129,8 @@ class Hub implements EventHub {
     const { decision } = e;
     const kind = decision.kind === 'reply' ? 'reply' : decision.apology;
     this.#totals.decisions[kind]++;
-    this.#countsOf(e.channel).turns.observe(e.ms);
+    this.#channels.of(e.channel).turns.observe(e.ms);
+    this.#traffic.answered(e.channel, e.brain, this.#steady());
     this.frames.turnFinished(e);
     if (!this.#debug) return;
     this.#log.debug('turn_finished', 'A turn ended.', {
@@ -144,8 +145,9 @@ class Hub implements EventHub {
   }
 
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
+    this.#traffic.answered(e.channel, e.brain, this.#steady());
     this.frames.commandAnswered(e);
     if (!this.#debug) return;
     const { sender: _, ...told } = e;
@@ -161,7 +163,8 @@ class Hub implements EventHub {
   }
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
-    const { model, result } = e;
+    const { brain, model, result } = e;
+    if (brain !== undefined) this.#traffic.asked(brain, model, this.#steady());
     const { pace } = this.#asked.ended(e, this.#now());
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
@@ -178,7 +181,7 @@ class Hub implements EventHub {
   }
 
   replyDelivered(e: Parameters<Events['replyDelivered']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     counts.delivered++;
     counts.endToEnd.observe(e.totalMs);
     this.frames.replyDelivered(e);
@@ -186,7 +189,7 @@ class Hub implements EventHub {
   }
 
   deliveryFailed(e: Parameters<Events['deliveryFailed']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
     pace.count++;
     this.frames.deliveryFailed(e);
@@ -204,7 +207,7 @@ class Hub implements EventHub {
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
-    const counts = this.#countsOf(e.channel);
+    const counts = this.#channels.of(e.channel);
     counts.deadLetters[e.box]++;
     this.frames.buried(e);
     const what = e.box === 'in' ? 'message' : 'reply';
@@ -289,9 +292,5 @@ class Hub implements EventHub {
     if (this.#debug && error instanceof Error) {
       this.#log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
     }
-  }
-
-  #countsOf(key: ChannelKey): ChannelCounts {
-    return this.#channels.of(key);
   }
 }

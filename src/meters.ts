@@ -8,6 +8,7 @@ import type { Shortage } from './domain/shortage.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
+import type { TrafficWays } from './traffic.ts';
 
 export type Meters = {
   /** By channel type. */
@@ -18,6 +19,8 @@ export type Meters = {
   readonly models: ReadonlyMap<ModelName, ModelMeters>;
   /** Messages accepted in the last minute. */
   perMinute(): number;
+  /** What went which way in the last minute. */
+  ways(): TrafficWays;
   /** Calls of tools, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
   readonly decisions: Readonly<Record<DecisionKind, number>>;

@@ -42,7 +42,7 @@ import { connectionsWithin, openFilesMax, watchedForFiles } from './lib/open-fil
 import { createListeners, listenLimits, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { stopOf } from './lib/stop.ts';
-import { buildModel } from './model/build-model.ts';
+import { buildModel, type ModelKit } from './model/build-model.ts';
 import { CallBounds } from './model/call-bounds.ts';
 import { RelayDetections } from './model/relay-detection.ts';
 import type { Model } from './model/model.ts';
@@ -73,9 +73,7 @@ export type ServiceKit = Clock & {
 };
 
 /** The part of the kit that a brain and its models need. */
-export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & {
-  readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
-};
+export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & ModelKit;
 
 /** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
 export function createTrialKit(kit: ServiceKit): BrainKit {
@@ -217,7 +215,8 @@ export function createPlan(
     if (channelConfig === undefined || brainConfig === undefined) continue;
     let brain = brains.get(route.brain);
     if (brain === undefined) {
-      const models = brainConfig.models.map((model) => createModel(model, secrets, kit));
+      const asker = { ...kit, brain: route.brain };
+      const models = brainConfig.models.map((model) => createModel(model, secrets, asker));
       brain = createBrain(brainConfig, secrets, brainKit, models, skills.get(route.brain));
       brains.set(route.brain, brain);
       const { name, sensitivity } = brainConfig;

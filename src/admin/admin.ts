@@ -111,6 +111,8 @@ export type Status = {
   readonly application: boolean | null;
   /** Messages accepted in the last 60 s. */
   readonly perMinute: number;
+  /** What went which way in the last 60 s; null: svc is older than that. */
+  readonly traffic: TrafficStatus | null;
   readonly channels: readonly ChannelStatus[];
   readonly brains: readonly BrainStatus[];
   readonly providers: readonly ProviderStatus[];
@@ -132,6 +134,20 @@ export type Status = {
   readonly asOf: number | null;
   /** In the order of their starts; empty: one works alone; null: svc is older than that. */
   readonly instances: readonly InstanceStatus[] | null;
+};
+
+/** A channel's messages that a brain is done with, and a brain's calls of a model. */
+export type TrafficStatus = {
+  readonly answered: readonly {
+    readonly channel: string;
+    readonly brain: string;
+    readonly perMinute: number;
+  }[];
+  readonly asked: readonly {
+    readonly brain: string;
+    readonly model: string;
+    readonly perMinute: number;
+  }[];
 };
 
 /**

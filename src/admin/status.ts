@@ -36,6 +36,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     access,
     application: ports.application !== null,
     perMinute: merging.sumOf(whole, ({ perMinute }) => perMinute),
+    traffic: merging.trafficOf(whole),
     channels: channelsOf(whole, plan.config, asker),
     brains: brainsOf(plan),
     providers: providersOf(asked, plan.config),

@@ -54,7 +54,9 @@ export interface Events {
     outcome: ToolOutcome;
     ms: number;
   }): void;
+  /** `brain`: the one that asked; left out: none did. */
   modelAnswered(e: {
+    brain?: string | undefined;
     model: ModelName;
     provider: string;
     result: 'answer' | FailureKind;

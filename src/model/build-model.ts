@@ -27,6 +27,8 @@ export type ModelKit = Clock & {
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
+  /** The name of the one that asks; left out: it is nobody's, and only looked at. */
+  readonly brain?: string;
 };
 
 type MakeRuntime = (options: RuntimeOptions) => Model;
@@ -70,10 +72,11 @@ class GuardedModel implements Model {
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
-    const { steady, events } = this.#kit;
+    const { steady, events, brain } = this.#kit;
     const since = steady();
     const outcome = await this.#askInTurn(request, stop);
     events.modelAnswered({
+      brain,
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,

@@ -107,6 +107,24 @@ browserTest(
   },
 );
 
+browserTest(
+  'a line of the graph tells what went along it in the last minute, and no other does',
+  deskWith(two, { K: 'the-key-of-the-tests' }),
+  async ({ site, open }) => {
+    const view = await open();
+    const page = await signIn(view);
+    await page.getByLabel('webhook is answered by echo').waitFor({ state: 'attached' });
+    await site.service.say('hello');
+    await page
+      .getByLabel('webhook is answered by echo, 1 in the last minute')
+      .waitFor({ state: 'attached' });
+    await page.getByLabel(/^echo asks a, \d+ in the last minute$/).waitFor({ state: 'attached' });
+    assert.equal(await page.getByLabel('echo never asks paid').count(), 1);
+    assert.equal(await page.getByLabel('idle asks b', { exact: true }).count(), 1);
+    await view.assertAccessible();
+  },
+);
+
 const names = Array.from({ length: 50 }, (_, index) => `brain-${index}`);
 const many = {
   channels: [

@@ -283,6 +283,8 @@ browserTest(
     await page.getByRole('list', { name: 'Brains' }).getByText('2', { exact: true }).waitFor();
     await page.getByRole('list', { name: 'Models' }).getByText('dropped by the shield').waitFor();
     await view.assertAccessible();
+    await page.reload();
+    await page.getByRole('list', { name: 'Brains' }).getByText('2', { exact: true }).waitFor();
   },
 );
 

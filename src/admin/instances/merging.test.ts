@@ -5,7 +5,7 @@ import { live, messageId } from '../../../test/fake/admin-world.ts';
 import { makeInstances } from '../../../test/fake/other-instances.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { statusOf } from '../status.ts';
-import { turnedAwayBy } from './merging.ts';
+import { trafficOf, turnedAwayBy } from './merging.ts';
 import { wholeOf } from './whole.ts';
 
 const channel = 'webhook' as ChannelKey;
@@ -201,4 +201,24 @@ test('who was turned away is told by any instance, newest first', async () => {
   const { reports } = await wholeOf(asked.ports);
   const told = turnedAwayBy(reports.filter(({ id }) => id !== 3));
   assert.deepEqual(told, [row('eve', 1, 70), row('ada', 5, 50), row('bob', 1, 10)]);
+});
+
+test('what went which way is summed, and one of an older release tells none of it', async () => {
+  const { asked, other } = three();
+  const who = { channel, id: messageId, sender: { id: 'ada', name: null }, brain: 'main' };
+  const decision = { kind: 'reply', text: '', model, why: 'first' } as const;
+  for (const { events } of [asked, other, other]) {
+    events.modelAnswered({ brain: 'main', model, provider, result: 'answer', ms: 1 });
+    events.turnFinished({ ...who, decision, ms: 1 });
+  }
+  const { traffic } = await statusOf(asked.ports, 'operator', 'operator');
+  assert.deepEqual(traffic, {
+    answered: [{ channel: 'webhook', brain: 'main', perMinute: 3 }],
+    asked: [{ brain: 'main', model, perMinute: 3 }],
+  });
+  const { own, reports } = await wholeOf(asked.ports);
+  const older = reports.map((one) => {
+    return one.id === own.id ? one : { ...one, report: { ...one.report, ways: null } };
+  });
+  assert.equal(trafficOf({ reports: older }).asked[0]!.perMinute, 1);
 });

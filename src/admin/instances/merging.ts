@@ -4,7 +4,8 @@ import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids
 import type { FailureKind } from '../../domain/failure.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { CallResult, Meters, ProviderHealth } from '../../meters.ts';
-import type { BacklogStatus, CountsStatus, Status, WarningTold } from '../admin.ts';
+import type { RecentPair } from '../../lib/recent-count.ts';
+import type { BacklogStatus, CountsStatus, Status, TrafficStatus, WarningTold } from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';
 import { redactForReader } from '../http/redact.ts';
 import { warningsMax, type Report, type Took } from './report.ts';
@@ -18,6 +19,29 @@ export function histogramOf(tooks: readonly Took[]): Histogram {
 
 export function sumOf({ reports }: Pick<Whole, 'reports'>, of: (report: Report) => number): number {
   return reports.reduce((sum, { report }) => sum + of(report), 0);
+}
+
+/** What went which way at all instances; one of an older release tells none of it. */
+export function trafficOf({ reports }: Pick<Whole, 'reports'>): TrafficStatus {
+  const summed = (of: 'answered' | 'asked') =>
+    sumWays(reports.flatMap(({ report }) => report.ways?.[of] ?? []));
+  return {
+    answered: summed('answered').map(({ from, to, count }) => {
+      return { channel: from, brain: to, perMinute: count };
+    }),
+    asked: summed('asked').map(({ from, to, count }) => {
+      return { brain: from, model: to, perMinute: count };
+    }),
+  };
+}
+
+function sumWays(ways: readonly RecentPair[]): readonly RecentPair[] {
+  const sums = new Map<string, RecentPair>();
+  for (const way of ways) {
+    const key = JSON.stringify([way.from, way.to]);
+    sums.set(key, { ...way, count: way.count + (sums.get(key)?.count ?? 0) });
+  }
+  return [...sums.values()];
 }
 
 /** Dead letters are kept once for all, so they are counted once; and so are rows. */

@@ -14,6 +14,7 @@ import type { AdminPorts, PlanView } from '../admin.ts';
 import { list, maybe, maybeNumber, maybeText, number, object } from '../schemas/schema.ts';
 import {
   Misshapen,
+  objectWith,
   oneOf,
   only,
   read,
@@ -28,7 +29,9 @@ const calls = list(object({ result: text as IdText<CallResult>, took }));
 const model = text as IdText<ModelName>;
 const key = text as IdText<ChannelKey>;
 
-const reportSchema = object({
+const ways = list(object({ from: text, to: text, count: number }));
+
+const reportFields = {
   version: text,
   revision: text,
   host: text,
@@ -89,6 +92,11 @@ const reportSchema = object({
       at: number,
     }),
   ),
+};
+
+/** What an older release does not tell is left out by it. */
+const reportSchema = objectWith(reportFields, {
+  ways: maybe(object({ answered: ways, asked: ways })),
 });
 
 export type Report = Described<typeof reportSchema>;
@@ -116,6 +124,7 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
     admin,
     health: healthOf(ports),
     perMinute: meters.perMinute(),
+    ways: meters.ways(),
     channels: plan.channels.map((one) => {
       const { type, state, since, reason, lastSeenAt } = one;
       return { key: one.key, type, state, since, reason, lastSeenAt };

@@ -71,6 +71,13 @@ const brains = list(
   }),
 );
 
+const traffic = maybe(
+  object({
+    answered: list(object({ channel: text, brain: text, perMinute: integer })),
+    asked: list(object({ brain: text, model: text, perMinute: integer })),
+  }),
+);
+
 const statusFields = {
   status: oneOf('ok', 'failing'),
   reason: maybeText,
@@ -128,6 +135,7 @@ const statusFields = {
 /** Of `Status` in admin.ts. */
 export const statusSchema = objectWith(statusFields, {
   application: maybeBoolean,
+  traffic,
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),

@@ -30,7 +30,12 @@ type Common = {
 export type GraphNode =
   | (Common & { readonly kind: 'channel' })
   | (Common & { readonly kind: 'brain' })
-  | (Common & { readonly kind: 'model'; readonly state: ModelReading['state'] });
+  | (Common & {
+      readonly kind: 'model';
+      readonly state: ModelReading['state'];
+      /** `provider/model_id` */
+      readonly name: string;
+    });
 
 /** `path`: the route, or the model that it leads to. */
 export type GraphEdge = {
@@ -41,6 +46,9 @@ export type GraphEdge = {
   readonly target: string;
   readonly dim: boolean;
   readonly label: string;
+  /** What a running svc calls its two ends: a channel's type, a brain's and a model's name. */
+  readonly from: string;
+  readonly to: string;
 };
 
 export type Drawing = {
@@ -162,11 +170,13 @@ function modelNodes(
     const problems = found.of(path);
     const height = heightOf(remark, problems);
     const provider = canonical(textAt(value, 'provider'));
+    const modelId = textAt(value, 'model_id');
     const node: GraphNode = {
       kind: 'model',
       id: textOf(path),
       path,
-      title: textAt(value, 'model_id') || 'a model without a name',
+      name: `${provider}/${modelId}`,
+      title: modelId || 'a model without a name',
       facts: [provider, textAt(value, 'locality')].filter((word) => word !== '').join(' · '),
       remark,
       dim: state === 'never' || state === 'unused',
@@ -247,7 +257,8 @@ function routeEdges(
     if (source === undefined || target === undefined) return [];
     const label = `${channel} is answered by ${brain}`;
     const id = textOf(path);
-    return [{ id, kind: 'route', path, source: source.id, target: target.id, dim: false, label }];
+    const ends = { source: source.id, target: target.id, from: channel, to: brain };
+    return [{ id, kind: 'route', path, ...ends, dim: false, label }];
   });
 }
 
@@ -268,6 +279,8 @@ function modelEdges(brains: readonly GraphNode[]): readonly GraphEdge[] {
         target: node.id,
         dim: node.dim,
         label,
+        from: owner.title,
+        to: node.name,
       },
     ];
   });

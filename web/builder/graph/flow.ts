@@ -1,5 +1,6 @@
 /** The drawing as the graph library takes it, with every size said so that it measures nothing. */
 import { Position, type Edge } from '@xyflow/react';
+import type { TrafficStatus } from '../../../src/admin/admin.ts';
 import { isSamePath, type Path } from '../../../src/config/edit/path.ts';
 import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
 import type { FlowNode } from './node-view.tsx';
@@ -59,17 +60,37 @@ function labelOf({ kind, title, facts, remark, problems }: GraphNode): string {
   return [`${kind} ${title}`, facts, ...(remark === null ? [] : [remark]), ...wrong].join(', ');
 }
 
-export function flowEdges({ edges }: Drawing, selection: Path): Edge[] {
-  return edges.map(({ id, kind, path, source, target, dim, label }) => ({
-    id,
-    source,
-    target,
-    className: dim ? 'dim' : '',
-    ariaLabel: label,
-    data: { kind },
-    selected: kind === 'route' && isSamePath(path, selection),
-    selectable: kind === 'route',
-    focusable: kind === 'route',
-    deletable: kind === 'route',
-  }));
+/** @param traffic of the service that runs; null: it does not tell */
+export function flowEdges(
+  { edges }: Drawing,
+  selection: Path,
+  traffic: TrafficStatus | null,
+): Edge[] {
+  return edges.map(({ id, kind, path, source, target, dim, label, from, to }) => {
+    const count = kind === 'route' ? answered(traffic, from, to) : asked(traffic, from, to);
+    const isBusy = count > 0;
+    return {
+      id,
+      source,
+      target,
+      className: dim ? 'dim' : isBusy ? 'busy' : '',
+      ariaLabel: isBusy ? `${label}, ${count} in the last minute` : label,
+      ...(isBusy && { label: `${count}/min` }),
+      data: { kind },
+      selected: kind === 'route' && isSamePath(path, selection),
+      selectable: kind === 'route',
+      focusable: kind === 'route',
+      deletable: kind === 'route',
+    };
+  });
+}
+
+function answered(traffic: TrafficStatus | null, channel: string, brain: string): number {
+  const way = traffic?.answered.find((one) => one.channel === channel && one.brain === brain);
+  return way?.perMinute ?? 0;
+}
+
+function asked(traffic: TrafficStatus | null, brain: string, model: string): number {
+  const way = traffic?.asked.find((one) => one.brain === brain && one.model === model);
+  return way?.perMinute ?? 0;
 }

@@ -3,8 +3,10 @@ import './flow.css';
 import { ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
 import type { Connection, Edge, EdgeChange, NodeChange } from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
+import type { Status } from '../../../src/admin/admin.ts';
 import { Button } from '../../kit/button.tsx';
 import { goTo } from '../../kit/place.ts';
+import { useAsked } from '../../kit/use-asked.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { Adding } from './adding.tsx';
@@ -70,11 +72,18 @@ function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   }, []);
 }
 
+const trafficEveryMs = 2_000;
+
 function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
   const wide = useStore(({ width }) => (width > 0 && width < narrowBelow ? 'narrow' : 'whole'));
   const nodes = useMemo(() => flowNodes(drawing, selection, wide), [drawing, selection, wide]);
-  const edges = useMemo(() => flowEdges(drawing, selection), [drawing, selection]);
+  const { value: status } = useAsked<Status>('status', trafficEveryMs);
+  const traffic = status?.traffic ?? null;
+  const edges = useMemo(
+    () => flowEdges(drawing, selection, traffic),
+    [drawing, selection, traffic],
+  );
   const onNodesChange = useCallback((changes: NodeChange<FlowNode>[]) => {
     const chosen = changes.find((one) => one.type === 'select' && one.selected);
     if (chosen?.type === 'select') useDraft.getState().select(pathOf(chosen.id));

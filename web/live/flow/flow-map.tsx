@@ -7,10 +7,10 @@ import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { visible } from '../../kit/visible.ts';
-import { count, some } from '../../kit/words.ts';
+import { count } from '../../kit/words.ts';
 import { useMedia } from '../use-media.ts';
 import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
-import { useRates, type Rates } from './rates.ts';
+import { lineKey, ratesOf, type Rates } from './rates.ts';
 
 const everyMs = 2_000;
 /** In pixels. */
@@ -23,20 +23,21 @@ const columnWidth = 28;
 /** Where messages come from, who answers them, and whom they ask; read-only. */
 export function FlowMap() {
   const { value: status, refused } = useAsked<Status>('status', everyMs);
-  const rates = useRates();
   const isWide = useMedia('(min-width: 48rem)');
-  const since = rates.seconds < 60 ? `${some(rates.seconds, 'second')} so far` : 'the last minute';
   return (
-    <Panel title="Flow" aside={<span className="text-sm text-soft">Counted: {since}.</span>}>
+    <Panel
+      title="Flow"
+      aside={<span className="text-sm text-soft">Answered, and asked, in the last minute.</span>}
+    >
       <Refusal refused={refused} />
       {status === null ? (
         refused === null && <p className="text-soft">Asking …</p>
       ) : (
         <OfBefore when={refused !== null}>
           {isWide ? (
-            <Drawing graph={graphOf(status)} rates={rates} />
+            <Drawing graph={graphOf(status)} rates={ratesOf(status)} />
           ) : (
-            <Lists graph={graphOf(status)} rates={rates} />
+            <Lists graph={graphOf(status)} rates={ratesOf(status)} />
           )}
         </OfBefore>
       )}
@@ -110,7 +111,7 @@ function Edges({ graph, rates, height }: Props & { readonly height: number }) {
         const [a, b] = [spots.get(from), spots.get(to)];
         if (a === undefined || b === undefined) return null;
         const [x, middle] = [a.x + columnWidth, (a.x + columnWidth + b.x) / 2];
-        const isBusy = isOpen && (rates.perMinute.get(to) ?? 0) > 0;
+        const isBusy = isOpen && (rates.lines.get(lineKey(from, to)) ?? 0) > 0;
         return (
           <path
             key={`${from} ${to}`}
@@ -146,7 +147,7 @@ function Lists({ graph, rates }: Props) {
 
 function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates }) {
   const { key, name, tone, state, to, place } = node;
-  const rate = rates.perMinute.get(key) ?? 0;
+  const rate = rates.nodes.get(key) ?? 0;
   return (
     <div className="relative flex h-full flex-col justify-center gap-0.5 rounded-md border border-line bg-card px-3 py-2 hover:border-edge">
       <div className="flex items-baseline justify-between gap-2">
