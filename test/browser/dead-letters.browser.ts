@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
+import { goToView } from './live-stage.ts';
 import { signIn, startOperatorStage, tabTo, type OperatorStage } from './operator-stage.ts';
 
 const answer = 'It opens at nine.';
@@ -61,6 +62,7 @@ browserTest(
     const { page } = view;
     await openDead(page);
     await signIn(page);
+    await page.getByRole('link', { name: /^Delivery .*may need you$/ }).waitFor();
     await page
       .getByRole('button', { name: /^Open gone/ })
       .first()
@@ -91,7 +93,7 @@ browserTest(
     await page.getByText('Everything that was accepted was answered').waitFor();
     await page.locator('section:focus, main:focus').waitFor();
 
-    await page.getByRole('link', { name: 'Audit' }).click();
+    await goToView(page, 'Settings', 'Audit');
     const rows = page.getByRole('row').filter({ hasText: 'the shop has closed' });
     await rows.nth(1).waitFor();
     assert.match(await rows.first().innerText(), /discard[^]*id \w+[^]*done \(200\)/);

@@ -5,6 +5,7 @@ import type { ChannelKey } from '../../src/domain/ids.ts';
 import { live, makeWorld, openAdmin, type World } from '../fake/admin-world.ts';
 import { makeInstances, type OtherInstance } from '../fake/other-instances.ts';
 import { browserTest, type Site } from './browser.ts';
+import { goToView } from './live-stage.ts';
 
 type InstancesSite = Site & { readonly all: readonly OtherInstance[] };
 
@@ -57,7 +58,7 @@ browserTest(
     await messenger.getByText('up', { exact: true }).waitFor();
     await page.getByText('http://10.0.0.8:8090/webhook (instance 8)').waitFor();
     await view.assertAccessible();
-    await page.getByRole('link', { name: 'Instances' }).click();
+    await goToView(page, 'Settings', 'Instances');
     const row = (id: number) => page.getByRole('row', { name: new RegExp(`^${id} `) });
     await row(3).getByText('answers here').waitFor();
     const holder = row(8);
@@ -98,6 +99,7 @@ browserTest('where svc works alone, no page of instances is offered', startAlone
   const { page } = view;
   await page.goto('/ui');
   await page.getByRole('heading', { name: 'Channels' }).waitFor();
+  await page.getByRole('link', { name: 'Settings' }).click();
   const [link, views] = [
     page.getByRole('link', { name: 'Instances' }),
     page.getByRole('navigation').getByRole('link'),

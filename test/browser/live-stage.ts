@@ -1,4 +1,5 @@
 /** A running svc for the live view: a private brain that votes, storage, sessions, an operator. */
+import type { Page } from 'playwright-core';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { Script } from '../fake/model-server.ts';
@@ -74,4 +75,13 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Goes to a view by the navigation: to its group, and to the view within it. */
+export async function goToView(page: Page, group: string, view: string): Promise<void> {
+  const views = page.getByRole('navigation', { name: 'Views' });
+  // Its name goes on where something there may need a person.
+  await views.getByRole('link', { name: new RegExp(`^${group}\\b`) }).click();
+  const inside = page.getByRole('navigation', { name: group });
+  await inside.getByRole('link', { name: view, exact: true }).click();
 }

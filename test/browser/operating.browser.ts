@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { makeWorld, openAdmin } from '../fake/admin-world.ts';
 import { browserTest, type Site } from './browser.ts';
+import { goToView } from './live-stage.ts';
 import { signIn, startOperatorStage, tabTo } from './operator-stage.ts';
 
 browserTest('a provider that fails says why and since when', startOperatorStage, async (it) => {
@@ -107,14 +108,14 @@ browserTest('a service without a token says that none opens it', startReadOnly, 
 });
 
 const titles = [
-  'Deliveries',
-  'Dead letters',
-  'Providers',
-  'Tools',
-  'People',
-  'Configuration',
-  'Audit',
-];
+  ['Delivery', 'Deliveries'],
+  ['Delivery', 'Dead letters'],
+  ['Models', 'Providers'],
+  ['Models', 'Tools'],
+  ['Conversations', 'People'],
+  ['Settings', 'Configuration'],
+  ['Settings', 'Audit'],
+] as const;
 
 browserTest('every view fits a small telephone, for both', startOperatorStage, async (it) => {
   const { receiver, say } = it.site;
@@ -126,8 +127,8 @@ browserTest('every view fits a small telephone, for both', startOperatorStage, a
   await page.goto('/ui');
   for (const who of ['a reader', 'an operator']) {
     if (who === 'an operator') await signIn(page);
-    for (const title of titles) {
-      await page.getByRole('navigation').getByRole('link', { name: title, exact: true }).click();
+    for (const [group, title] of titles) {
+      await goToView(page, group, title);
       await page.waitForFunction(`() => document.title.startsWith('${title}')`);
       await page.getByText('Asking …').first().waitFor({ state: 'detached' });
       await view.assertFits();

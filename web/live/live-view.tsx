@@ -15,46 +15,58 @@ import { Instances } from './instances/instances.tsx';
 import { MessagePage } from './message/message.tsx';
 import { Messages } from './messages/messages.tsx';
 import { ModelPage } from './model/model.tsx';
+import { Navigation, WithinGroup, type NavigationGroup } from './navigation/navigation.tsx';
 import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { People } from './people/people.tsx';
 import { Providers } from './providers/providers.tsx';
 import { Secrets } from './secrets/secrets.tsx';
+import { StatusOfService } from './status.tsx';
 import { Tools } from './tools/tools.tsx';
 
 type LiveViewEntry = {
   readonly name: string;
   readonly title: string;
   readonly shows: ComponentType;
+  readonly group: Group;
   /** The view that leads to this one, for a view that is not in the navigation itself. */
   readonly under?: string;
   /** It is of use only where several instances may share one storage. */
   readonly ofShared?: true;
 };
 
+/** What stands in the navigation, in this order. */
+const groups = ['Overview', 'Messages', 'Conversations', 'Delivery', 'Models', 'Settings'] as const;
+type Group = (typeof groups)[number];
+
 /** To add a view: write a component, and a line here. The first one is shown when none is named. */
 const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
-  { name: 'overview', title: 'Overview', shows: Overview },
-  { name: 'messages', title: 'Messages', shows: Messages },
-  { name: 'message', title: 'Message', shows: MessagePage, under: 'messages' },
-  { name: 'conversations', title: 'Conversations', shows: Conversations },
-  { name: 'flow', title: 'Flow', shows: FlowMap },
-  { name: 'deliveries', title: 'Deliveries', shows: Deliveries },
-  { name: 'dead-letters', title: 'Dead letters', shows: DeadLetters },
-  { name: 'providers', title: 'Providers', shows: Providers },
-  { name: 'model', title: 'Model', shows: ModelPage, under: 'providers' },
-  { name: 'instances', title: 'Instances', shows: Instances, ofShared: true },
-  { name: 'tools', title: 'Tools', shows: Tools },
-  { name: 'people', title: 'People', shows: People },
-  { name: 'config', title: 'Configuration', shows: Configuration },
-  { name: 'secrets', title: 'Secrets', shows: Secrets },
-  { name: 'audit', title: 'Audit', shows: Audit },
+  { name: 'overview', title: 'Overview', shows: Overview, group: 'Overview' },
+  { name: 'flow', title: 'Flow', shows: FlowMap, group: 'Overview' },
+  { name: 'messages', title: 'Messages', shows: Messages, group: 'Messages' },
+  { name: 'message', title: 'Message', shows: MessagePage, group: 'Messages', under: 'messages' },
+  { name: 'conversations', title: 'Conversations', shows: Conversations, group: 'Conversations' },
+  { name: 'people', title: 'People', shows: People, group: 'Conversations' },
+  { name: 'deliveries', title: 'Deliveries', shows: Deliveries, group: 'Delivery' },
+  { name: 'dead-letters', title: 'Dead letters', shows: DeadLetters, group: 'Delivery' },
+  { name: 'providers', title: 'Providers', shows: Providers, group: 'Models' },
+  { name: 'model', title: 'Model', shows: ModelPage, group: 'Models', under: 'providers' },
+  { name: 'tools', title: 'Tools', shows: Tools, group: 'Models' },
+  { name: 'config', title: 'Configuration', shows: Configuration, group: 'Settings' },
+  { name: 'secrets', title: 'Secrets', shows: Secrets, group: 'Settings' },
+  { name: 'instances', title: 'Instances', shows: Instances, group: 'Settings', ofShared: true },
+  { name: 'audit', title: 'Audit', shows: Audit, group: 'Settings' },
 ];
 
-const inNavigation = (isShared: boolean) =>
-  views
-    .filter(({ under, ofShared }) => under === undefined && (isShared || ofShared !== true))
-    .map(({ name, title }) => ({ name, title, place: { view: name } }));
+function navigationOf(isShared: boolean): readonly NavigationGroup[] {
+  return groups.map((title) => {
+    const inside = views.filter(({ group }) => group === title);
+    const entries = inside.filter(
+      ({ under, ofShared }) => under === undefined && (isShared || ofShared !== true),
+    );
+    return { title, entries, views: inside.map(({ name }) => name) };
+  });
+}
 
 export function LiveView() {
   useWatch();
@@ -63,21 +75,24 @@ export function LiveView() {
   const { view, id, open } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
   useArrival(`${name} ${id ?? ''} ${open ?? ''}`, title);
+  const where = { groups: navigationOf(isShared), current: under ?? name };
   return (
-    <Frame
-      title="svc"
-      views={inNavigation(isShared)}
-      current={under ?? name}
-      aside={
-        <>
-          <FeedMark />
-          <Operator />
-        </>
-      }
-    >
-      <Around />
-      {isEntering ? null : <Shown key={name} />}
-    </Frame>
+    <StatusOfService>
+      <Frame
+        title="svc"
+        navigation={<Navigation {...where} />}
+        aside={
+          <>
+            <FeedMark />
+            <Operator />
+          </>
+        }
+      >
+        <WithinGroup {...where} />
+        <Around />
+        {isEntering ? null : <Shown key={name} />}
+      </Frame>
+    </StatusOfService>
   );
 }
 

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
-import type { ConfigNames, Status } from '../../../src/admin/admin.ts';
+import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { PageLink } from '../../kit/page-link.tsx';
-import { useAsked } from '../../kit/use-asked.ts';
 import { visible } from '../../kit/visible.ts';
 import { moment } from '../../kit/words.ts';
+import { useStatus } from '../status.tsx';
 
 const storageWords: Readonly<Record<ConfigNames['storage'], string>> = {
   memory: 'none: kept in memory only',
@@ -90,7 +90,7 @@ function without(names: readonly string[], routed: readonly string[]): string | 
 
 /** The builder is there where there is a bearer; else the file and a restart are the way. */
 function Builder() {
-  const { value } = useAsked<Status>('status');
+  const { value } = useStatus();
   if (value === null) return <>–</>;
   if (value.access === 'read_only') {
     return <>edit the file and restart svc; an admin block with a token opens the builder</>;

@@ -1,18 +1,16 @@
-import type { Status } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
-import { useAsked } from '../../kit/use-asked.ts';
 import { visible } from '../../kit/visible.ts';
 import { count } from '../../kit/words.ts';
 import { useMedia } from '../use-media.ts';
 import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
 import { lineKey, ratesOf, type Rates } from './rates.ts';
+import { useStatus } from '../status.tsx';
 
-const everyMs = 2_000;
 /** In pixels. */
 const nodeHeight = 84;
 const gap = 14;
@@ -22,7 +20,7 @@ const columnWidth = 28;
 
 /** Where messages come from, who answers them, and whom they ask; read-only. */
 export function FlowMap() {
-  const { value: status, refused } = useAsked<Status>('status', everyMs);
+  const { value: status, refused } = useStatus();
   const isWide = useMedia('(min-width: 48rem)');
   return (
     <Panel

@@ -5,15 +5,13 @@ import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
-import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, count, moment } from '../../kit/words.ts';
-
-const everyMs = 2_000;
+import { useStatus } from '../status.tsx';
 
 /** The processes that share the work: where each is, what it alone does, how much it has. */
 export function Instances() {
-  const { value: status, answeredAt, refused } = useAsked<Status>('status', everyMs);
+  const { value: status, answeredAt, refused } = useStatus();
   const clock = useNow();
   const now = refused === null ? clock : (answeredAt ?? clock);
   return (

@@ -23,13 +23,12 @@ import { Steps } from './steps.tsx';
 import { useLook } from './use-look.ts';
 import { UseOther } from './use-other.tsx';
 import { verdictOf, type Heard, type Verdict } from './verdict.ts';
-
-const everyMs = 2_000;
+import { useStatus } from '../status.tsx';
 
 /** One model: whether it answers; if not, what to do, and what does it. */
 export function ModelPage() {
   const { id = '' } = usePlace();
-  const { value: status, refused, again } = useAsked<Status>('status', everyMs);
+  const { value: status, refused, again } = useStatus();
   useFrames(({ kind }) => void (kind === 'plan_used' && again()));
   // Outside what it changes: once another is used, this model is none any more.
   const [other, setOther] = useState<string | null>(null);

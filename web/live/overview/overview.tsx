@@ -6,7 +6,6 @@ import { Notice, Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
-import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { count, length, moment, some } from '../../kit/words.ts';
 import { useFrames } from '../feed.ts';
@@ -14,12 +13,11 @@ import { concernsOf, type Concern } from './concerns.ts';
 import { Figures } from './figures.tsx';
 import { absenceOf, healthOf } from './health.ts';
 import { BrainTable, ChannelTable, ModelTable } from './parts.tsx';
-
-const everyMs = 2_000;
+import { useStatus } from '../status.tsx';
 
 /** How the service is, at a glance. */
 export function Overview() {
-  const { value: status, answeredAt, refused, again } = useAsked<Status>('status', everyMs);
+  const { value: status, answeredAt, refused, again } = useStatus();
   useFrames(({ kind }) => {
     if (kind === 'channel_changed' || kind === 'plan_used') again();
   });

@@ -1,4 +1,4 @@
-import type { BrainStatus, ProviderStatus, Status } from '../../../src/admin/admin.ts';
+import type { BrainStatus, ProviderStatus } from '../../../src/admin/admin.ts';
 import { failure } from '../../../src/domain/failure.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -6,16 +6,14 @@ import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
-import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { count, lasted, length, spaced } from '../../kit/words.ts';
 import { ModelTable } from '../overview/parts.tsx';
-
-const everyMs = 2_000;
+import { useStatus } from '../status.tsx';
 
 /** How providers and models answer, and which brain asks which of them. */
 export function Providers() {
-  const { value: status, refused } = useAsked<Status>('status', everyMs);
+  const { value: status, refused } = useStatus();
   const now = useNow();
   return (
     <>

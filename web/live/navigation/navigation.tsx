@@ -1,0 +1,115 @@
+import { useEffect, useRef } from 'react';
+import { Link } from '../../kit/link.tsx';
+import { useNow } from '../../kit/use-now.ts';
+import { some } from '../../kit/words.ts';
+import { concernsOf } from '../overview/concerns.ts';
+import { useStatus } from '../status.tsx';
+import { badgesOf, type Badge } from './badges.ts';
+
+/** A view as the navigation names it. */
+export type NavigationEntry = { readonly name: string; readonly title: string };
+
+/** Views that belong together; the first one is where the group leads. */
+export type NavigationGroup = {
+  readonly title: string;
+  readonly entries: readonly NavigationEntry[];
+  /** All its views, also those that only others lead to. */
+  readonly views: readonly string[];
+};
+
+type Props = {
+  readonly groups: readonly NavigationGroup[];
+  /** The view that is shown, or the one that leads to it. */
+  readonly current: string;
+};
+
+/** The way to every view: its group, and within that its name. */
+export function Navigation({ groups, current }: Props) {
+  const badges = useBadges(groups);
+  const nav = useRef<HTMLElement>(null);
+  // Where the groups have too little room, they scroll to the current one.
+  useEffect(() => {
+    const place = nav.current?.querySelector('[aria-current]');
+    place?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    // The attribute follows it.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [current]);
+  return (
+    <nav
+      ref={nav}
+      aria-label="Views"
+      className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-[64rem]:order-last max-[64rem]:basis-full"
+    >
+      {groups.map(({ title, entries, views }, at) => (
+        <Link
+          key={title}
+          to={{ view: entries[0]!.name }}
+          current={standing(entries, views, current)}
+          className={`relative inline-flex shrink-0 items-center gap-1.5 ${look}`}
+        >
+          {title}
+          <Mark badge={badges[at] ?? null} />
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** The other views of the group that is shown, where it has any. */
+export function WithinGroup({ groups, current }: Props) {
+  const group = groups.find(({ views }) => views.includes(current));
+  if (group === undefined || group.entries.length < 2) return null;
+  return (
+    <nav aria-label={group.title} className="-mt-2 flex flex-wrap gap-0.5 text-sm">
+      {group.entries.map(({ name, title }) => (
+        <Link
+          key={name}
+          to={{ view: name }}
+          current={name === current ? 'page' : undefined}
+          className={look}
+        >
+          {title}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function standing(
+  entries: readonly NavigationEntry[],
+  views: readonly string[],
+  current: string,
+): 'page' | 'true' | undefined {
+  if (!views.includes(current)) return undefined;
+  return entries.length > 1 ? 'true' : 'page';
+}
+
+const look =
+  'min-h-7 rounded-md px-2 py-1 text-ink no-underline hover:bg-raised ' +
+  '[&[aria-current]]:bg-accent-ground [&[aria-current]]:font-medium ' +
+  'forced-colors:[&[aria-current]]:underline';
+
+function useBadges(groups: readonly NavigationGroup[]): readonly (Badge | null)[] {
+  const { value: status, refused } = useStatus();
+  const now = useNow();
+  if (status === null || refused !== null) return [];
+  return badgesOf(
+    concernsOf(status, now),
+    groups.map(({ views }) => views),
+  );
+}
+
+const grounds = { bad: 'bg-bad-ground text-bad', wait: 'bg-wait-ground text-wait' };
+
+function Mark({ badge }: { readonly badge: Badge | null }) {
+  if (badge === null) return null;
+  const { count, tone } = badge;
+  return (
+    <span
+      className={`rounded-full border border-current px-1.5 text-xs font-medium tabular-nums ${grounds[tone]}`}
+    >
+      <span aria-hidden="true">{count}</span>
+      <span className="sr-only">{some(count, 'thing')} may need you</span>
+    </span>
+  );
+}

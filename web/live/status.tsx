@@ -1,0 +1,24 @@
+import { createContext, useContext, useMemo, type ReactNode } from 'react';
+import type { Status } from '../../src/admin/admin.ts';
+import { useAsked, type Asked } from '../kit/use-asked.ts';
+
+const everyMs = 2_000;
+
+const StatusContext = createContext<Asked<Status> | null>(null);
+
+/** Asks for the status once for all views. */
+export function StatusOfService({ children }: { readonly children: ReactNode }) {
+  const { value, answeredAt, refused, again } = useAsked<Status>('status', everyMs);
+  const asked = useMemo(
+    () => ({ value, answeredAt, refused, again }),
+    [value, answeredAt, refused, again],
+  );
+  return <StatusContext value={asked}>{children}</StatusContext>;
+}
+
+/** What the service last told of itself. */
+export function useStatus(): Asked<Status> {
+  const status = useContext(StatusContext);
+  if (status === null) throw new Error('The status is asked for around every view.');
+  return status;
+}
