@@ -22,6 +22,7 @@ import type {
   Page,
 } from 'playwright-core';
 import { canRun } from '../../src/lib/executable.ts';
+import { smallTargets } from './small-targets.ts';
 import { watching, type LongFrame } from './watching.ts';
 
 /** A test that ran longer than this hangs. */
@@ -246,6 +247,14 @@ export class View {
       '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
     );
     assert.ok(content <= window, `the page is ${content} wide in a window of ${window}`);
+  }
+
+  /**
+   * Whatever is pressed is large enough for a finger, but for words of a sentence.
+   * Rule: WCAG 2.2, 2.5.8.
+   */
+  async assertTargets(): Promise<void> {
+    assert.deepEqual(await this.page.evaluate<string[]>(smallTargets), [], this.page.url());
   }
 
   /** Frames that took longer than 100 ms since the page was loaded; to tell, not to assert. */

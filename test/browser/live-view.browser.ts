@@ -301,6 +301,7 @@ browserTest('every view fits a small telephone', startLiveStage, async ({ site, 
   ] as const) {
     await page.goto(`/ui${place}`);
     await page.getByText(sight).first().waitFor();
+    await view.assertTargets();
     await view.assertFits();
     await view.assertAccessible();
   }

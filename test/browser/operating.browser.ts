@@ -132,6 +132,7 @@ browserTest('every view fits a small telephone, for both', startOperatorStage, a
       await page.waitForFunction(`() => document.title.startsWith('${title}')`);
       await page.getByText('Asking …').first().waitFor({ state: 'detached' });
       await view.assertFits();
+      await view.assertTargets();
       if (who === 'an operator') await view.assertAccessible();
     }
   }

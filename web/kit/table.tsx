@@ -19,7 +19,10 @@ type Props<Row> = {
   readonly renderDetail?: (row: Row) => ReactNode;
 };
 
-/** A plain table that scrolls sideways where there is too little room. For up to some 200 rows. */
+/**
+ * A plain table, for up to some 200 rows. Where there is too little room for many columns, each row
+ * is a card, with the column's title before each value.
+ */
 export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: Props<Row>) {
   if (rows.length === 0) return <p className="text-soft">{none}</p>;
   return (
@@ -44,7 +47,11 @@ export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: P
             <Fragment key={keyOf(row)}>
               <tr className="border-t border-line align-top">
                 {columns.map(({ title, number, cell }) => (
-                  <td key={title} className={`px-3 py-2 ${nameLook} ${sideOf(number)}`}>
+                  <td
+                    key={title}
+                    data-title={title}
+                    className={`px-3 py-2 ${nameLook} ${sideOf(number)}`}
+                  >
                     {cell(row)}
                   </td>
                 ))}
@@ -74,7 +81,8 @@ const nameLook =
   '[&_bdi]:inline-block [&_bdi]:max-w-[40ch] [&_bdi]:align-top [&_bdi]:break-words ' +
   '[&_a_bdi]:underline [&_s_bdi]:line-through';
 
-/** Many columns are scrolled to, since text that breaks at every word is worse to read. */
-const widthOf = (columns: number): string => (columns > 3 ? 'min-w-[44rem]' : '');
+/** Many columns become cards; between, they are scrolled to: broken words are worse to read. */
+const widthOf = (columns: number): string =>
+  columns > 3 ? 'as-cards @min-[36rem]:min-w-[44rem]' : '';
 
 const sideOf = (number = false): string => (number ? 'text-right tabular-nums' : '');

@@ -74,7 +74,7 @@ function chooser(chosen: ReadonlySet<string>, pick: (id: string) => void): Colum
     cell: ({ id, failure }) => (
       <input
         type="checkbox"
-        className="size-4 accent-accent"
+        className="size-6 accent-accent"
         aria-label={`Choose ${spaced(failure.kind)} ${id}`}
         checked={chosen.has(id)}
         onChange={() => pick(id)}
