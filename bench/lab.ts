@@ -24,8 +24,15 @@ export type Form = 'stateless' | 'durable';
 export type Server = { readonly port: number; readonly pid: number; readonly ms: number };
 export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
 
-/** Of a service: the block that makes its brain an agent; a database, else it gets a new one. */
-export type Special = { readonly agent?: object; readonly database?: string };
+/**
+ * Of a service: the block that makes its brain an agent; a database, else it gets a new one; where
+ * its pages are, else somewhere.
+ */
+export type Special = {
+  readonly agent?: object;
+  readonly database?: string;
+  readonly adminPort?: number;
+};
 
 const root = join(import.meta.dirname, '..');
 const nothing = new Int32Array(new SharedArrayBuffer(4));
@@ -116,7 +123,7 @@ export class Lab {
       channels: [{ type: 'webhook', token_env: 'BENCH_TOKEN', webhook }],
       brains: [{ name: 'bench', sensitivity: 'public', policy, models, agent: special.agent }],
       routes: [{ channel: 'webhook', brain: 'bench' }],
-      observability: { addr: `127.0.0.1:${await freePort()}` },
+      observability: { addr: `127.0.0.1:${special.adminPort ?? (await freePort())}` },
       ...(form === 'durable' ? { storage: { path } } : {}),
     };
     writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
@@ -212,7 +219,7 @@ function coresAllowed(): readonly number[] {
   });
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

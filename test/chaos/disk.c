@@ -9,6 +9,7 @@
  *                     write-enospc; absent: nothing fails
  *   SVC_DISK_PERMILLE how many of a thousand such calls fail
  *   SVC_DISK_SEED     chooses which
+ *   SVC_DISK_WHILE    a file: calls fail only while it is there; absent: always
  *
  * A record is a head (kind, file, offset, length of what follows) and its bytes. Kinds: N a name
  * is opened (offset 1: there was such a file), W a write, T a truncation to offset, S a sync that
@@ -54,6 +55,7 @@ static struct {
 } open_files[FDS];
 static enum { NONE, SYNC_EIO, BASE_SYNC_EIO, WRITE_EIO, WRITE_ENOSPC } fault = NONE;
 static uint64_t permille, state;
+static const char *only_while;
 
 static int (*real_open)(const char *, int, ...);
 static int (*real_openat)(int, const char *, int, ...);
@@ -83,6 +85,7 @@ __attribute__((constructor)) static void begin(void) {
   if (what != NULL && strcmp(what, "base-sync-eio") == 0) fault = BASE_SYNC_EIO;
   if (what != NULL && strcmp(what, "write-eio") == 0) fault = WRITE_EIO;
   if (what != NULL && strcmp(what, "write-enospc") == 0) fault = WRITE_ENOSPC;
+  only_while = getenv("SVC_DISK_WHILE");
   permille = often == NULL ? 0 : strtoull(often, NULL, 10);
   state = (seed == NULL ? 0 : strtoull(seed, NULL, 10)) * 2685821657736338717ULL + 88172645463325252ULL;
   strcpy(folder, where);
@@ -91,6 +94,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 static int fails(void) {
+  if (only_while != NULL && access(only_while, F_OK) != 0) return 0;
   state ^= state << 13;
   state ^= state >> 7;
   state ^= state << 17;

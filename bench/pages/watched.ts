@@ -1,0 +1,84 @@
+/** A page of a running service in Chromium, and what it costs the browser. */
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { watching } from '../../test/browser/watching.ts';
+
+/** After a page has shown what it is for, more may be sent for it. */
+const settlesMs = 3_000;
+
+/** When it was first painted, when it showed what it is for, and what was sent for it by then. */
+export type Opened = { readonly paintedMs: number; readonly shownMs: number; readonly kB: number };
+
+/** Of a stretch of time: the longest task of the page, and its heap after it was cleaned. */
+export type Stretch = {
+  readonly heapMB: number;
+  readonly nodes: number;
+  readonly longestMs: number;
+};
+
+export class Watched {
+  readonly page: Page;
+  readonly #devtools: CDPSession;
+
+  private constructor(page: Page, devtools: CDPSession) {
+    this.page = page;
+    this.#devtools = devtools;
+  }
+
+  /** Opens it in a context of its own, with nothing cached. @param shown what it shows when ready */
+  static async open(
+    browser: Browser,
+    address: string,
+    shown: RegExp,
+  ): Promise<{ readonly watched: Watched; readonly opened: Opened }> {
+    const context = await browser.newContext();
+    await context.addInitScript(watching);
+    await context.addInitScript(tasks);
+    const page = await context.newPage();
+    const devtools = await context.newCDPSession(page);
+    let bytes = 0;
+    devtools.on(
+      'Network.dataReceived',
+      ({ encodedDataLength }) => void (bytes += encodedDataLength),
+    );
+    await devtools.send('Network.enable');
+    const startedAt = performance.now();
+    await page.goto(address);
+    await page.getByText(shown).first().waitFor();
+    const shownMs = performance.now() - startedAt;
+    const paintedMs = await page.evaluate<number>(
+      'performance.getEntriesByName("first-contentful-paint")[0].startTime',
+    );
+    await new Promise((resolve) => setTimeout(resolve, settlesMs));
+    return {
+      watched: new Watched(page, devtools),
+      opened: { paintedMs, shownMs, kB: bytes / 1e3 },
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+
+  /** What was since the last time that it was asked. */
+  async stretch(): Promise<Stretch> {
+    const longestMs = await this.page.evaluate<number>('globalThis.longestTask()');
+    await this.#devtools.send('HeapProfiler.collectGarbage');
+    await this.#devtools.send('Performance.enable');
+    const { metrics } = await this.#devtools.send('Performance.getMetrics');
+    const of = (name: string): number => metrics.find((one) => one.name === name)?.value ?? 0;
+    return { heapMB: of('JSHeapUsedSize') / 1e6, nodes: of('Nodes'), longestMs };
+  }
+}
+
+/** Format: Long Tasks API; a task below 50 ms is none of them. */
+const tasks = `(() => {
+  let longest = 0;
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+  }).observe({ type: 'longtask', buffered: true });
+  globalThis.longestTask = () => {
+    const told = longest;
+    longest = 0;
+    return told;
+  };
+})();`;
