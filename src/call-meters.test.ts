@@ -19,7 +19,7 @@ function start() {
   return { hub: createEvents({ log, ...clock }), clock };
 }
 
-test('a provider stands as its models do, and a call that says nothing of it changes nothing', () => {
+test('a provider stands as its models do, by the calls that say something of them', () => {
   const { hub, clock } = start();
   const ended = (result: 'answer' | FailureKind, at: number, name = model): void => {
     clock.pass(at - clock.now());

@@ -89,7 +89,10 @@ function changesOf(calls: readonly { readonly isGood: boolean; readonly at: numb
   for (const [index, { isGood, at }] of calls.entries()) {
     const within = (ms: number) => {
       let [good, bad] = [0, 0];
-      for (let i = index; i >= 0 && calls[i]!.at > at - ms; i--) calls[i]!.isGood ? good++ : bad++;
+      for (let i = index; i >= 0 && calls[i]!.at > at - ms; i--) {
+        if (calls[i]!.isGood) good++;
+        else bad++;
+      }
       return { good, bad };
     };
     if (run > 0 !== isGood || run === 0) [run, runAt] = [0, at];
@@ -136,7 +139,7 @@ test('however it goes, within 30 seconds it changes a few times at most', () => 
     );
     for (const [n, at] of changes.entries()) {
       const sixth = changes[n + 6];
-      assert.ok(sixth === undefined || sixth - at > 30_000, `${changes.join(' ')}`);
+      assert.ok(sixth === undefined || sixth - at > 30_000, changes.join(' '));
     }
   }
 });

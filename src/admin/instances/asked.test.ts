@@ -62,12 +62,13 @@ test('what one saw long before others saw something says nothing of now', async 
   assert.deepEqual([models[0]!.standing, models[0]!.since], ['up', 1_400_000]);
 });
 
-test('an instance of the release before tells what its last call showed of a provider', async () => {
+test('one of the release before tells what its last call showed of a provider', async () => {
   const { asked, other } = two();
   for (const at of [1_000_100, 1_000_200]) call(other, at, 'timeout');
-  other.change = ({ brains: _, ...report }: Report) => ({
+  other.change = (report: Report) => ({
     ...report,
-    providers: report.providers.map(({ standing: __, ...one }) => one),
+    brains: undefined,
+    providers: report.providers.map((one) => ({ ...one, standing: undefined })),
     models: report.models.map(({ model, provider, calls }) => ({ model, provider, calls })),
   });
   const { providers, models, answering, instances } = await told(asked);
@@ -80,7 +81,7 @@ test('an instance of the release before tells what its last call showed of a pro
   assert.equal(answering![0]!.standing, 'unknown');
 });
 
-test('a brain answers nothing where all of its models fail, and where no turn has an answer', async () => {
+test('a brain answers nothing where all its models fail, or no turn has an answer', async () => {
   const { asked, other } = two();
   const open = async () => {
     const { answering } = await told(asked);

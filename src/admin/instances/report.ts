@@ -125,7 +125,8 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
 
 /** For the others: the fields that the schema names, and no more that a row may carry along. */
 export function tellReport(report: Report): string {
-  return JSON.stringify(only(reportSchema, { ...report, models: modelsTold(report.models) }));
+  const models = modelsTold(report.models);
+  return JSON.stringify(only(reportSchema, { ...report, models }));
 }
 
 /** @returns null: it is of a release whose reports this one cannot read */

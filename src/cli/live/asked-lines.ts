@@ -25,7 +25,8 @@ export const isTrouble = (standing: string | null): boolean =>
 
 function brainLine(one: AnsweringStatus, now: number): Line {
   const { brain, standing, since, shownAt, model, reason, window } = one;
-  const what = standing === 'failing' ? 'its messages stay unanswered' : 'some get no answer';
+  const what =
+    standing === 'failing' ? 'no model answers for it' : 'some of its messages get no answer';
   const lately = sayFailed(window, 'messages') ?? sayAge(shownAt, now);
   const message = [
     joined(`${what}${sayFor(since, now)}`, sayCause(model, reason), ': '),
@@ -71,7 +72,7 @@ const sayFor = (since: number | null, now: number): string =>
   since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
 
 const sayAge = (shownAt: number | null, now: number): string | null =>
-  shownAt === null ? null : `last asked ${length(Math.max(0, now - shownAt))} ago`;
+  shownAt === null ? null : `last tried ${length(Math.max(0, now - shownAt))} ago`;
 
 const joined = (one: string, other: string, by: string): string =>
   other === '' ? one : `${one}${by}${other}`;

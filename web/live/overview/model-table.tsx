@@ -10,7 +10,7 @@ import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
 
 type Row = { readonly model: ModelCallsStatus; readonly now: number };
 
-/** Also the models that have no place in the configuration any more, as long as they have counts. */
+/** Also the models that the configuration has no more, as long as their counts are kept. */
 export function ModelTable({ status, now }: { readonly status: Status; readonly now: number }) {
   return (
     <Table
@@ -75,7 +75,7 @@ const words = { up: 'up', degraded: 'fails now and then', failing: 'failing' } a
 export function Standing({ of, reason, now }: StandingProps) {
   const { standing, since, shownAt, window } = of;
   if (standing === null || standing === 'unknown') return <State tone="off">not asked yet</State>;
-  const counted = sayFailed(window, 'calls') ?? `last asked ${ago(shownAt, now)}`;
+  const counted = sayFailed(window, 'calls') ?? `last tried ${ago(shownAt, now)}`;
   return (
     <>
       <State tone={toneOf(standing)}>{words[standing]}</State>

@@ -22,7 +22,7 @@ function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
   if (standing !== 'failing' && standing !== 'degraded') return [];
   const begin =
     standing === 'failing'
-      ? `Messages to the brain ${brain} stay unanswered`
+      ? `No model answers for the brain ${brain}`
       : `Some messages to the brain ${brain} get no answer`;
   const cause = sayCause(model, reason);
   const what = sentences(
@@ -58,7 +58,7 @@ function ofModel(one: ModelCallsStatus, now: number): readonly Concern[] {
 
 /** What nobody asked lately stands as it did. */
 const sayAge = (shownAt: number | null, now: number): string | null =>
-  shownAt === null ? null : `last asked ${ago(shownAt, now)}`;
+  shownAt === null ? null : `last tried ${ago(shownAt, now)}`;
 
 function sentences(first: string, ...more: readonly (string | null)[]): string {
   const said = more.flatMap((words) => (words === null ? [] : [sentence(upper(words))]));
