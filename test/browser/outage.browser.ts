@@ -31,7 +31,7 @@ function message({ events }: World, result: 'answer' | FailureKind): void {
   events.turnFinished({ ...where, sender: { id: 'ada', name: null }, decision, ms: 5 });
 }
 
-/** Time goes by for svc and for the page, which asks after every second step. */
+/** Time goes by for svc and for the page, which asks after every third step. */
 async function watched(
   { page, world }: { readonly page: Page; readonly world: World },
   steps: number,
@@ -42,9 +42,9 @@ async function watched(
   for (let step = 1; step <= steps; step++) {
     world.clockMs += stepMs;
     happens(step);
-    if (step % 2 === 1) continue;
+    if (step % 3 !== 0) continue;
     const answered = page.waitForResponse('**/api/v1/status');
-    await page.clock.fastForward(2 * stepMs);
+    await page.clock.fastForward(3 * stepMs);
     await (await answered).finished();
     // What was answered is drawn by then.
     await page.clock.runFor(50);
@@ -89,13 +89,13 @@ browserTest(
     const of = { page, world };
     const one = (result: 'answer' | FailureKind) => (): void => message(world, result);
     assert.deepEqual(await watched(of, 60, one('answer')), ['Working']);
-    const down = await watched(of, 14, one('connect_failed'));
+    const down = await watched(of, 15, one('connect_failed'));
     const silent =
       'Not working: no model answers for brain main ' +
       '(local_runtime/small: the address could not be reached)';
     assert.equal(down.at(-1), silent);
     await page.getByText('Ollama is not running').first().waitFor();
-    const quiet = await watched(of, 4, () => {}, 200_000);
+    const quiet = await watched(of, 6, () => {}, 130_000);
     assert.deepEqual(quiet, [silent]);
     await page
       .getByRole('listitem')
