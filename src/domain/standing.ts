@@ -65,15 +65,16 @@ function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean 
   return (
     (fiveMinutes.good === 0 && (isSure || run <= -2)) ||
     (minute.good === 0 && run <= -3) ||
+    (of(minute) < enough && isSure && run <= -2) ||
     (run <= -10 && runMs >= 8_000) ||
     (of(minute) >= enough && shareOf(minute) >= 0.9)
   );
 }
 
-function isTroubled({ minute, fiveMinutes, run }: Evidence): boolean {
+function isTroubled({ minute, fiveMinutes, run, isSure }: Evidence): boolean {
   if (run > 0) return false;
   const span = of(minute) >= enough ? minute : fiveMinutes;
-  return (span.bad >= 2 || span.good === 0) && shareOf(span) >= 0.2;
+  return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= 0.2;
 }
 
 const isWell = ({ minute, run }: Evidence): boolean => run >= 3 && shareOf(minute) <= 0.02;

@@ -43,7 +43,8 @@ function providerLine(provider: ProviderStatus, now: number): Line {
   const standing = provider.standing ?? state;
   const why = reason === null ? '' : ` (${model === null ? '' : `${model}: `}${reason})`;
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
-  const lately = sayFailed(provider.window, 'calls');
+  const isAllWell = provider.window?.fiveMinutes.failures === 0;
+  const lately = isAllWell ? null : sayFailed(provider.window, 'calls');
   const message = [
     `${standing}${why}${sayFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
