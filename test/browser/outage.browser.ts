@@ -130,13 +130,20 @@ async function startTwo() {
     const model_id = n === 0 ? 'first' : 'second';
     return { provider: 'local_runtime', model_id, locality: 'local', base_url: url };
   });
-  const brains = [{ ...base.brains[0], dispatch: 'sequential', models }];
-  const file = await writeConfig(folder.path, { ...base, brains });
+  const documentWith = (asked: typeof models) => {
+    return { ...base, brains: [{ ...base.brains[0], dispatch: 'sequential', models: asked }] };
+  };
+  const file = await writeConfig(folder.path, documentWith(models));
   const program = stack.use(await serve(file, port));
   const all = stack.move();
   return {
     origin: `http://127.0.0.1:${adminPort}`,
     down: () => first.script({ fail: 'refused' }),
+    /** The first has no place in the configuration any more. */
+    async drop(): Promise<void> {
+      await writeConfig(folder.path, documentWith(models.slice(1)));
+      program.child.kill('SIGHUP');
+    },
     async say(n: number): Promise<void> {
       await post(program.url, { sender_id: 'ada', text: 'hello' }, { 'webhook-id': `m${n}` });
       await receiver.waitFor(n);
@@ -173,5 +180,13 @@ browserTest(
     await concern.getByText(/Other models answered 10 messages in its place/).waitFor();
     await view.assertAccessible();
     await view.assertFits();
+    await view.picture('model stood in for');
+    await site.drop();
+    await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
+    await page.goto('/ui?view=providers');
+    const gone = page.getByRole('row', { name: 'local_runtime/first' });
+    await gone.getByText('not in use now').waitFor();
+    await view.assertAccessible();
+    await view.picture('model not in use');
   },
 );
