@@ -117,5 +117,5 @@ test('a model whose route has gone keeps its counts, and is told as not in use',
     ],
   );
   assert.equal(providers[0]!.standing, 'up');
-  assert.doesNotMatch((await runCommand(['status', '--config', it.file])).out, /bad/);
+  assert.doesNotMatch((await runCommand(['status', '--config', it.file])).out, /runtime\/bad/);
 });
