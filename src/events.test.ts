@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { handClock } from '../test/hand-clock.ts';
 import { createEvents } from './events.ts';
 import type { EventHub } from './events.ts';
-import { failure, type FailureKind } from './domain/failure.ts';
+import { failure } from './domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './domain/ids.ts';
 import { createLog } from './lib/log.ts';
 import type { LogLevel } from './lib/log.ts';
@@ -248,111 +248,6 @@ test('a bug is named at level error; its stack, and what a parser read, are not'
   const loud = start('debug');
   loud.hub.faulted({ where: 'the pipeline', error: new Error('oh') });
   assert.match(JSON.stringify(await loud.lines()), /events\.test\.ts/);
-});
-
-test('a provider stands as its last call shows that says something of it', () => {
-  const { hub, clock } = start('error');
-  const ended = (result: 'answer' | FailureKind, at: number, name = model): void => {
-    clock.pass(at - clock.now());
-    hub.modelAnswered({ model: name, provider: 'local_runtime', result, ms: 40 });
-  };
-  const standing = () => hub.meters.providers.get('local_runtime')!.health;
-  for (const result of ['cancelled', 'outranked', 'context_overflow', 'deadline'] as const) {
-    ended(result, 1_000_000);
-    assert.deepEqual(standing(), { state: 'unknown' });
-  }
-  ended('answer', 1_000_100);
-  ended('answer', 1_000_200);
-  ended('outranked', 1_000_250);
-  assert.deepEqual(standing(), { state: 'up', since: 1_000_100 });
-  ended('timeout', 1_000_300);
-  ended('unauthorized', 1_000_400);
-  const failing = { state: 'failing', since: 1_000_300, reason: 'unauthorized' };
-  assert.deepEqual(standing(), { ...failing, model });
-  const large = 'local_runtime/large' as ModelName;
-  ended('unauthorized', 1_000_450, large);
-  assert.deepEqual(standing(), { ...failing, model: large }, 'the model that failed last');
-  ended('answer', 1_000_500, large);
-  assert.deepEqual(standing(), { state: 'up', since: 1_000_500 });
-  const own = hub.meters.models.get(large)!;
-  assert.deepEqual([...own.calls.keys()], ['unauthorized', 'answer'], 'each counts for itself');
-});
-
-test('however many models are named, so many are counted apart', () => {
-  const { hub } = start('error');
-  for (let i = 0; i < 1_000; i++) {
-    const name = `local_runtime/${i}` as ModelName;
-    hub.modelAnswered({ model: name, provider: 'local_runtime', result: 'answer', ms: 1 });
-  }
-  assert.equal(hub.meters.models.size, 500);
-  const provider = hub.meters.providers.get('local_runtime')!;
-  assert.equal(provider.calls.get('answer')?.took.count, 1_000);
-});
-
-test('a model whose route has gone keeps its counts', () => {
-  const { hub } = start('error');
-  const provider = 'local_runtime';
-  const use = (...names: readonly string[]): void => {
-    const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
-    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
-    for (const { name } of models) {
-      hub.modelAnswered({ model: name, provider, result: 'answer', ms: 1 });
-    }
-  };
-  const answersOf = (name: string) =>
-    hub.meters.models.get(`${provider}/${name}` as ModelName)?.calls.get('answer')?.took.count;
-  use('a', 'b');
-  use('b');
-  assert.equal(answersOf('a'), 1);
-  use('a');
-  assert.deepEqual([answersOf('a'), answersOf('b')], [2, 2]);
-});
-
-test('models in no plan any more make room for others, of providers what they showed goes', () => {
-  const { hub } = start('error');
-  const named = (from: number, count: number, provider = 'local_runtime') =>
-    Array.from({ length: count }, (_, i) => {
-      return { name: `${provider}/${from + i}` as ModelName, provider };
-    });
-  const use = (models: ReturnType<typeof named>): void => {
-    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
-    for (const { name, provider } of models) {
-      hub.modelAnswered({ model: name, provider, result: 'timeout', ms: 1 });
-    }
-  };
-  const hosted = () => hub.meters.providers.get('hosted_runtime')!;
-  const gone = named(0, 1, 'hosted_runtime');
-  use([...named(0, 499), ...gone]);
-  assert.equal(hosted().health.state, 'failing');
-  use(named(400, 500));
-  assert.deepEqual(
-    [...hub.meters.models.keys()].toSorted(),
-    named(400, 500)
-      .map(({ name }) => name)
-      .toSorted(),
-  );
-  assert.equal(hub.meters.providers.get('local_runtime')!.health.state, 'failing');
-  assert.equal(hosted().health.state, 'unknown');
-  assert.equal(hosted().calls.get('timeout')?.took.count, 1, 'counters only go up');
-  hub.modelAnswered({ model: gone[0]!.name, ...gone[0]!, result: 'timeout', ms: 1 });
-  hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: gone });
-  assert.equal(hosted().health.state, 'unknown', 'a late call of the old plan says nothing');
-});
-
-test('what a model showed that is asked no more says nothing of the one in its place', () => {
-  const { hub } = start('error');
-  const provider = 'local_runtime';
-  const use = (...names: readonly string[]): void => {
-    const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
-    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
-  };
-  const standing = () => hub.meters.providers.get(provider)!.health.state;
-  use('a', 'b');
-  hub.modelLooked({ model: `${provider}/a` as ModelName, provider, found: 'not_found' });
-  use('a');
-  assert.equal(standing(), 'failing');
-  use('b');
-  assert.equal(standing(), 'unknown');
 });
 
 test('messages of the last minute are counted, those that came before are not', () => {

@@ -11,7 +11,8 @@ import { sayNoAnswer } from './domain/remedy.ts';
 import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
-import { AskedCounts, ChannelTable, entryOf, isNews, Pace } from './meters.ts';
+import { AskedCounts } from './call-meters.ts';
+import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
@@ -32,11 +33,10 @@ const codesMax = 64;
 
 class Hub implements EventHub {
   readonly #log: Log;
-  readonly #now: () => number;
   readonly #steady: () => SteadyTime;
   readonly #debug: boolean;
   readonly #channels = new ChannelTable();
-  readonly #asked = new AskedCounts();
+  readonly #asked: AskedCounts;
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
@@ -50,17 +50,19 @@ class Hub implements EventHub {
   readonly meters: Meters;
   readonly frames: Frames;
 
-  constructor(log: Log, { now, steady }: Clock) {
+  constructor(log: Log, clock: Clock) {
+    const { steady } = clock;
     this.#log = log;
-    this.#now = now;
+    this.#asked = new AskedCounts(clock);
     this.#steady = steady;
-    this.frames = new Frames(now);
+    this.frames = new Frames(clock.now);
     this.#debug = log.enabled('debug');
     const totals = this.#totals;
     this.meters = {
       channels: this.#channels.byType,
       providers: this.#asked.providers,
       models: this.#asked.models,
+      brains: this.#asked.brains,
       perMinute: () => this.#traffic.perMinute(steady()),
       ways: () => this.#traffic.ways(steady()),
       tools: this.#tools,
@@ -131,6 +133,7 @@ class Hub implements EventHub {
     this.#totals.decisions[kind]++;
     this.#channels.of(e.channel).turns.observe(e.ms);
     this.#traffic.answered(e.channel, e.brain, this.#steady());
+    this.#asked.decided(e);
     this.frames.turnFinished(e);
     if (!this.#debug) return;
     this.#log.debug('turn_finished', 'A turn ended.', {
@@ -165,7 +168,7 @@ class Hub implements EventHub {
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const { brain, model, result } = e;
     if (brain !== undefined) this.#traffic.asked(brain, model, this.#steady());
-    const { pace } = this.#asked.ended(e, this.#now());
+    const { pace } = this.#asked.ended(e);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
       this.#log.warn('model_failed', sayNoAnswer(model, result), {
@@ -176,7 +179,7 @@ class Hub implements EventHub {
   }
 
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
-    this.#asked.looked(e, this.#now());
+    this.#asked.looked(e);
     if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
   }
 

@@ -19,6 +19,7 @@ const floors: Record<string, number> = {
   'frames.ts': 2,
   'meters.ts': 2,
   'traffic.ts': 2,
+  'call-meters.ts': 2,
   flow: 4,
   admin: 5,
   cli: 6,

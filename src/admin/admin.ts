@@ -4,12 +4,12 @@
  * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
  * people wrote, and who they are, comes from the reader alone.
  */
+import type { AnsweringStatus, ModelCallsStatus, ProviderStatus, TimesStatus } from './asked.ts';
 import type { ApplicationLink } from './application.ts';
 import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
-import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { FrameRing } from '../frames.ts';
@@ -117,6 +117,8 @@ export type Status = {
   readonly brains: readonly BrainStatus[];
   readonly providers: readonly ProviderStatus[];
   readonly models: readonly ModelCallsStatus[];
+  /** Of each brain that gets messages; null: svc is older than that. */
+  readonly answering: readonly AnsweringStatus[] | null;
   readonly backlog: readonly BacklogStatus[];
   readonly counts: CountsStatus;
   readonly times: {
@@ -215,31 +217,6 @@ export type ModelStatus = {
   readonly state: 'asked' | 'dropped';
 };
 
-/** `givenUp` calls were ended by svc, mostly since another answer was in hand: no failure. */
-export type CallsStatus = {
-  readonly provider: string;
-  readonly answers: number;
-  readonly failures: number;
-  readonly givenUp: number;
-  /** The failures by why, most frequent first. */
-  readonly reasons: readonly { readonly code: FailureKind; readonly count: number }[];
-  readonly times: TimesStatus;
-};
-
-/**
- * The health that the last call with evidence showed; `unknown`: there was no such call. `model`
- * (`provider/model_id`) is the one that failed last; null where the state is not `failing`.
- */
-export type ProviderStatus = CallsStatus & {
-  readonly state: 'up' | 'failing' | 'unknown';
-  readonly since: number | null;
-  readonly reason: FailureKind | null;
-  readonly model: string | null;
-};
-
-/** `model` is `provider/model_id`. */
-export type ModelCallsStatus = CallsStatus & { readonly model: string };
-
 /**
  * Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone.
  * `oldestAt`: when the oldest was accepted (of a reply: made).
@@ -265,9 +242,6 @@ export type CountsStatus = {
   readonly inFlight: number;
   readonly deadLettersKept: number;
 };
-
-/** null while nothing was measured. */
-export type TimesStatus = { readonly p50Ms: number | null; readonly p95Ms: number | null };
 
 /** What `/api/v1/config/names` answers: names alone, so that a list can offer them. */
 export type ConfigNames = {

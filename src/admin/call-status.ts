@@ -2,48 +2,114 @@
 import type { Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
+import { addWindows, emptyWindow, type Span, type Window } from '../domain/standing.ts';
 import { Histogram } from '../lib/histogram.ts';
-import type { CallMeters, Meters } from '../meters.ts';
-import type { CallsStatus, ModelCallsStatus, ProviderStatus, TimesStatus } from './admin.ts';
+import type { CallMeters, Meters, ModelMeters, Shown } from '../meters.ts';
+import type {
+  CallsStatus,
+  ModelCallsStatus,
+  ProviderStatus,
+  TimesStatus,
+  WindowStatus,
+} from './asked.ts';
 
 type Configured = Pick<Config, 'brains'>;
+type Asked = Pick<Meters, 'providers' | 'models' | 'brains'>;
 
 export function providersOf(
-  { providers }: Pick<Meters, 'providers'>,
+  { providers, models }: Pick<Meters, 'providers' | 'models'>,
   config: Configured,
 ): ProviderStatus[] {
-  const configured = modelsIn(config).map(({ provider }) => provider);
-  return [...new Set<string>(configured)].map((provider) => {
+  const inUse = namesIn(config);
+  return [...new Set(inUse.values())].map((provider) => {
     const met = providers.get(provider);
-    const health = met?.health ?? { state: 'unknown' };
+    const { standing, since, shownAt } = shownOf(met?.shown);
+    const isFailing = standing === 'failing';
+    const windows = [...inUse].flatMap(([model, its]) =>
+      its === provider ? (models.get(model)?.window ?? []) : [],
+    );
     return {
       ...callsOf(provider, met?.calls ?? none),
-      state: health.state,
-      since: health.state === 'unknown' ? null : health.since,
-      reason: health.state === 'failing' ? health.reason : null,
-      model: health.state === 'failing' ? health.model : null,
+      state: standing === 'degraded' ? 'up' : standing,
+      standing,
+      since,
+      shownAt,
+      reason: isFailing ? (met?.last?.reason ?? null) : null,
+      model: isFailing ? (met?.last?.model ?? null) : null,
+      window: windowOf(windows.reduce(addWindows, emptyWindow)),
     };
   });
 }
 
-export function modelsOf(
-  { models }: Pick<Meters, 'models'>,
-  config: Configured,
-): ModelCallsStatus[] {
-  const configured = modelsIn(config).map(({ provider, modelId }): [ModelName, string] => [
-    `${provider}/${modelId}` as ModelName,
-    provider,
-  ]);
-  return [...new Map(configured)].map(([model, provider]) => {
-    return { model, ...callsOf(provider, models.get(model)?.calls ?? none) };
-  });
+/** Those that are in use, and then those that were: their counts are kept, and little else. */
+export function modelsOf(asked: Asked, config: Configured): ModelCallsStatus[] {
+  const inUse = namesIn(config);
+  const gone = [...asked.models].filter(([name, { calls }]) => !inUse.has(name) && calls.size > 0);
+  return [
+    ...[...inUse].map(([model, provider]) => {
+      return modelOf(model, provider, asked.models.get(model), repliesAround(model, asked, config));
+    }),
+    ...gone.map(([model, met]) => modelOf(model, met.provider, met, null)),
+  ];
+}
+
+/** @param replies of the brains that may ask it; null: none may */
+function modelOf(
+  model: ModelName,
+  provider: string,
+  met: ModelMeters | undefined,
+  replies: number | null,
+): ModelCallsStatus {
+  const shown = shownOf(met?.shown);
+  return {
+    model,
+    ...callsOf(provider, met?.calls ?? none),
+    inUse: replies !== null,
+    ...shown,
+    reason: shown.standing === 'up' ? null : (met?.last ?? null),
+    window: windowOf(met?.window ?? emptyWindow),
+    answeredByOthers: replies === null ? null : Math.max(0, replies - (met?.replies ?? 0)),
+  };
+}
+
+function repliesAround(model: ModelName, { brains }: Asked, config: Configured): number {
+  const may = config.brains.filter((brain) => askedOf(brain).includes(model));
+  return may.reduce((sum, { name }) => sum + (brains.get(name)?.window.fiveMinutes.good ?? 0), 0);
+}
+
+/** The models that the shield leaves to a brain. */
+export function askedOf({ models, sensitivity }: Config['brains'][number]): ModelName[] {
+  return models.flatMap(({ provider, modelId, locality }) =>
+    sensitivity === 'private' && locality === 'cloud'
+      ? []
+      : [`${provider}/${modelId}` as ModelName],
+  );
 }
 
 const none: CallMeters = new Map();
 
-function modelsIn({ brains }: Configured) {
-  return brains.flatMap(({ models }) => models);
+/** Each model with its provider. */
+function namesIn({ brains }: Configured): ReadonlyMap<ModelName, string> {
+  const models = brains.flatMap((brain) => brain.models);
+  return new Map(
+    models.map(({ provider, modelId }) => [`${provider}/${modelId}` as ModelName, provider]),
+  );
 }
+
+/** Of what is unknown no time means anything to people. */
+export function shownOf(shown: Shown | undefined) {
+  if (shown === undefined || shown.standing === 'unknown') {
+    return { standing: 'unknown', since: null, shownAt: null } as const;
+  }
+  const { standing, since, shownAt } = shown;
+  return { standing, since, shownAt };
+}
+
+export function windowOf({ minute, fiveMinutes }: Window): WindowStatus {
+  return { oneMinute: spanOf(minute), fiveMinutes: spanOf(fiveMinutes) };
+}
+
+const spanOf = ({ good, bad }: Span) => ({ answers: good, failures: bad });
 
 function callsOf(provider: string, calls: CallMeters): CallsStatus {
   const reasons: { code: FailureKind; count: number }[] = [];

@@ -10,10 +10,12 @@ import type {
   Status,
 } from './admin.ts';
 import type { Viewer } from './http/auth.ts';
+import { answeringOf } from './answering.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
+import { askedBy } from './instances/asked.ts';
+import type { Took } from './instances/asked-report.ts';
 import { channelsOf } from './instances/channels.ts';
 import * as merging from './instances/merging.ts';
-import type { Took } from './instances/report.ts';
 import { instancesOf, wholeOf, type Whole } from './instances/whole.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 
@@ -24,7 +26,7 @@ import type { StorageForm } from '../domain/storage-form.ts';
 export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Promise<Status> {
   const whole = await wholeOf(ports);
   const plan = ports.plan();
-  const asked = merging.askedBy(whole);
+  const asked = askedBy(whole);
   return {
     ...merging.serviceHealth(whole),
     version: ports.version,
@@ -41,6 +43,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     brains: brainsOf(plan),
     providers: providersOf(asked, plan.config),
     models: modelsOf(asked, plan.config),
+    answering: answeringOf(asked, plan.config),
     backlog: merging.backlogOf(whole),
     counts: merging.countsOf(whole),
     times: {

@@ -24,7 +24,11 @@ function start() {
   const steady = (): SteadyTime => 0 as SteadyTime;
   const events = createEvents({ log, now: () => 7, steady });
   const kit = { events, steady };
-  const health = (): unknown => events.meters.providers.get(provider)?.health;
+  const health = () => {
+    const { shown, last } = events.meters.providers.get(provider)!;
+    const { standing: state, since } = shown;
+    return state === 'unknown' ? { state } : { state, since, ...last };
+  };
   const called = (model: string, result: 'answer' | FailureKind): void =>
     events.modelAnswered({ model: `${provider}/${model}` as ModelName, provider, result, ms: 1 });
   return { kit, health, called };
@@ -74,7 +78,7 @@ test('a look takes back only what looks can see, and of its own model', async ()
   const looks = createModelLooks(() => ['a', 'b'].map((id) => planned(id, () => there)), kit);
   called('a', 'timeout');
   await looks.look(`${provider}/a`);
-  assert.partialDeepStrictEqual(health(), { state: 'failing', reason: 'timeout' });
+  assert.partialDeepStrictEqual(health(), { state: 'degraded', reason: 'timeout' });
   called('a', 'not_found');
   await looks.look(`${provider}/b`);
   assert.partialDeepStrictEqual(health(), { state: 'failing', reason: 'not_found' });
@@ -82,12 +86,12 @@ test('a look takes back only what looks can see, and of its own model', async ()
   assert.deepEqual(health(), { state: 'unknown' });
 });
 
-test('a model that another of its provider answers for makes it not fail', async () => {
+test('a provider of which one model answers and another is not there does not fail', async () => {
   const { kit, health, called } = start();
   const looks = createModelLooks(() => [planned('a', () => lacking)], kit);
   called('b', 'answer');
   await looks.look(`${provider}/a`);
-  assert.partialDeepStrictEqual(health(), { state: 'up' });
+  assert.partialDeepStrictEqual(health(), { state: 'degraded', reason: 'not_found' });
 });
 
 test('what no brain may ask is looked at by nobody, and no more than four at once', async () => {

@@ -48,7 +48,7 @@ browserTest('a dead model is told, mended step by step, and seen', start, async 
   await page.goto('/ui');
   await page.getByText('Not working: no model answers for brain echo').waitFor();
   await signIn(page);
-  const urgent = page.getByRole('listitem').filter({ hasText: 'began to fail' });
+  const urgent = page.getByRole('listitem').filter({ hasText: 'No model answers for the brain' });
   await urgent.getByRole('link', { name: 'Look' }).press('Enter');
   await page.getByText('Ollama does not answer.').waitFor();
   await page.getByText('ollama serve').waitFor();
@@ -110,9 +110,9 @@ async function ended(stage: Stage<ModelSite>): Promise<void> {
   const view = await stage.open({ viewport: { width: 360, height: 700 } });
   const { page } = view;
   await page.goto('/ui');
-  await page.getByText('The practice model has ended.').waitFor();
+  await page.getByText('The practice model has ended.').first().waitFor();
   await signIn(page);
-  const urgent = page.getByRole('listitem').filter({ hasText: 'began to fail' });
+  const urgent = page.getByRole('listitem').filter({ hasText: 'No model answers for the brain' });
   await urgent.getByRole('link', { name: 'Look' }).press('Enter');
   await page.getByText(/It was the practice model/).waitFor();
   assert.equal(await page.getByText('ollama serve').count(), 0);

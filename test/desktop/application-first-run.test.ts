@@ -95,7 +95,9 @@ suite('a beginner with the application', () => {
     desktop.start();
     const page = await desktop.page();
     await signedIn(page, world);
-    const concern = page.getByRole('listitem').filter({ hasText: 'began to fail' });
+    const concern = page
+      .getByRole('listitem')
+      .filter({ hasText: 'No model answers for the brain' });
     await concern.getByRole('link', { name: 'Look' }).press('Enter');
     await page.getByText('Ollama does not answer.').waitFor();
     await world.model.script({ answer: 'It opens at nine.' });

@@ -175,6 +175,18 @@ export const web: readonly Fault[] = [
     replace: "state === 'starting').map(",
   },
   {
+    name: 'The state of a model changes with each call.',
+    file: 'src/domain/standing.ts',
+    find: 'const holdMs = 15_000;',
+    replace: 'const holdMs = 0;',
+  },
+  {
+    name: 'A brain of which every model fails is green until a turn has ended.',
+    file: 'src/admin/answering.ts',
+    find: "one?.shown.standing === 'failing');",
+    replace: "one?.shown.standing === 'unknown');",
+  },
+  {
     name: 'A name hides what turns its writing direction.',
     file: 'web/kit/visible.ts',
     find: '\\p{Default_Ignorable_Code_Point}',

@@ -15,10 +15,16 @@ export const oneView: readonly Fault[] = [
     replace: 'deadLettersKept: sumOf(whole, (report) => report.deadLettersKept)',
   },
   {
-    name: 'A provider is as the call of some instance showed, which may be hours old.',
-    file: 'src/admin/instances/merging.ts',
-    find: 'shownAt < this.shownAt) return;',
-    replace: 'shownAt > this.shownAt) return;',
+    name: 'A model stands as some instance saw it, which may be hours ago.',
+    file: 'src/admin/instances/asked.ts',
+    find: 'one.shownAt > shownAt - fiveMinutesMs',
+    replace: 'one.shownAt > 0',
+  },
+  {
+    name: 'A model that fails at one instance alone fails.',
+    file: 'src/domain/standing.ts',
+    find: "known.every((part) => part === 'failing')",
+    replace: "known.includes('failing')",
   },
   {
     name: 'While one instance is upgraded, svc as a whole is failing.',
@@ -41,7 +47,7 @@ export const oneView: readonly Fault[] = [
   {
     name: 'What a row carries along, such as what was said, is told to the other instances.',
     file: 'src/admin/instances/report.ts',
-    find: 'JSON.stringify(only(reportSchema, report))',
+    find: 'JSON.stringify(only(reportSchema, { ...report, models }))',
     replace: 'JSON.stringify(report)',
   },
   {

@@ -174,17 +174,25 @@ test('the status tells states, times and counts, and nothing of anyone', async (
   });
   const [provider] = status.providers;
   assert.deepEqual([provider?.answers, provider?.failures], [1, 1]);
-  const standings = status.providers.map(({ state, since, reason }) => [state, since, reason]);
+  const standings = status.providers.map(({ state, standing, since }) => [state, standing, since]);
   assert.deepEqual(standings, [
-    ['failing', 1_000_000, 'timeout'],
-    ['unknown', null, null],
+    ['up', 'up', 1_000_000],
+    ['unknown', 'unknown', null],
   ]);
   assert.deepEqual(
-    status.models.map(({ model, answers, failures }) => [model, answers, failures]),
+    status.models.map(({ model, answers, failures, inUse }) => [model, answers, failures, inUse]),
     [
-      ['local_runtime/small', 1, 1],
-      ['hosted_runtime/big', 0, 0],
+      ['local_runtime/small', 1, 1, true],
+      ['hosted_runtime/big', 0, 0, true],
     ],
+  );
+  assert.deepEqual(status.models[0]!.window, {
+    oneMinute: { answers: 0, failures: 0 },
+    fiveMinutes: { answers: 1, failures: 1 },
+  });
+  assert.deepEqual(
+    status.answering?.map(({ brain, standing }) => [brain, standing]),
+    [['main', 'up']],
   );
   assert.ok(status.times.turns.p50Ms! > 25 && status.times.turns.p50Ms! <= 50);
   assert.equal(status.warnings[0]?.code, 'open_bind');

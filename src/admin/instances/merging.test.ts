@@ -104,28 +104,6 @@ test('calls that failed are added up by why', async () => {
   );
 });
 
-test('a provider is as the last call showed, whichever instance made it', async () => {
-  const { asked, other, third } = three();
-  const call = (of: typeof asked, at: number, result: 'answer' | 'timeout'): void => {
-    of.clockMs = at;
-    of.events.modelAnswered({ model, provider, result, ms: 1 });
-  };
-  const now = async () => {
-    const { providers } = await statusOf(asked.ports, 'operator', 'operator');
-    const { state, since, reason } = providers[0]!;
-    return [state, since, reason];
-  };
-  assert.deepEqual(await now(), ['unknown', null, null]);
-  call(third, 1_000_100, 'timeout');
-  assert.deepEqual(await now(), ['failing', 1_000_100, 'timeout']);
-  call(asked, 1_000_050, 'answer');
-  assert.deepEqual(await now(), ['failing', 1_000_100, 'timeout'], 'an older call tells less');
-  call(asked, 1_000_200, 'answer');
-  assert.deepEqual(await now(), ['up', 1_000_050, null], 'since when it was so there');
-  call(other, 1_000_300, 'timeout');
-  assert.deepEqual(await now(), ['failing', 1_000_300, 'timeout']);
-});
-
 test('each warning is told once, with the instances that have it where not all do', async () => {
   const { asked, other } = three();
   const { ports } = other;

@@ -1,14 +1,13 @@
 /** What the instances counted, as the counts of one. Counts are since the start of each. */
 import type { TurnedAway } from '../../domain/gate.ts';
-import { channelTypeOf, type ChannelKey, type ModelName } from '../../domain/ids.ts';
-import type { FailureKind } from '../../domain/failure.ts';
+import { channelTypeOf, type ChannelKey } from '../../domain/ids.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import type { CallResult, Meters, ProviderHealth } from '../../meters.ts';
 import type { RecentPair } from '../../lib/recent-count.ts';
 import type { BacklogStatus, CountsStatus, Status, TrafficStatus, WarningTold } from '../admin.ts';
 import type { Viewer } from '../http/auth.ts';
 import { redactForReader } from '../http/redact.ts';
-import { warningsMax, type Report, type Took } from './report.ts';
+import type { Took } from './asked-report.ts';
+import { warningsMax, type Report } from './report.ts';
 import type { Told, Whole } from './whole.ts';
 
 export function histogramOf(tooks: readonly Took[]): Histogram {
@@ -97,66 +96,6 @@ function backlogRows({ reports, rows }: Pick<Whole, 'reports' | 'rows'>): Report
     const unroutable = served.has(key) ? 0 : inbox + outbox;
     return { channel: key as ChannelKey, inbox, outbox, oldestAt, unroutable };
   });
-}
-
-/** What the calls of all instances showed. */
-export function askedBy({ reports }: Pick<Whole, 'reports'>): Pick<Meters, 'providers' | 'models'> {
-  const providers = new Map<string, ProviderSum>();
-  const models = new Map<ModelName, ModelSum>();
-  for (const { report } of reports) {
-    for (const { provider, shownAt, health, calls } of report.providers) {
-      const sum = providers.get(provider) ?? new ProviderSum();
-      providers.set(provider, sum);
-      sum.add(calls);
-      sum.show(health, shownAt);
-    }
-    for (const { model, provider, calls } of report.models) {
-      const sum = models.get(model) ?? new ModelSum(provider);
-      models.set(model, sum);
-      sum.add(calls);
-    }
-  }
-  return { providers, models };
-}
-
-type Calls = Report['models'][number]['calls'];
-
-class CallSums {
-  readonly calls = new Map<CallResult, { readonly took: Histogram }>();
-
-  add(calls: Calls): void {
-    for (const { result, took } of calls) {
-      const sum = this.calls.get(result) ?? { took: new Histogram() };
-      this.calls.set(result, sum);
-      sum.took.add(histogramOf([took]));
-    }
-  }
-}
-
-class ModelSum extends CallSums {
-  readonly provider: string;
-
-  constructor(provider: string) {
-    super();
-    this.provider = provider;
-  }
-}
-
-class ProviderSum extends CallSums {
-  health: ProviderHealth = { state: 'unknown' };
-  shownAt = 0;
-
-  /** The last call that showed something counts, whoever made it. */
-  show(health: Report['providers'][number]['health'], shownAt: number): void {
-    if (health === null) return;
-    if (this.health.state !== 'unknown' && shownAt < this.shownAt) return;
-    this.shownAt = shownAt;
-    const { state, since, reason, model } = health;
-    this.health =
-      state === 'up'
-        ? { state, since }
-        : { state, since, reason: reason as FailureKind, model: model as ModelName };
-  }
 }
 
 /** Each warning once, with the instances that have it where not all do. */

@@ -4,12 +4,10 @@
  * release may add are plain texts here, and fields are only ever added, as ones that may be null.
  */
 import { isListener } from '../../channel/kinds.ts';
-import type { Config } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
 import type { TurnedAwayReason } from '../../domain/gate.ts';
-import type { ChannelKey, ModelName } from '../../domain/ids.ts';
-import { Histogram } from '../../lib/histogram.ts';
-import type { CallMeters, CallResult, ChannelMeters, ProviderMeters } from '../../meters.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { ChannelMeters } from '../../meters.ts';
 import type { AdminPorts, PlanView } from '../admin.ts';
 import { list, maybe, maybeNumber, maybeText, number, object } from '../schemas/schema.ts';
 import {
@@ -22,11 +20,9 @@ import {
   type Described,
   type IdText,
 } from '../schemas/schema.ts';
+import { askedFields, askedOf, askedSince, modelsTold, took, tookBy } from './asked-report.ts';
 import type { Place } from './instances.ts';
 
-const took = object({ counts: list(number), sumMs: number });
-const calls = list(object({ result: text as IdText<CallResult>, took }));
-const model = text as IdText<ModelName>;
 const key = text as IdText<ChannelKey>;
 
 const ways = list(object({ from: text, to: text, count: number }));
@@ -49,22 +45,7 @@ const reportFields = {
     }),
   ),
   listeners: list(object({ type: text, bind: text, path: text })),
-  providers: list(
-    object({
-      provider: text,
-      shownAt: number,
-      health: maybe(
-        object({
-          state: oneOf('up', 'failing'),
-          since: number,
-          reason: maybeText,
-          model: maybeText,
-        }),
-      ),
-      calls,
-    }),
-  ),
-  models: list(object({ model, provider: text, calls })),
+  ...askedFields,
   backlog: list(
     object({ channel: key, inbox: number, outbox: number, oldestAt: number, unroutable: number }),
   ),
@@ -96,12 +77,11 @@ const reportFields = {
 
 /** What an older release does not tell is left out by it. */
 const reportSchema = objectWith(reportFields, {
+  ...askedSince,
   ways: maybe(object({ answered: ways, asked: ways })),
 });
 
 export type Report = Described<typeof reportSchema>;
-export type Took = Report['times']['waited'];
-
 /** As many warnings as a status tells. */
 export const warningsMax = 100;
 /** So many of those who were turned away are told to other instances, the newest. */
@@ -132,7 +112,7 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
     listeners: plan.config.channels.filter(isListener).map(({ type, bind, path }) => {
       return { type, bind: bind.text, path };
     }),
-    ...askedOf(ports, plan.config),
+    ...askedOf(meters, plan.config),
     backlog: ports.backlog().map(({ channel, inbox, outbox, oldestAt, unroutableSince }) => {
       const unroutable = unroutableSince === null ? 0 : inbox + outbox;
       return { channel, inbox, outbox, oldestAt, unroutable };
@@ -153,7 +133,8 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
 
 /** For the others: the fields that the schema names, and no more that a row may carry along. */
 export function tellReport(report: Report): string {
-  return JSON.stringify(only(reportSchema, report));
+  const models = modelsTold(report.models);
+  return JSON.stringify(only(reportSchema, { ...report, models }));
 }
 
 /** @returns null: it is of a release whose reports this one cannot read */
@@ -186,44 +167,6 @@ function countsOf(channels: readonly ChannelMeters[], faults: number): Report['c
     deadOut: sum((channel) => channel.deadLetters.out),
     faults,
   };
-}
-
-/** Of the configuration in use, so that it does not grow with those that went. */
-function askedOf({ meters }: Ports, { brains }: Config): Pick<Report, 'providers' | 'models'> {
-  const asked = brains.flatMap((brain) => brain.models);
-  const providers = new Set<string>(asked.map(({ provider }) => provider));
-  const models = new Set(
-    asked.map(({ provider, modelId }) => `${provider}/${modelId}` as ModelName),
-  );
-  return {
-    providers: [...providers].flatMap((provider) => {
-      const met = meters.providers.get(provider);
-      if (met === undefined) return [];
-      const { shownAt, calls: made } = met;
-      return [{ provider, shownAt, health: healthTold(met), calls: callsTold(made) }];
-    }),
-    models: [...models].flatMap((name) => {
-      const met = meters.models.get(name);
-      if (met === undefined) return [];
-      return [{ model: name, provider: met.provider, calls: callsTold(met.calls) }];
-    }),
-  };
-}
-
-function healthTold({ health }: ProviderMeters): Report['providers'][number]['health'] {
-  if (health.state === 'unknown') return null;
-  if (health.state === 'up') return { ...health, reason: null, model: null };
-  return health;
-}
-
-function callsTold(made: CallMeters): { result: CallResult; took: Took }[] {
-  return [...made].map(([result, one]) => ({ result, took: tookBy([one.took]) }));
-}
-
-function tookBy(histograms: readonly Readonly<Histogram>[]): Took {
-  const all = new Histogram();
-  for (const histogram of histograms) all.add(histogram);
-  return { counts: [...all.counts], sumMs: all.sumMs };
 }
 
 function warningsOf({ warnings }: PlanView): Pick<Report, 'warnings' | 'warningsLeftOut'> {

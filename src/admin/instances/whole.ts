@@ -3,7 +3,7 @@
  * told them last. A state is told by who knows it best:
  *
  * - of a messenger by the instance that has its connection;
- * - of a provider by the instance whose call showed something last;
+ * - of a provider, a model or a brain by all whose calls or turns showed something lately;
  * - of what every instance has (the service itself, a channel that listens) by the gravest that is
  *   told by one that is neither late nor stopping. Where there is none, by the one that is asked.
  */

@@ -109,7 +109,8 @@ test('the page is valid, and holds what happened, the bounds and the process', a
     'svc_rows{box="out",state="deferred"}': 5,
     'svc_backlog_rows{channel="messenger_a",box="in"}': 2,
     'svc_backlog_oldest_seconds{channel="messenger_a"}': 3,
-    'svc_provider_state{provider="local_runtime",state="failing"}': 1,
+    'svc_provider_state{provider="local_runtime",state="up"}': 1,
+    'svc_provider_state{provider="local_runtime",state="degraded"}': 0,
     'svc_provider_state{provider="hosted_runtime",state="unknown"}': 1,
     svc_held_bytes: 700,
     svc_held_bytes_max: 67_108_864,
@@ -224,7 +225,14 @@ test('what left the configuration has counters, and no state', async () => {
   assert.match(metrics.text(), /svc_model_calls\{provider="hosted_runtime"[^}]*\} 1/);
   const { providers, models } = await statusOf(world.ports, 'read_only', 'reader');
   assert.deepEqual(
+    models.map(({ inUse, failures, answeredByOthers }) => [inUse, failures, answeredByOthers]),
+    [
+      [true, 1, 0],
+      [false, 1, null],
+    ],
+  );
+  assert.deepEqual(
     [providers.map(({ provider }) => provider), models.map(({ model: name }) => name)],
-    [['local_runtime'], ['local_runtime/small']],
+    [['local_runtime'], ['local_runtime/small', 'hosted_runtime/big']],
   );
 });

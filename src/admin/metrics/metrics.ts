@@ -5,6 +5,7 @@
  * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
  */
 import type { ChannelMeters } from '../../meters.ts';
+import { standings } from '../../domain/standing.ts';
 import { Histogram } from '../../lib/histogram.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
@@ -268,14 +269,12 @@ function loadFamily(ports: AdminPorts): Family {
   return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
 }
 
-const standings = ['up', 'failing', 'unknown'] as const;
-
 function standingFamily(ports: AdminPorts): Family {
   const providers = providersOf(ports.meters, ports.plan().config);
-  const samples = providers.flatMap(({ provider, state }) =>
-    standings.map((known) => one(state === known ? 1 : 0, { provider, state: known })),
+  const samples = providers.flatMap(({ provider, standing }) =>
+    standings.map((state) => one(standing === state ? 1 : 0, { provider, state })),
   );
-  const help = '1 for the state that the last call to the provider showed.';
+  const help = '1 for how the provider stands by its calls of the last minutes.';
   return gauge('svc_provider_state', help, samples);
 }
 

@@ -1,23 +1,12 @@
-import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channel/kinds.ts';
 import { storageForms } from '../../domain/storage-form.ts';
 import { instanceStates } from '../admin.ts';
-import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
+import { answering, models, providers, times } from './asked.ts';
+import { boolean, integer, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './schema.ts';
 
-const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
 const channelType = oneOf(...channelTypes);
-const failureKind = oneOf(...failureKinds);
 const storage = oneOf(...storageForms);
-
-const calls = {
-  provider: text,
-  answers: integer,
-  failures: integer,
-  givenUp: integer,
-  reasons: list(object({ code: failureKind, count: integer })),
-  times,
-};
 
 const channels = list(
   objectWith(
@@ -91,16 +80,8 @@ const statusFields = {
   perMinute: integer,
   channels,
   brains,
-  providers: list(
-    object({
-      ...calls,
-      state: oneOf('up', 'failing', 'unknown'),
-      since: maybeInteger,
-      reason: maybe(failureKind),
-      model: maybeText,
-    }),
-  ),
-  models: list(object({ model: text, ...calls })),
+  providers,
+  models,
   backlog: list(
     object({
       channel: text,
@@ -134,6 +115,7 @@ const statusFields = {
 
 /** Of `Status` in admin.ts. */
 export const statusSchema = objectWith(statusFields, {
+  answering: maybe(answering),
   application: maybeBoolean,
   traffic,
   instance: maybeInteger,

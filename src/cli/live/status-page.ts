@@ -4,16 +4,14 @@ import type {
   ChannelStatus,
   CountsStatus,
   InstanceStatus,
-  ProviderStatus,
   Status,
 } from '../../admin/admin.ts';
-import { remedyForModel } from '../../domain/remedy.ts';
 import { plural } from '../../domain/plural.ts';
 import { length, localTime } from '../ledger/table.ts';
 import { plainLine } from '../../lib/plain-text.ts';
-import { signOf, type Mark } from '../frame/report.ts';
-
-type Line = { readonly mark: Mark; readonly subject: string; readonly message: string };
+import { signOf } from '../frame/report.ts';
+import { askedLines, isTrouble, type Line } from './asked-lines.ts';
+import type { Mark } from '../frame/report.ts';
 
 /** @param coloured for a terminal */
 export function statusPage(status: Status, coloured: boolean): string {
@@ -23,7 +21,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     configurationLine(status),
     ...(status.instances ?? []).map((instance) => instanceLine(instance, status, now)),
     ...status.channels.map((channel) => channelLine(channel, now)),
-    ...status.providers.map((provider) => providerLine(provider, now)),
+    ...askedLines(status, now),
     ...backlogLines(status.backlog, now),
     countsLine(status),
     deadLettersLine(status.counts),
@@ -47,10 +45,14 @@ function leftOutLines({ warningsLeftOut }: Status): readonly Line[] {
   return [{ mark: 'warning', subject: 'more', message }];
 }
 
-function serviceLine({ status, reason, version, uptimeMs, storage }: Status): Line {
+function serviceLine({ status, reason, version, uptimeMs, storage, answering }: Status): Line {
   const since = `up for ${length(uptimeMs)}, everything in ${wordsOf[storage]}`;
   const subject = `svc ${version}`;
-  if (status === 'ok') return { mark: 'ok', subject, message: `works; ${since}` };
+  const isAnswering = !answering?.some(({ standing }) => isTrouble(standing));
+  if (status === 'ok' && isAnswering) return { mark: 'ok', subject, message: `works; ${since}` };
+  if (status === 'ok') {
+    return { mark: 'failed', subject, message: `leaves messages unanswered; ${since}` };
+  }
   return { mark: 'failed', subject, message: `is failing: ${reason}; ${since}` };
 }
 
@@ -113,21 +115,6 @@ function channelLine(channel: ChannelStatus, now: number): Line {
     subject: brain === null ? type : `${type} → ${brain}`,
     message: reason === null ? stands : `${stands}: ${reason}`,
   };
-}
-
-const providerMarks = { up: 'ok', failing: 'warning', unknown: 'ok' } as const;
-
-function providerLine(provider: ProviderStatus, now: number): Line {
-  const { state, since, reason, model, answers, failures, times } = provider;
-  const subject = provider.provider;
-  if (since === null) return { mark: 'ok', subject, message: 'was not asked yet' };
-  const why = reason === null ? '' : ` (${model === null ? '' : `${model}: `}${reason})`;
-  const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
-  const calls = `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')}`;
-  const stands = `${state}${why} for ${length(Math.max(0, now - since))}`;
-  const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
-  const message = `${stands}; ${calls}${remedy === null ? '' : `. ${remedy}`}`;
-  return { mark: providerMarks[state], subject, message };
 }
 
 function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {

@@ -19,7 +19,7 @@ export type Verdict =
   /** `since`: milliseconds since 1970; null: it was seen just now. */
   | { readonly kind: 'failing'; readonly failure: FailureKind; readonly since: number | null };
 
-type Told = Pick<Status, 'providers' | 'models' | 'brains'>;
+type Told = Pick<Status, 'models' | 'brains'>;
 
 /** @returns null: no brain of the configuration in use has such a model */
 export function verdictOf(
@@ -51,17 +51,17 @@ function outlasts({ at, result }: Heard, { at: lookedAt, look }: Looked): boolea
   return look.failure === null && !isSeenByLooks(result);
 }
 
-function byCalls(name: string, { providers, models }: Told, isThere: boolean): Verdict {
-  const provider = providers.find(({ model }) => model === name);
-  const reason = provider?.reason ?? null;
+function byCalls(name: string, { models }: Told, isThere: boolean): Verdict {
+  const model = models.find((one) => one.model === name);
+  const reason = model?.standing === 'failing' ? model.reason : null;
   if (reason !== null && !(isThere && isSeenByLooks(reason))) {
-    return { kind: 'failing', failure: reason, since: provider?.since ?? null };
+    return { kind: 'failing', failure: reason, since: model?.since ?? null };
   }
-  const answers = models.find(({ model }) => model === name)?.answers ?? 0;
-  if (answers > 0) return { kind: 'answers' };
+  if ((model?.answers ?? 0) > 0) return { kind: 'answers' };
   return { kind: isThere ? 'there' : 'unknown' };
 }
 
-function sinceOf(name: string, { providers }: Told): number | null {
-  return providers.find(({ model }) => model === name)?.since ?? null;
+function sinceOf(name: string, { models }: Told): number | null {
+  const model = models.find((one) => one.model === name);
+  return model?.standing === 'failing' ? model.since : null;
 }

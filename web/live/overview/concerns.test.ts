@@ -7,7 +7,8 @@ const quiet = {
   status: 'ok',
   reason: null,
   channels: [],
-  providers: [],
+  answering: [],
+  models: [],
   backlog: [],
   counts: { faults: 0, deadLettersKept: 0 },
   warnings: [],
@@ -23,14 +24,26 @@ test('what is broken comes before what waits, and each leads to where it can be 
   const status = {
     ...quiet,
     counts: { ...quiet.counts, deadLettersKept: 1 },
-    providers: [
-      { provider: 'local_runtime', state: 'failing', since: 0, reason: 'timeout', model: null },
+    answering: [
+      {
+        brain: 'desk',
+        standing: 'failing',
+        since: 0,
+        shownAt: 0,
+        model: null,
+        reason: null,
+        window: null,
+      },
     ],
     backlog: [{ channel: 'webhook', inbox: 2, outbox: 1, unroutable: 0, oldestAt: 0 }],
   } as unknown as Status;
   const told = concernsOf(status, 120_000).map(({ tone, what, place }) => [tone, what, place]);
   assert.deepEqual(told, [
-    ['bad', 'The provider local_runtime began to fail 2 min ago: timeout.', { view: 'providers' }],
+    [
+      'bad',
+      'No model answers for the brain desk, for 2 min now. Last tried 2 min ago.',
+      { view: 'messages', brain: 'desk' },
+    ],
     [
       'wait',
       'On webhook 3 wait, the oldest for 2 min.',

@@ -1,7 +1,7 @@
 /** Facts of a service's status that may need a person, the gravest first. */
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
-import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { ago, count, length, sentence, some, spaced } from '../../kit/words.ts';
+import { ago, count, length, sentence, some } from '../../kit/words.ts';
+import { ofUnanswered } from './unanswered.ts';
 
 export type Concern = {
   readonly key: string;
@@ -22,7 +22,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofService(status),
     ...ofInstances(status, now),
     ...ofChannels(status),
-    ...ofProviders(status, now),
+    ...ofUnanswered(status, now),
     ...ofBacklog(status, now),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
@@ -79,17 +79,6 @@ function ofChannels({ channels }: Status): readonly Concern[] {
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
     const what = sentence(`The channel ${type} is ${state}${where}${why}`);
     return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
-  });
-}
-
-function ofProviders({ providers }: Status, now: number): readonly Concern[] {
-  return providers.flatMap(({ provider, state, since, reason, model }) => {
-    if (state !== 'failing') return [];
-    const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
-    const why = reason === null ? '' : `: ${spaced(reason)}`;
-    const what = `The provider ${provider} began to fail ${ago(since, now)}${why}.`;
-    const place = model === null ? { view: 'providers' } : { view: 'model', id: model };
-    return [{ key: `provider ${provider}`, tone: 'bad', what, remedy, place }];
   });
 }
 

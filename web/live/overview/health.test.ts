@@ -11,61 +11,89 @@ const working = {
     { type: 'messenger_a', state: 'up', brain: 'night' },
     { type: 'messenger_b', state: 'unrouted', brain: null },
   ],
-  brains: [
-    { name: 'desk', models: [{ name: 'local_runtime/a', state: 'asked' }] },
-    {
-      name: 'night',
-      models: [
-        { name: 'hosted_runtime/b', state: 'asked' },
-        { name: 'local_runtime/a', state: 'dropped' },
-      ],
-    },
-    { name: 'spare', models: [{ name: 'local_runtime/a', state: 'asked' }] },
+  answering: [
+    { brain: 'desk', standing: 'up', model: null, reason: null },
+    { brain: 'night', standing: 'unknown', model: null, reason: null },
   ],
-  providers: [
-    { provider: 'local_runtime', state: 'up' },
-    { provider: 'hosted_runtime', state: 'unknown' },
+  models: [
+    { model: 'local_runtime/a', inUse: true, standing: 'up', reason: null },
+    { model: 'hosted_runtime/b', inUse: true, standing: 'unknown', reason: null },
+    { model: 'local_runtime/gone', inUse: false, standing: 'failing', reason: 'timeout' },
   ],
 } as unknown as Status;
 
-const failing = (...names: readonly string[]) =>
-  names.map((provider) => ({ provider, state: 'failing' }));
+const away = { model: 'local_runtime/a', reason: 'connect_failed' };
+const answersOf = (brain: string, standing: string, more: object = away) => ({
+  brain,
+  standing,
+  ...more,
+});
+const moveIt = 'Ollama is not running: `ollama serve`. If it is, check base_url.';
+const because = 'local_runtime/a: the address could not be reached';
 
 const but = (change: object): Status => ({ ...working, ...change });
 
 test('a service that can answer all that comes is working', () => {
-  assert.deepEqual(healthOf(working), { tone: 'good', words: 'Working' });
+  assert.deepEqual(healthOf(working), { tone: 'good', words: 'Working', move: null });
 });
 
-test('a brain whose only provider fails takes the green away, though another one works', () => {
-  const { tone, words } = healthOf(but({ providers: failing('local_runtime') }));
-  assert.equal(tone, 'wait');
-  assert.equal(words, 'Working in part: no model answers for brain desk');
+test('a brain that no model answers for is red, though another one works', () => {
+  const answering = [answersOf('desk', 'failing'), working.answering![1]];
+  assert.deepEqual(healthOf(but({ answering })), {
+    tone: 'bad',
+    words: `Working in part: no model answers for brain desk (${because})`,
+    move: moveIt,
+  });
 });
 
-test('where no brain has a provider that answers, nothing works', () => {
-  const { tone, words } = healthOf(but({ providers: failing('local_runtime', 'hosted_runtime') }));
+test('where no brain has a model that answers, nothing works', () => {
+  const answering = [answersOf('desk', 'failing'), answersOf('night', 'failing', { model: null })];
+  const { tone, words } = healthOf(but({ answering }));
   assert.equal(tone, 'bad');
-  assert.equal(words, 'Not working: no model answers for brains desk, night');
+  assert.equal(words, `Not working: no model answers for brains desk, night (${because})`);
 });
 
-test('a brain that one of its providers still answers for is not silent', () => {
-  const models = ['local_runtime/a', 'hosted_runtime/b'].map((name) => ({ name, state: 'asked' }));
-  const brains = [{ name: 'desk', models }];
-  assert.equal(healthOf(but({ brains, providers: failing('local_runtime') })).tone, 'good');
+test('a brain that leaves some messages without an answer is red', () => {
+  const reason = 'server_error';
+  const answering = [answersOf('desk', 'degraded', { model: 'local_runtime/a', reason })];
+  assert.deepEqual(healthOf(but({ answering })), {
+    tone: 'bad',
+    words:
+      'Working in part: some messages get no answer from brain desk ' +
+      '(local_runtime/a: it answered with a server error)',
+    move: null,
+  });
+});
+
+test('a model in whose place others answer is named, in amber', () => {
+  const [a, b, gone] = working.models;
+  const failing = { ...a, standing: 'failing', reason: 'connect_failed' };
+  assert.deepEqual(healthOf(but({ models: [failing, b, gone] })), {
+    tone: 'wait',
+    words: 'Working, but local_runtime/a does not answer',
+    move: moveIt,
+  });
+  const halting = { ...b, standing: 'degraded', reason: 'timeout' };
+  const { words } = healthOf(but({ models: [a, halting] }));
+  assert.equal(words, 'Working, but hosted_runtime/b fails now and then');
+  assert.match(healthOf(but({ models: [failing, halting] })).words, /local_runtime\/a does not/);
 });
 
 test('a channel that failed takes the green away; the only one takes the work', () => {
   const [webhook, messenger] = working.channels;
   const failed = { ...webhook, state: 'failed' };
   const one = healthOf(but({ channels: [failed, messenger] }));
-  assert.deepEqual(one, { tone: 'wait', words: 'Working in part: channel webhook failed' });
+  assert.deepEqual(one, {
+    tone: 'wait',
+    words: 'Working in part: channel webhook failed',
+    move: null,
+  });
   assert.equal(healthOf(but({ channels: [failed] })).tone, 'bad');
 });
 
 test('what the service says of itself comes first', () => {
   const status = but({ status: 'failing', reason: 'The disk is full.' });
-  assert.deepEqual(healthOf(status), { tone: 'bad', words: 'The disk is full.' });
+  assert.deepEqual(healthOf(status), { tone: 'bad', words: 'The disk is full.', move: null });
 });
 
 test('a service that is gone is told with the time of its last word', () => {

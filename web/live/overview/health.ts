@@ -1,44 +1,86 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
 import type { Status } from '../../../src/admin/admin.ts';
+import type { AnsweringStatus } from '../../../src/admin/asked.ts';
+import type { FailureKind } from '../../../src/domain/failure.ts';
+import { remedyForModel } from '../../../src/domain/remedy.ts';
+import { sayCause } from '../../../src/domain/standing-words.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
 
-export type HealthWords = { readonly tone: 'good' | 'wait' | 'bad'; readonly words: string };
+export type HealthWords = {
+  readonly tone: 'good' | 'wait' | 'bad';
+  readonly words: string;
+  /** What to do, where that is known. */
+  readonly move: string | null;
+};
 
 /**
- * Green only where each message can be answered and replied to: a channel that failed, or a brain
- * whose providers all fail, is said first.
+ * Red where messages go unanswered, amber where svc works and something does not. It has no number
+ * in it, and changes only as what it tells does.
  */
 export function healthOf(status: Status): HealthWords {
-  if (status.status === 'failing') return { tone: 'bad', words: status.reason ?? 'Failing' };
+  if (status.status === 'failing') {
+    return { tone: 'bad', words: status.reason ?? 'Failing', move: null };
+  }
   const routed = status.channels.filter(({ brain }) => brain !== null);
   const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
-  const silent = silentBrains(status);
+  const silent = troubled(status, 'failing');
+  const halting = troubled(status, 'degraded');
   const isNoneLeft = routed.every(
-    ({ type, brain }) => failed.includes(type) || silent.includes(brain!),
+    ({ type, brain }) => failed.includes(type) || silent.some((one) => one.brain === brain),
   );
   const what = [
     failed.length === 0 ? '' : `${listed('channel', failed)} failed`,
-    silent.length === 0 ? '' : `no model answers for ${listed('brain', silent)}`,
+    sayBrains('no model answers for', silent),
+    sayBrains('some messages get no answer from', halting),
   ].filter((part) => part !== '');
-  if (what.length === 0) return { tone: 'good', words: 'Working' };
-  const [tone, begin] = isNoneLeft
-    ? (['bad', 'Not working'] as const)
-    : (['wait', 'Working in part'] as const);
-  return { tone, words: `${begin}: ${what.join('; ')}` };
+  if (what.length === 0) return ofModels(status);
+  const isRed = isNoneLeft || silent.length + halting.length > 0;
+  const begin = isNoneLeft ? 'Not working' : 'Working in part';
+  const words = `${begin}: ${what.join('; ')}`;
+  return { tone: isRed ? 'bad' : 'wait', words, move: moveFor(silent[0] ?? halting[0]) };
 }
 
-/** Brains that get messages, and whose providers that may be asked all fail. */
-function silentBrains({ channels, brains, providers }: Status): readonly string[] {
-  const failing = new Set(
-    providers.flatMap(({ provider, state }) => (state === 'failing' ? [provider] : [])),
+function troubled(
+  { answering }: Status,
+  standing: AnsweringStatus['standing'],
+): readonly AnsweringStatus[] {
+  return (answering ?? []).filter((one) => one.standing === standing);
+}
+
+/** With the cause that the first of them has. */
+function sayBrains(begin: string, all: readonly AnsweringStatus[]): string {
+  const [first] = all;
+  if (first === undefined) return '';
+  const cause = sayCause(first.model, first.reason);
+  const names = listed(
+    'brain',
+    all.map(({ brain }) => brain),
   );
-  return brains.flatMap(({ name, models }) => {
-    const asked = models.filter(({ state }) => state === 'asked');
-    const isRouted = channels.some(({ brain }) => brain === name);
-    const isSilent = asked.every((model) => failing.has(model.name.split('/')[0]!));
-    return isRouted && asked.length > 0 && isSilent ? [name] : [];
-  });
+  return `${begin} ${names}${cause === '' ? '' : ` (${visible(cause)})`}`;
+}
+
+/** All is answered; by which models is another question. */
+function ofModels({ models }: Status): HealthWords {
+  const inUse = models.filter((one) => one.inUse === true);
+  const failing = inUse.filter((one) => one.standing === 'failing');
+  const worst = failing.length > 0 ? failing : inUse.filter((one) => one.standing === 'degraded');
+  const [first] = worst;
+  if (first === undefined) return { tone: 'good', words: 'Working', move: null };
+  const names = worst.map(({ model }) => visible(model)).join(', ');
+  const isOne = worst.length === 1;
+  const how =
+    failing.length > 0
+      ? `${isOne ? 'does' : 'do'} not answer`
+      : `${isOne ? 'fails' : 'fail'} now and then`;
+  return { tone: 'wait', words: `Working, but ${names} ${how}`, move: moveFor(first) };
+}
+
+type Failed = { readonly model: string | null; readonly reason: FailureKind | null };
+
+function moveFor(failed: Failed | undefined): string | null {
+  const { model = null, reason = null } = failed ?? {};
+  return model === null || reason === null ? null : remedyForModel(reason, model);
 }
 
 const listed = (word: string, names: readonly string[]): string =>

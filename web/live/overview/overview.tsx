@@ -12,7 +12,8 @@ import { useFrames } from '../feed.ts';
 import { concernsOf, type Concern } from './concerns.ts';
 import { Figures } from './figures.tsx';
 import { absenceOf, healthOf } from './health.ts';
-import { BrainTable, ChannelTable, ModelTable } from './parts.tsx';
+import { ModelTable } from './model-table.tsx';
+import { BrainTable, ChannelTable } from './parts.tsx';
 import { useStatus } from '../status.tsx';
 
 /** How the service is, at a glance. */
@@ -86,7 +87,7 @@ function Shown({ status, toldAt }: ShownProps) {
 
 function Headline({ status }: { readonly status: Status }) {
   const { uptimeMs, version, revision, plan, storage, access } = status;
-  const { tone, words } = healthOf(status);
+  const { tone, words, move } = healthOf(status);
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
       <h2 className="text-lg">
@@ -94,6 +95,11 @@ function Headline({ status }: { readonly status: Status }) {
           <AsWritten text={words} />
         </State>
       </h2>
+      {move === null ? null : (
+        <p className="w-full">
+          <AsWritten text={move} />
+        </p>
+      )}
       <p className="text-soft">
         up for {length(uptimeMs - (uptimeMs % 1_000))} · svc {version} · configuration{' '}
         <Link to={{ view: 'config' }}>{revision}</Link> since {moment(plan.usedAt)} ·{' '}

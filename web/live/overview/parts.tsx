@@ -2,15 +2,13 @@ import type {
   BacklogStatus,
   BrainStatus,
   ChannelStatus,
-  ModelCallsStatus,
-  ProviderStatus,
   Status,
 } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
-import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
+import { ago, count, length, spaced } from '../../kit/words.ts';
 
 type Now = { readonly status: Status; readonly now: number };
 
@@ -105,74 +103,6 @@ function placesOf(
 }
 
 const sayAgo = (at: number | null, now: number): string => (at === null ? '–' : ago(at, now));
-
-type ModelRow = {
-  readonly model: ModelCallsStatus;
-  readonly provider: ProviderStatus | undefined;
-  readonly now: number;
-};
-
-export function ModelTable({ status: { models, providers }, now }: Now) {
-  return (
-    <Table
-      name="Models"
-      columns={modelColumns}
-      rows={models.map((model) => {
-        return { model, provider: providers.find((one) => one.provider === model.provider), now };
-      })}
-      keyOf={({ model }) => model.model}
-      none="No model was asked since the start."
-    />
-  );
-}
-
-const modelColumns: readonly Column<ModelRow>[] = [
-  {
-    title: 'Model',
-    cell: ({ model }) => (
-      <Link to={{ view: 'model', id: model.model }}>
-        <AsWritten text={model.model} />
-      </Link>
-    ),
-  },
-  {
-    title: 'Provider',
-    cell: ({ provider, now }) => {
-      if (provider === undefined) return '–';
-      const { state, since, reason } = provider;
-      return (
-        <>
-          <State tone={toneOf(state)}>{spaced(state)}</State>
-          <p className="text-soft">
-            {[
-              reason === null ? '' : spaced(reason),
-              since === null ? '' : `for ${lasted(since, now)}`,
-            ]
-              .filter((word) => word !== '')
-              .join(', ')}
-          </p>
-        </>
-      );
-    },
-  },
-  { title: 'Answers', number: true, cell: ({ model }) => count(model.answers) },
-  {
-    title: 'Failures',
-    number: true,
-    cell: ({ model: { failures, reasons } }) => {
-      const most = reasons[0];
-      return (
-        <>
-          {count(failures)}
-          {most === undefined ? null : <p className="text-soft">mostly {spaced(most.code)}</p>}
-        </>
-      );
-    },
-  },
-  { title: 'Given up', number: true, cell: ({ model }) => count(model.givenUp) },
-  { title: 'Half within', number: true, cell: ({ model }) => length(model.times.p50Ms) },
-  { title: '95 % within', number: true, cell: ({ model }) => length(model.times.p95Ms) },
-];
 
 const brainColumns: readonly Column<BrainStatus>[] = [
   {

@@ -1,14 +1,14 @@
-import type { BrainStatus, ProviderStatus } from '../../../src/admin/admin.ts';
-import { failure } from '../../../src/domain/failure.ts';
+import type { BrainStatus } from '../../../src/admin/admin.ts';
+import type { ProviderStatus } from '../../../src/admin/asked.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { State, toneOf } from '../../kit/state.tsx';
+import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useNow } from '../../kit/use-now.ts';
-import { count, lasted, length, spaced } from '../../kit/words.ts';
-import { ModelTable } from '../overview/parts.tsx';
+import { count, length, spaced } from '../../kit/words.ts';
+import { ModelTable, Standing } from '../overview/model-table.tsx';
 import { useStatus } from '../status.tsx';
 
 /** How providers and models answer, and which brain asks which of them. */
@@ -24,9 +24,9 @@ export function Providers() {
         <OfBefore when={refused !== null}>
           <Panel title="Providers">
             <p className="max-w-prose text-soft">
-              How a provider stands is told by the last call that shows it. What svc gave up itself,
-              mostly since another answer was in hand, is no failure. All counts are since the
-              start.
+              How a model stands is told by its calls of the last five minutes; a provider fails
+              where all of its models do. What svc gave up itself, mostly since another answer was
+              in hand, is no failure. Answers and failures are counted since the start.
             </p>
             <Table
               name="Providers"
@@ -58,13 +58,7 @@ const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
   { title: 'Provider', cell: ({ provider }) => provider },
   {
     title: 'State',
-    cell: ({ state, since, reason }) => (
-      <>
-        <State tone={toneOf(state)}>{state === 'unknown' ? 'not asked yet' : state}</State>
-        {since === null ? null : <p className="text-soft">for {lasted(since, now)}</p>}
-        {reason === null ? null : <p>{failure(reason).detail}</p>}
-      </>
-    ),
+    cell: (provider) => <Standing of={provider} reason={provider.reason} now={now} />,
   },
   { title: 'Answers', number: true, cell: ({ answers }) => count(answers) },
   {

@@ -1,0 +1,65 @@
+/** Whether messages to the brains are answered: what headline and concerns go by. */
+import type { Config } from '../config/config.ts';
+import { emptyWindow, type Standing } from '../domain/standing.ts';
+import type { Meters, ModelMeters, Shown } from '../meters.ts';
+import type { AnsweringStatus } from './asked.ts';
+import { askedOf, shownOf, windowOf } from './call-status.ts';
+
+type Asked = Pick<Meters, 'models' | 'brains'>;
+
+/** Of each brain that a route leads to. */
+export function answeringOf(
+  asked: Asked,
+  { brains, routes }: Pick<Config, 'brains' | 'routes'>,
+): AnsweringStatus[] {
+  const routed = new Set(routes.map(({ brain }) => brain));
+  return brains.filter(({ name }) => routed.has(name)).map((brain) => answersOf(asked, brain));
+}
+
+/** A brain of which every model fails answers nothing, whatever its last turns were. */
+function answersOf({ models, brains }: Asked, brain: Config['brains'][number]): AnsweringStatus {
+  const met = askedOf(brain).map((name): readonly [string, ModelMeters | undefined] => [
+    name,
+    models.get(name),
+  ]);
+  const turns = brains.get(brain.name);
+  const isSilent = met.length > 0 && met.every(([, one]) => one?.shown.standing === 'failing');
+  const shown = isSilent ? silentSince(met) : turnsShown(turns?.shown, met);
+  const cause = shown?.standing === 'up' ? undefined : causeOf(met);
+  return {
+    brain: brain.name,
+    ...shownOf(shown),
+    model: cause?.[0] ?? null,
+    reason: cause?.[1]?.last ?? null,
+    window: windowOf(turns?.window ?? emptyWindow),
+  };
+}
+
+type Met = readonly (readonly [string, ModelMeters | undefined])[];
+
+const known = (met: Met): readonly Shown[] =>
+  met.flatMap(([, one]) => (one === undefined ? [] : [one.shown]));
+
+function silentSince(met: Met): Shown {
+  const all = known(met);
+  return {
+    standing: 'failing',
+    since: Math.max(...all.map(({ since }) => since)),
+    shownAt: Math.max(...all.map(({ shownAt }) => shownAt)),
+  };
+}
+
+/** What turns showed is over once a model answers again, or is found again, after the last one. */
+function turnsShown(turns: Shown | undefined, met: Met): Shown | undefined {
+  if (turns === undefined || turns.standing === 'up') return turns;
+  const isOver = known(met).some(
+    ({ standing, since }) => (standing === 'up' || standing === 'unknown') && since > turns.shownAt,
+  );
+  return isOver ? undefined : turns;
+}
+
+/** The model that stands worst; of several the first that the configuration has. */
+function causeOf(met: Met): Met[number] | undefined {
+  const of = (standing: Standing) => met.find(([, one]) => one?.shown.standing === standing);
+  return of('failing') ?? of('degraded');
+}

@@ -1,0 +1,84 @@
+/** How brains, providers and models answer, a line for each that has something to say. */
+import type { Status } from '../../admin/admin.ts';
+import type { AnsweringStatus, ModelCallsStatus, ProviderStatus } from '../../admin/asked.ts';
+import type { FailureKind } from '../../domain/failure.ts';
+import { plural } from '../../domain/plural.ts';
+import { remedyForModel } from '../../domain/remedy.ts';
+import { sayCause, sayFailed } from '../../domain/standing-words.ts';
+import type { Mark } from '../frame/report.ts';
+import { length } from '../ledger/table.ts';
+
+export type Line = { readonly mark: Mark; readonly subject: string; readonly message: string };
+
+export function askedLines({ answering, providers, models }: Status, now: number): readonly Line[] {
+  const brains = (answering ?? []).filter(({ standing }) => isTrouble(standing));
+  const told = new Set([...brains, ...providers].map(({ model }) => model));
+  return [
+    ...brains.map((one) => brainLine(one, now)),
+    ...providers.map((provider) => providerLine(provider, now)),
+    ...models.flatMap((model) => (told.has(model.model) ? [] : modelLine(model, now))),
+  ];
+}
+
+export const isTrouble = (standing: string | null): boolean =>
+  standing === 'failing' || standing === 'degraded';
+
+function brainLine(one: AnsweringStatus, now: number): Line {
+  const { brain, standing, since, shownAt, model, reason, window } = one;
+  const what =
+    standing === 'failing' ? 'no model answers for it' : 'some of its messages get no answer';
+  const lately = sayFailed(window, 'messages') ?? sayAge(shownAt, now);
+  const message = [
+    joined(`${what}${sayFor(since, now)}`, sayCause(model, reason), ': '),
+    ...(lately === null ? [] : [lately]),
+  ].join('; ');
+  return { mark: 'failed', subject: `brain ${brain}`, message: remedied(message, model, reason) };
+}
+
+function providerLine(provider: ProviderStatus, now: number): Line {
+  const { state, since, reason, model, answers, failures, times } = provider;
+  const subject = provider.provider;
+  if (since === null) return { mark: 'ok', subject, message: 'was not asked yet' };
+  // A svc of before tells its state alone.
+  const standing = provider.standing ?? state;
+  const why = reason === null ? '' : ` (${model === null ? '' : `${model}: `}${reason})`;
+  const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
+  const isAllWell = provider.window?.fiveMinutes.failures === 0;
+  const lately = isAllWell ? null : sayFailed(provider.window, 'calls');
+  const message = [
+    `${standing}${why}${sayFor(since, now)}`,
+    ...(lately === null ? [] : [lately]),
+    `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')} since the start`,
+  ].join('; ');
+  const mark = isTrouble(standing) ? 'warning' : 'ok';
+  return { mark, subject, message: remedied(message, model, reason) };
+}
+
+/** Of one that does not answer as it should. */
+function modelLine(one: ModelCallsStatus, now: number): readonly Line[] {
+  const { model, inUse, standing, since, shownAt, reason, window, answeredByOthers } = one;
+  if (inUse !== true || standing === null || !isTrouble(standing)) return [];
+  const lately = sayFailed(window, 'calls') ?? sayAge(shownAt, now);
+  const others = answeredByOthers ?? 0;
+  const message = [
+    `${standing}${sayFor(since, now)}`,
+    ...(lately === null ? [] : [lately]),
+    ...(others === 0 ? [] : [`other models answered ${plural(others, 'message')} in its place`]),
+  ].join('; ');
+  const why = reason === null ? message : `${message} (${reason})`;
+  return [{ mark: 'warning', subject: model, message: remedied(why, model, reason) }];
+}
+
+const sayFor = (since: number | null, now: number): string =>
+  since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
+
+const sayAge = (shownAt: number | null, now: number): string | null =>
+  shownAt === null ? null : `last tried ${length(Math.max(0, now - shownAt))} ago`;
+
+const joined = (one: string, other: string, by: string): string =>
+  other === '' ? one : `${one}${by}${other}`;
+
+function remedied(message: string, model: string | null, reason: FailureKind | null): string {
+  const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
+  return remedy === null ? message : `${message}. ${remedy}`;
+}

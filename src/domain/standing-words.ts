@@ -1,0 +1,28 @@
+/** How things stand, in words: the same on the pages and at a terminal. */
+import { failure, type FailureKind } from './failure.ts';
+import { plural } from './plural.ts';
+
+type Span = { readonly answers: number; readonly failures: number };
+type Spans = { readonly oneMinute: Span; readonly fiveMinutes: Span };
+
+/** Of what a window counts, and how that fails. */
+const counted = {
+  calls: { one: 'call', failed: 'failed' },
+  messages: { one: 'message', failed: 'got no answer' },
+} as const;
+
+/** @returns null: nothing was asked in five minutes */
+export function sayFailed(window: Spans | null, of: keyof typeof counted): string | null {
+  if (window === null) return null;
+  const { answers, failures } = window.fiveMinutes;
+  if (answers + failures === 0) return null;
+  const { one, failed } = counted[of];
+  const many = failures === 0 ? 'none' : `${failures}`;
+  return `${many} of ${plural(answers + failures, one)} ${failed} in the last 5 minutes`;
+}
+
+/** How it failed, and of which model, as it stands behind a colon. */
+export function sayCause(model: string | null, reason: FailureKind | null): string {
+  if (model === null) return '';
+  return reason === null ? model : `${model}: ${failure(reason).detail}`;
+}

@@ -1,0 +1,102 @@
+/**
+ * How a model answers, a provider, or a brain: one rule for all of them, by what the last minutes
+ * showed. It is quick to see that something is down, and slow to take that back, so that what
+ * fails now and then stands as one that does, instead of changing with each call.
+ *
+ * - `failing`: nothing came of it lately, or next to nothing.
+ * - `degraded`: some of it goes wrong.
+ * - `unknown`: nothing has shown anything yet.
+ */
+export const standings = ['unknown', 'up', 'degraded', 'failing'] as const;
+export type Standing = (typeof standings)[number];
+
+/** What went well and what did not within some time. */
+export type Span = { readonly good: number; readonly bad: number };
+
+/** The last minute and the last five. */
+export type Window = { readonly minute: Span; readonly fiveMinutes: Span };
+
+export const minuteMs = 60_000;
+export const fiveMinutesMs = 300_000;
+export const emptyWindow: Window = {
+  minute: { good: 0, bad: 0 },
+  fiveMinutes: { good: 0, bad: 0 },
+};
+
+/** All that the rule looks at once something ended; that one counts in everything here. */
+export type Evidence = Window & {
+  /** How many of the last ones were alike: above 0 these went well, below 0 they did not. */
+  readonly run: number;
+  /** How long ago the first of them ended. */
+  readonly runMs: number;
+  /** How long it has stood as it does. */
+  readonly heldMs: number;
+  /** It failed in a way that the next one does not get past. */
+  readonly isSure: boolean;
+};
+
+/** A better state waits for so long after each change. */
+const holdMs = 15_000;
+/** With fewer in a minute the share is taken of five minutes. */
+const enough = 10;
+
+export function nextStanding(was: Standing, seen: Evidence): Standing {
+  if (isDown(seen)) return 'failing';
+  const isHeld = seen.heldMs < holdMs;
+  switch (was) {
+    case 'unknown':
+      return seen.run > 0 ? 'up' : 'degraded';
+    case 'up':
+      return isTroubled(seen) ? 'degraded' : 'up';
+    case 'degraded':
+      return !isHeld && isWell(seen) ? 'up' : 'degraded';
+    case 'failing':
+      return !isHeld && isBack(seen) ? 'degraded' : 'failing';
+    default:
+      return was satisfies never;
+  }
+}
+
+const of = ({ good, bad }: Span): number => good + bad;
+const shareOf = (span: Span): number => (of(span) === 0 ? 0 : span.bad / of(span));
+
+function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean {
+  if (run >= 0) return false;
+  return (
+    (fiveMinutes.good === 0 && (isSure || run <= -2)) ||
+    (minute.good === 0 && run <= -3) ||
+    (of(minute) < enough && isSure && run <= -2) ||
+    (run <= -10 && runMs >= 8_000) ||
+    (of(minute) >= enough && shareOf(minute) >= 0.9)
+  );
+}
+
+function isTroubled({ minute, fiveMinutes, run, isSure }: Evidence): boolean {
+  if (run > 0) return false;
+  const span = of(minute) >= enough ? minute : fiveMinutes;
+  return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= 0.2;
+}
+
+const isWell = ({ minute, run }: Evidence): boolean => run >= 3 && shareOf(minute) <= 0.02;
+
+const isBack = ({ minute, run }: Evidence): boolean =>
+  run > 0 && (run >= 5 || shareOf(minute) <= 0.5);
+
+/** How the whole stands whose parts stand so; of what is unknown nothing follows. */
+export function standingOfAll(parts: readonly Standing[]): Standing {
+  const known = parts.filter((part) => part !== 'unknown');
+  if (known.length === 0) return 'unknown';
+  if (known.every((part) => part === 'failing')) return 'failing';
+  return known.every((part) => part === 'up') ? 'up' : 'degraded';
+}
+
+export function addWindows(one: Window, other: Window): Window {
+  return {
+    minute: addSpans(one.minute, other.minute),
+    fiveMinutes: addSpans(one.fiveMinutes, other.fiveMinutes),
+  };
+}
+
+function addSpans(one: Span, other: Span): Span {
+  return { good: one.good + other.good, bad: one.bad + other.bad };
+}

@@ -1,0 +1,89 @@
+import type { Status } from '../../../src/admin/admin.ts';
+import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/asked.ts';
+import { failure, type FailureKind } from '../../../src/domain/failure.ts';
+import { sayFailed } from '../../../src/domain/standing-words.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import { Link } from '../../kit/link.tsx';
+import { State, toneOf } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
+
+type Row = { readonly model: ModelCallsStatus; readonly now: number };
+
+/** Also the models that the configuration has no more, as long as their counts are kept. */
+export function ModelTable({ status, now }: { readonly status: Status; readonly now: number }) {
+  return (
+    <Table
+      name="Models"
+      columns={columns}
+      rows={status.models.map((model) => ({ model, now }))}
+      keyOf={({ model }) => model.model}
+      none="No model was asked since the start."
+    />
+  );
+}
+
+const columns: readonly Column<Row>[] = [
+  {
+    title: 'Model',
+    cell: ({ model: { model, inUse } }) =>
+      inUse === false ? (
+        <AsWritten text={model} />
+      ) : (
+        <Link to={{ view: 'model', id: model }}>
+          <AsWritten text={model} />
+        </Link>
+      ),
+  },
+  {
+    title: 'State',
+    cell: ({ model, now }) =>
+      model.inUse === false ? (
+        <State tone="off">not in use now</State>
+      ) : (
+        <Standing of={model} reason={model.reason} now={now} />
+      ),
+  },
+  { title: 'Answers', number: true, cell: ({ model }) => count(model.answers) },
+  {
+    title: 'Failures',
+    number: true,
+    cell: ({ model: { failures, reasons } }) => {
+      const most = reasons[0];
+      return (
+        <>
+          {count(failures)}
+          {most === undefined ? null : <p className="text-soft">mostly {spaced(most.code)}</p>}
+        </>
+      );
+    },
+  },
+  { title: 'Given up', number: true, cell: ({ model }) => count(model.givenUp) },
+  { title: 'Half within', number: true, cell: ({ model }) => length(model.times.p50Ms) },
+  { title: '95 % within', number: true, cell: ({ model }) => length(model.times.p95Ms) },
+];
+
+type StandingProps = {
+  readonly of: Pick<ModelCallsStatus & ProviderStatus, 'standing' | 'since' | 'shownAt' | 'window'>;
+  readonly reason: FailureKind | null;
+  readonly now: number;
+};
+
+const words = { up: 'up', degraded: 'fails now and then', failing: 'failing' } as const;
+
+/** How it stands, since when, and what of the last minutes shows it. */
+export function Standing({ of, reason, now }: StandingProps) {
+  const { standing, since, shownAt, window } = of;
+  if (standing === null || standing === 'unknown') return <State tone="off">not asked yet</State>;
+  const counted = sayFailed(window, 'calls') ?? `last tried ${ago(shownAt, now)}`;
+  return (
+    <>
+      <State tone={toneOf(standing)}>{words[standing]}</State>
+      <p className="text-soft">
+        {since === null ? '' : `for ${lasted(since, now)}; `}
+        {counted}
+      </p>
+      {reason === null ? null : <p>{failure(reason).detail}</p>}
+    </>
+  );
+}
