@@ -73,11 +73,13 @@ class GuardedModel implements Model {
     const { steady, events } = this.#kit;
     const since = steady();
     const outcome = await this.#askInTurn(request, stop);
+    const usage = outcome.kind === 'answer' ? outcome.usage : null;
     events.modelAnswered({
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
       ms: steady() - since,
+      ...(usage === null ? {} : { usage }),
     });
     return outcome;
   }

@@ -1,0 +1,44 @@
+import { Gathering } from '../../../figures/gathering.ts';
+import { kept, minuteMs } from '../../../figures/figures.ts';
+import type { FigureRow, FiguresAsked, KeptFigures } from '../../../figures/figures.ts';
+import { num, type Ask } from './ask.ts';
+
+/** So many rows are read and added up at once: other work comes between. */
+const pageRows = 500;
+
+type Found = Pick<FigureRow, 'at' | 'run' | 'body'>;
+
+const rowsBehind =
+  `SELECT ${num('at', 'at')}, ${num('run', 'run')}, body FROM svc.figure ` +
+  'WHERE length_ms = $1 AND (at, run) > ($2::bigint, $3::bigint) AND at < $4 ' +
+  `ORDER BY figure.at, figure.run LIMIT ${pageRows}`;
+
+/** The first of each length, by the index. */
+const first = `SELECT ${num('min(at)', 'at')} FROM svc.figure WHERE length_ms = $1`;
+
+const lastOwn =
+  `SELECT ${num('max(at)', 'at')} FROM svc.figure ` +
+  'WHERE length_ms = $1 AND at BETWEEN $2 AND $3 AND run = $4';
+
+export async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFigures> {
+  const { lengthMs, from, until, own } = asked;
+  const gathering = new Gathering(asked);
+  let after = { at: from, run: -1 };
+  for (;;) {
+    const rows = await ask<Found>(rowsBehind, lengthMs, after.at, after.run, until);
+    for (const row of rows) gathering.add(row);
+    if (rows.length < pageRows) break;
+    after = rows.at(-1)!;
+  }
+  const firsts: number[] = [];
+  for (const { lengthMs: length } of kept) {
+    const [row] = await ask<{ readonly at: number | null }>(first, length);
+    if (row?.at != null) firsts.push(row.at);
+  }
+  const { first: since, last, run } = own;
+  const [found] = await ask<{ readonly at: number | null }>(lastOwn, minuteMs, since, last, run);
+  return gathering.told({
+    since: firsts.length === 0 ? null : Math.min(...firsts),
+    ownUntil: found?.at ?? null,
+  });
+}
