@@ -1,6 +1,6 @@
 /**
- * Figures over time, as `/api/v1/figures` tells them: what all runs have kept, and what this one has
- * counted since. However many pages ask, the ledger is read once in a while.
+ * Figures over time, as `/api/v1/figures` tells them: what all runs have kept, and what this one
+ * has counted since. However many pages ask, the ledger is read once in a while.
  */
 import { Bucket, ModelCounts } from '../figures/bucket.ts';
 import { gaugedOf } from '../figures/counting.ts';

@@ -59,11 +59,11 @@ DELETE FROM svc.audit WHERE seq = ANY(ARRAY(
 
 /** Of those of one length: what is older than that, and what is more than may be. */
 const figures = `
-DELETE FROM svc.figure WHERE length_ms = $1 AND (at, run) IN (
-  SELECT at, run FROM svc.figure WHERE length_ms = $1 AND at <= greatest($2::bigint - 1, (
+DELETE FROM svc.figure WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.figure WHERE length_ms = $1 AND at <= greatest($2::bigint - 1, (
     SELECT at FROM svc.figure WHERE length_ms = $1 ORDER BY at DESC LIMIT 1 OFFSET ${figureRowsMax}
-  )) ORDER BY at LIMIT ${rowsAtOnce}
-) RETURNING run`;
+  )) ORDER BY at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING run`;
 
 export type SweepParts = {
   readonly reads: Reads;
