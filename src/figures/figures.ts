@@ -96,7 +96,7 @@ export type AtHand = {
 export type KeptFigures = {
   /** Of each step; null: no run kept anything in it. */
   readonly steps: readonly (Body | null)[];
-  /** When the first row of any length begins, milliseconds since 1970; null: there is none. */
+  /** When the first that is kept begins, milliseconds since 1970; null: nothing is. */
   readonly since: number | null;
   /** The last of the minutes at hand that is kept, and is in its hour as well; null: none is. */
   readonly ownUntil: number | null;

@@ -1,9 +1,21 @@
 /** Rows of any number of runs, added up by the steps that were asked for. */
 import { Bucket, readBody } from './bucket.ts';
-import type { Body, FigureRow, FiguresAsked, KeptFigures, Mark } from './figures.ts';
+import { hourMs, type Body, type FigureRow, type FiguresAsked } from './figures.ts';
+import type { KeptFigures, Mark } from './figures.ts';
 
 /** So many configurations of one span are told, the last ones. */
 export const marksMax = 100;
+
+type Ends = Pick<KeptFigures, 'ownUntil'> & {
+  /** When the first row of each length begins, milliseconds since 1970; null: there is none. */
+  readonly first: { readonly minute: number | null; readonly hour: number | null };
+};
+
+/** The minutes of an hour tell when in it the first was counted. */
+function sinceOf({ minute, hour }: Ends['first']): number | null {
+  const isInFirst = minute !== null && hour !== null && minute < hour + hourMs;
+  return isInFirst ? minute : (hour ?? minute);
+}
 
 /** Takes the rows in the order of their times, and holds no more of them than the steps. */
 export class Gathering {
@@ -31,10 +43,10 @@ export class Gathering {
     this.#marks.push(...body.configs);
   }
 
-  told({ since, ownUntil }: Pick<KeptFigures, 'since' | 'ownUntil'>): KeptFigures {
+  told({ first, ownUntil }: Ends): KeptFigures {
     return {
       steps: this.#steps.map((step): Body | null => step?.body() ?? null),
-      since,
+      since: sinceOf(first),
       ownUntil,
       revisionBefore: this.#revisionBefore,
       marks: changesIn(this.#marks, this.#revisionBefore),

@@ -81,13 +81,23 @@ export const figureReads: readonly ReaderCase[] = [
       await keep(it, hour, rowOf(1, -1, { accepted: 1 }), rowOf(1, 15, { accepted: 1 }));
       const told = await it.reader.figures(asked);
       assert.deepEqual(told.steps, [null, null, null]);
-      assert.equal(told.since, noon - minuteMs, 'since tells of all that is kept');
-      const of = { lengthMs: hourMs, stepMs: hourMs, until: noon + hourMs };
+      assert.equal(told.since, noon - minuteMs);
+      const of = { lengthMs: hourMs, stepMs: hourMs, until: noon + hourMs } as const;
       const { steps } = await it.reader.figures({ ...asked, ...of });
       assert.deepEqual(
         steps.map((step) => step?.accepted),
         [100],
       );
+    },
+  ],
+  [
+    'in the first hour its minutes tell when counting began',
+    async (it) => {
+      const hour = { ...rowOf(1, 0), lengthMs: hourMs } as const;
+      await keep(it, hour, rowOf(1, 57), rowOf(1, 58));
+      assert.equal((await it.reader.figures(asked)).since, noon + 57 * minuteMs);
+      await keep(it, { ...hour, at: noon - 5 * hourMs });
+      assert.equal((await it.reader.figures(asked)).since, noon - 5 * hourMs);
     },
   ],
   [

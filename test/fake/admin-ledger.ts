@@ -278,7 +278,7 @@ function keptFigures(asked: FiguresAsked): KeptFigures {
   bucket.mark({ at: asked.from, revision: ids.revision });
   const gathering = new Gathering(asked);
   gathering.add({ at: asked.from, body: JSON.stringify({ ...more, ...bucket.body() }) });
-  return gathering.told({ since: asked.from, ownUntil: null });
+  return gathering.told({ first: { minute: asked.from, hour: null }, ownUntil: null });
 }
 
 /** @param result of every move of a dead letter that is there */

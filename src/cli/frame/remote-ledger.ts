@@ -115,7 +115,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
 
   /** None: of a service that runs its page shows them. */
   figures = async (asked: FiguresAsked) =>
-    new Gathering(asked).told({ since: null, ownUntil: null });
+    new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
   replay(id: string): Promise<DeadLetterMove> {
     return this.#move(id, 'replay');

@@ -1,6 +1,6 @@
 import { Gathering } from '../../figures/gathering.ts';
-import { kept, minuteMs } from '../../figures/figures.ts';
-import type { FigureRow, FiguresAsked, KeptFigures } from '../../figures/figures.ts';
+import { hourMs, kept, minuteMs } from '../../figures/figures.ts';
+import type { FigureRow, FiguresAsked, KeptFigures, RowLength } from '../../figures/figures.ts';
 import type { FiguresReader, StoredFigures } from '../figures.ts';
 
 /** The figures of the form that keeps nothing else: as long as any form keeps them. */
@@ -28,7 +28,7 @@ export class FigureRing implements StoredFigures, FiguresReader {
     const isOwn = (row: FigureRow): boolean =>
       row.lengthMs === minuteMs && row.run === run && row.at >= first && row.at <= last;
     return gathering.told({
-      since: least(rows.map(({ at }) => at)),
+      first: { minute: firstOf(rows, minuteMs), hour: firstOf(rows, hourMs) },
       ownUntil: rows.findLast(isOwn)?.at ?? null,
     });
   }
@@ -41,6 +41,7 @@ export class FigureRing implements StoredFigures, FiguresReader {
   }
 }
 
-function least(times: readonly number[]): number | null {
-  return times.length === 0 ? null : times.reduce((one, other) => Math.min(one, other));
+function firstOf(rows: readonly FigureRow[], length: RowLength): number | null {
+  const times = rows.filter(({ lengthMs }) => lengthMs === length).map(({ at }) => at);
+  return times.length === 0 ? null : Math.min(...times);
 }

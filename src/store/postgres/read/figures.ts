@@ -1,5 +1,5 @@
 import { Gathering } from '../../../figures/gathering.ts';
-import { kept, minuteMs } from '../../../figures/figures.ts';
+import { hourMs, minuteMs } from '../../../figures/figures.ts';
 import type { FigureRow, FiguresAsked, KeptFigures } from '../../../figures/figures.ts';
 import { num, type Ask } from './ask.ts';
 
@@ -30,15 +30,12 @@ export async function readFigures(ask: Ask, asked: FiguresAsked): Promise<KeptFi
     if (rows.length < pageRows) break;
     after = rows.at(-1)!;
   }
-  const firsts: number[] = [];
-  for (const { lengthMs: length } of kept) {
-    const [row] = await ask<{ readonly at: number | null }>(first, length);
-    if (row?.at != null) firsts.push(row.at);
-  }
-  const { first: since, last, run } = own;
-  const [found] = await ask<{ readonly at: number | null }>(lastOwn, minuteMs, since, last, run);
+  const firstOf = async (length: number): Promise<number | null> =>
+    (await ask<{ readonly at: number | null }>(first, length))[0]?.at ?? null;
+  const mine = [own.first, own.last, own.run];
+  const [found] = await ask<{ readonly at: number | null }>(lastOwn, minuteMs, ...mine);
   return gathering.told({
-    since: firsts.length === 0 ? null : Math.min(...firsts),
+    first: { minute: await firstOf(minuteMs), hour: await firstOf(hourMs) },
     ownUntil: found?.at ?? null,
   });
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { Gathering } from '../../../figures/gathering.ts';
-import { minuteMs } from '../../../figures/figures.ts';
+import { hourMs, minuteMs } from '../../../figures/figures.ts';
 import type { FigureRow, FiguresAsked, KeptFigures } from '../../../figures/figures.ts';
 
 export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures {
@@ -16,8 +16,10 @@ export function readFigures(db: DatabaseSync, asked: FiguresAsked): KeptFigures 
     const found = db.prepare(sql).get(...values)?.['n'] ?? null;
     return found === null ? null : Number(found);
   };
+  const firstOf = (length: number): number | null =>
+    numberOf('SELECT min(at) AS n FROM figures WHERE length_ms = ?', length);
   return gathering.told({
-    since: numberOf('SELECT min(at) AS n FROM figures'),
+    first: { minute: firstOf(minuteMs), hour: firstOf(hourMs) },
     ownUntil: numberOf(
       'SELECT max(at) AS n FROM figures WHERE length_ms = ? AND at BETWEEN ? AND ? AND run = ?',
       minuteMs,
