@@ -9,8 +9,8 @@ import { changesIn } from '../figures/gathering.ts';
 import type { LogHistogram } from '../lib/log-histogram.ts';
 import type { AdminPorts } from './admin.ts';
 
-/** For so long an answer is given again. */
-const freshMs = 5_000;
+/** For so long an answer is given again: a few times in each of its rows at most. */
+const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies Record<Span, number>;
 
 /**
  * A list has a value a step, the oldest first; the last step is not over. `off`: no svc ran in it,
@@ -62,7 +62,7 @@ export class FiguresView {
   told(span: Span): Promise<FiguresTold> {
     const now = this.#ports.now();
     const fresh = this.#fresh.get(span);
-    if (fresh !== undefined && Math.abs(now - fresh.at) < freshMs) return fresh.told;
+    if (fresh !== undefined && Math.abs(now - fresh.at) < freshMs[span]) return fresh.told;
     const told = this.#read(span, now);
     const read: Fresh = { at: now, told };
     this.#fresh.set(span, read);

@@ -50,7 +50,8 @@ export class LogHistogram {
   addTold(told: readonly number[]): void {
     for (let at = 0; at + 1 < told.length; at += 2) {
       const [place, count] = [told[at]!, told[at + 1]!];
-      if (!(place in this.#counts) || !Number.isSafeInteger(count) || count < 0) continue;
+      const isBucket = Number.isInteger(place) && place >= 0 && place < buckets;
+      if (!isBucket || !Number.isSafeInteger(count) || count < 0) continue;
       this.#counts[place]! += count;
       this.#count += count;
     }

@@ -86,7 +86,7 @@ test('what could not be kept is kept with the next one, and its hour once', asyn
   it.end();
 });
 
-test('a service that is stopped keeps the minute that it is in; one that is killed has lost it', async () => {
+test('one that is stopped keeps the minute of now; one that is killed has lost it', async () => {
   const stopped = start();
   stopped.accept();
   await stopped.pass(1);

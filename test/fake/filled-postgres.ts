@@ -118,7 +118,8 @@ export async function fillFigures(client: Client): Promise<void> {
     [hourMs, 720],
   ] as const) {
     await client.query(
-      "INSERT INTO svc.figure (length_ms, at, run, body) SELECT $1::integer, $2::bigint + $1::bigint * at, run, '{}' " +
+      'INSERT INTO svc.figure (length_ms, at, run, body) ' +
+        "SELECT $1::integer, $2::bigint + $1::bigint * at, run, '{}' " +
         `FROM generate_series(1, ${rows}) AS at, generate_series(1, 8) AS run`,
       [lengthMs, beganAt - (beganAt % hourMs)],
     );

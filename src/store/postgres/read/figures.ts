@@ -4,7 +4,7 @@ import type { FigureRow, FiguresAsked, KeptFigures } from '../../../figures/figu
 import { num, type Ask } from './ask.ts';
 
 /** So many rows are read and added up at once: other work comes between. */
-const pageRows = 500;
+const pageRows = 100;
 
 type Found = Pick<FigureRow, 'at' | 'run' | 'body'>;
 

@@ -84,7 +84,7 @@ const delivered = (filter: object, looks: number, at = page): Case => [
   looks,
 ];
 
-/** A month of eight instances, of whose 5,760 rows a page is looked at twice at most. */
+/** A month of eight instances, each of whose 5,760 rows is looked at twice at most. */
 const ofHours = {
   lengthMs: hourMs,
   stepMs: 6 * hourMs,

@@ -148,7 +148,7 @@ test('what operators did is kept for a year, whatever else is', () => {
   );
 });
 
-test('figures are kept for a day by the minute and for thirty by the hour, and no more of them', () => {
+test('figures are kept for a day by the minute and for thirty by the hour, and so many', () => {
   using place = new Scratch();
   const { db } = place;
   const now = 400 * dayMs;
@@ -157,8 +157,9 @@ test('figures are kept for a day by the minute and for thirty by the hour, and n
     [minuteMs, 1],
     [hourMs, 30],
   ] as const) {
-    for (const offMs of [-lengthMs, -1, 0, 1, 5 * dayMs])
+    for (const offMs of [-lengthMs, -1, 0, 1, 5 * dayMs]) {
       add.run(lengthMs, now - days * dayMs + offMs, 1);
+    }
   }
   const offsets = (lengthMs: number, days: number) =>
     db
@@ -172,7 +173,8 @@ test('figures are kept for a day by the minute and for thirty by the hour, and n
   assert.equal(offsets(minuteMs, 1).length, 3, 'a clock that was set back deletes nothing');
   // Of a service that is started very often the oldest go before their time.
   db.exec(
-    `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${figureRowsMax + 30}) ` +
+    'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n ' +
+      `WHERE n < ${figureRowsMax + 30}) ` +
       `INSERT INTO figures SELECT ${minuteMs}, ${now} + n, n, '{}' FROM n`,
   );
   assert.equal(sweep(db, 0, now).rows, 33);

@@ -6,4 +6,4 @@ CREATE TABLE figures (
   run INTEGER NOT NULL,
   body TEXT NOT NULL,
   PRIMARY KEY (length_ms, at, run)
-) STRICT, WITHOUT ROWID;
+) STRICT;
