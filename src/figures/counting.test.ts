@@ -47,7 +47,7 @@ test('a minute counts messages, turns, calls with their tokens, and replies', ()
   const decision = { kind: 'reply', text: 'x', model, why: 'first' } as const;
   counts.turnFinished({ ...turn, decision });
   const apology = { kind: 'apology', apology: 'busy', why: 'none' } as const;
-  counts.turnFinished({ ...turn, decision: apology as never });
+  counts.turnFinished({ ...turn, decision: apology });
   counts.commandAnswered();
   counts.buried({ ...where, box: 'in', failure: failure('fault') });
   counts.buried({ ...where, box: 'out', failure: failure('gone') });

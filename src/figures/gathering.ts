@@ -4,7 +4,7 @@ import { hourMs, type Body, type FigureRow, type FiguresAsked } from './figures.
 import type { KeptFigures, Mark } from './figures.ts';
 
 /** So many configurations of one span are told, the last ones. */
-export const marksMax = 100;
+const marksMax = 100;
 
 type Ends = Pick<KeptFigures, 'ownUntil'> & {
   /** When the first row of each length begins, milliseconds since 1970; null: there is none. */
