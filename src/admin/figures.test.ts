@@ -114,6 +114,9 @@ test('several instances are one, and so are the starts of one', async () => {
   assert.equal(whole.accepted[at], 405);
   assert.equal(whole.queue[at], 12 + 12 + 9, 'what waits is theirs together');
   assert.equal(whole.deadLetters[at], 3, 'the dead letters are those of all');
+  assert.equal(whole.queue.at(-1), 5, 'of the minute of now only this one tells');
+  const day = await it.view.told('day');
+  assert.equal(day.whole.queue.at(-1), 33, 'in a longer step all told so a minute ago');
   assert.deepEqual(
     models.map(({ answered, p50Ms }) => [answered[at], p50Ms[at]]),
     models.map(({ p50Ms }) => [200, p50Ms[at]]),
