@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { anyMessage } from '../src/domain/records.ts';
 import { failure } from '../src/domain/failure.ts';
 import type { Page, PageAsked } from '../src/domain/page.ts';
+import { hourMs, minuteMs, type FiguresAsked } from '../src/figures/figures.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { openMigration, type Place } from '../src/store/migrate/open.ts';
 import type { Moved } from '../src/store/migrate/migrate.ts';
@@ -32,6 +33,7 @@ import {
   takeIn,
   textsIn,
 } from './contract/ledger/kit.ts';
+import { busyBucket, figureRow } from './fake/figure-rows.ts';
 import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { scratch } from './program.ts';
 
@@ -84,7 +86,21 @@ async function fill(path: string): Promise<void> {
   const target = { id: dead.message.id };
   const row = { at: Date.now(), action: 'replay', target, status: 200, reason: 'why not' };
   await ledger.recordWrite(row);
+  await ledger.figures.keep([
+    figureRow(2 ** 53 - 1, busyBucket(day, { models: 3, calls: 9 })),
+    figureRow(7, busyBucket(day, { models: 1, calls: 2 }), hourMs),
+  ]);
 }
+
+/** A whole day. */
+const day = 20_000 * 24 * hourMs;
+const figures: FiguresAsked = {
+  lengthMs: minuteMs,
+  stepMs: minuteMs,
+  from: day,
+  until: day + hourMs,
+  own: { run: 2 ** 53 - 1, first: day, last: day + hourMs },
+};
 
 function note(text: string) {
   const scope = { kind: 'conversation' } as const;
@@ -147,6 +163,8 @@ async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
     uses: await all((page) => open.toolUses(page)),
     audit: await all((page) => open.audit(page)),
     counts: await open.conversationCounts(),
+    figures: await open.figures(figures),
+    hours: await open.figures({ ...figures, lengthMs: hourMs }),
   };
 }
 

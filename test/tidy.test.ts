@@ -16,6 +16,7 @@ const floors: Record<string, number> = {
   domain: 1,
   config: 2,
   'events.ts': 2,
+  figures: 2,
   'frames.ts': 2,
   'meters.ts': 2,
   'traffic.ts': 2,

@@ -24,7 +24,7 @@ export class Watched {
     this.#devtools = devtools;
   }
 
-  /** Opens it in a context of its own, with nothing cached. @param shown what it shows when ready */
+  /** Opens it in a context of its own, with nothing cached. @param shown when it is ready */
   static async open(
     browser: Browser,
     address: string,

@@ -12,6 +12,7 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { FigureCounts } from '../figures/counting.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
@@ -32,6 +33,8 @@ export type AdminPorts = {
   plan(): PlanView;
   readonly meters: Meters;
   readonly frames: FrameRing;
+  /** What was counted here in the minute of now, and is not kept yet. */
+  readonly figures: Pick<FigureCounts, 'atHand' | 'unkept' | 'tokens'>;
   gauges(): Gauges;
   backlog(): readonly ChannelBacklog[];
   /** Connections open on all listeners. */

@@ -27,6 +27,7 @@ operator GET /api/v1/dead-letters/{id}
 operator POST /api/v1/dead-letters/{id}/replay
 operator POST /api/v1/dead-letters/{id}/discard
 operator GET /api/v1/audit
+reader   GET /api/v1/figures
 
 reader   GET /api/v1/conversations/counts
 operator GET /api/v1/conversations

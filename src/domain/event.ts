@@ -4,6 +4,7 @@ import type { Failure, FailureKind } from './failure.ts';
 import type { Shortage } from './shortage.ts';
 import type { TurnedAwayReason } from './gate.ts';
 import type { Sender } from './message.ts';
+import type { Usage } from './outcome.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
 export type Box = 'in' | 'out';
@@ -61,6 +62,8 @@ export interface Events {
     provider: string;
     result: 'answer' | FailureKind;
     ms: number;
+    /** What the provider told of an answer's tokens; left out: nothing. */
+    usage?: Usage;
   }): void;
   /** A look without any content: whether the model is there. It is no call, and counted nowhere. */
   modelLooked(e: { model: ModelName; provider: string; found: 'there' | FailureKind }): void;

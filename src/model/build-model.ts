@@ -75,12 +75,14 @@ class GuardedModel implements Model {
     const { steady, events, brain } = this.#kit;
     const since = steady();
     const outcome = await this.#askInTurn(request, stop);
+    const usage = outcome.kind === 'answer' ? outcome.usage : null;
     events.modelAnswered({
       brain,
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
       ms: steady() - since,
+      ...(usage === null ? {} : { usage }),
     });
     return outcome;
   }

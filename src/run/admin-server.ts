@@ -8,7 +8,7 @@ import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
 import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
 import { pathOfFile } from '../config/storage-place.ts';
 import type { Control } from '../control/control.ts';
-import type { EventHub } from '../events.ts';
+import type { RunEvents } from './run-events.ts';
 import type { Host } from './host.ts';
 import { explainKeychain, openKeychain } from '../keychain.ts';
 import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
@@ -27,7 +27,7 @@ import { openOneView, type OneView } from './view/one-view.ts';
 
 export type AdminParts = {
   readonly kit: ServiceKit;
-  readonly events: EventHub;
+  readonly events: RunEvents;
   readonly host: Host;
   readonly store: OpenStore;
   readonly control: Control;
@@ -73,7 +73,7 @@ export async function startAdmin(
 async function start(
   setup: Setup,
   opener: Opener,
-  events: EventHub,
+  events: RunEvents,
 ): Promise<AdminPlaced | Ending | null> {
   const { observability: settings } = setup.config;
   const { application = null } = setup;
@@ -94,7 +94,7 @@ async function startAround(
   application: Around,
   settings: ObservabilityConfig,
   opener: Opener,
-  events: EventHub,
+  events: RunEvents,
 ): Promise<AdminPlaced | Ending> {
   const { others, window } = adminPlaces(settings, application.port);
   const first = others === null ? null : await opener.open(others, null);
@@ -220,6 +220,7 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
     plan: view,
     meters: events.meters,
     frames: events.frames,
+    figures: events.figures,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,

@@ -16,7 +16,6 @@ import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
-import type { EventHub } from '../events.ts';
 import { sayLost } from './draining.ts';
 import { Host, type Left } from './host.ts';
 import { FollowingClock, type ClockReading } from '../lib/clock.ts';
@@ -26,7 +25,8 @@ import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
-import { createRunEvents, type TurnWatch } from './run-events.ts';
+import { keepFigures } from './figure-keeping.ts';
+import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
@@ -110,7 +110,7 @@ export async function runService(setup: Setup): Promise<Ending> {
 
 class Run {
   readonly #setup: Setup;
-  readonly #events: EventHub;
+  readonly #events: RunEvents;
   readonly #alerts: StorageAlerts;
   readonly #state: RunState;
   readonly #lifetime: Lifetime;
@@ -216,6 +216,8 @@ class Run {
     const plan = createPlan(text, config, secrets, kit, skills.texts);
     const unopened = await this.#lifetime.within(() => host.use(plan));
     if (unopened !== null) return refusedBy(unopened, config);
+    const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
+    this.#lifetime.defer('the figures', keepFigures(counted));
     const watch = new ModelWatch(kit, this.#state.over);
     const bounds = new SharedBounds(kit.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());

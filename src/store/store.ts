@@ -44,11 +44,13 @@ import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { CallJournal } from './call-journal.ts';
+import type { FiguresReader, StoredFigures } from './figures.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
+  readonly figures: StoredFigures;
   /**
    * Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing.
    * `conflict`: a cursor stands elsewhere than its move expects it, moves on their way included.
@@ -255,7 +257,7 @@ export type Gauges = {
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends RecordsReader, AsyncDisposable {
+export interface LedgerReader extends RecordsReader, FiguresReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
+import { Bucket } from '../../src/figures/bucket.ts';
+import type { FiguresAsked, KeptFigures } from '../../src/figures/figures.ts';
+import { Gathering } from '../../src/figures/gathering.ts';
 import type { NoteText } from '../../src/domain/note.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
 import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
@@ -263,8 +266,19 @@ export function fakeReader(calls: Calls): LedgerReader {
     deliveries: (filter, asked) => note(page(asked, [deliveryRow]), 'deliveries', filter, asked),
     conversationCounts: () => note([conversationCount], 'conversationCounts'),
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
+    figures: (asked) => note(keptFigures(asked), 'figures', asked),
     async [Symbol.asyncDispose]() {},
   };
+}
+
+/** An hour ago one message came, and was answered by a model. */
+function keptFigures(asked: FiguresAsked): KeptFigures {
+  const bucket = new Bucket(asked.from);
+  bucket.accepted = bucket.answered = bucket.model(model, 'local_runtime').answered = 1;
+  bucket.mark({ at: asked.from, revision: ids.revision });
+  const gathering = new Gathering(asked);
+  gathering.add({ at: asked.from, body: JSON.stringify({ ...more, ...bucket.body() }) });
+  return gathering.told({ first: { minute: asked.from, hour: null }, ownUntil: null });
 }
 
 /** @param result of every move of a dead letter that is there */

@@ -12,9 +12,9 @@ import type { BrainConfig, Config, EnvName, ListenAddress } from '../../src/conf
 import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
-import { createEvents } from '../../src/events.ts';
 import type { EventHub } from '../../src/events.ts';
 import { createTokenCheck } from '../../src/lib/bearer.ts';
+import { createRunEvents } from '../../src/run/run-events.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
@@ -62,11 +62,9 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     audited: [] as AuditRow[],
     log: () => logged,
   } as World;
-  world.events = createEvents({
-    log,
-    now: () => world.clockMs,
-    steady: () => world.clockMs as SteadyTime,
-  });
+  const clock = { now: () => world.clockMs, steady: () => world.clockMs as SteadyTime };
+  const events = createRunEvents(log, clock, undefined);
+  world.events = events;
   world.ports = {
     version: '1.2.3',
     startedAt: 1_000_000,
@@ -91,6 +89,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     }),
     meters: world.events.meters,
     frames: world.events.frames,
+    figures: events.figures,
     gauges: () => gauges,
     backlog: () => [
       backlogOf('webhook', 3, 1, 999_000, null),

@@ -1,6 +1,7 @@
 /** A ledger of many messages in PostgreSQL, as it looks after days of work. */
 import type { Client } from 'pg';
 import { timeText } from '../../src/domain/ids.ts';
+import { hourMs, minuteMs } from '../../src/figures/figures.ts';
 import { insertRows, type Row } from './insert-rows.ts';
 
 /** A message came each so many milliseconds, from this time on. */
@@ -103,8 +104,24 @@ export async function fillAll(client: Client, messages: number): Promise<void> {
       `SELECT 'webhook', 'k' || i, lpad(i::text, 22, '0'), $1::bigint + i ${many}`,
     [beganAt],
   );
+  await fillFigures(client);
   await client.query(
     'INSERT INTO svc.cut (channel, conversation, session, at, reason) ' +
       `SELECT 'webhook', 'c' || i, 1, i, 'asked' ${many}`,
   );
+}
+
+/** As eight instances keep them, and two days of minutes that are to be swept. */
+export async function fillFigures(client: Client): Promise<void> {
+  for (const [lengthMs, rows] of [
+    [minuteMs, 3 * 1_440],
+    [hourMs, 720],
+  ] as const) {
+    await client.query(
+      'INSERT INTO svc.figure (length_ms, at, run, body) ' +
+        "SELECT $1::integer, $2::bigint + $1::bigint * at, run, '{}' " +
+        `FROM generate_series(1, ${rows}) AS at, generate_series(1, 8) AS run`,
+      [lengthMs, beganAt - (beganAt % hourMs)],
+    );
+  }
 }

@@ -107,4 +107,25 @@ export const store: readonly Fault[] = [
     replace: '      place.stored = move.value;\n',
     seenBy: ['test/full-disk.test.ts'],
   },
+  {
+    name: 'A clock that is set back writes figures over those that were kept.',
+    file: 'src/figures/counting.ts',
+    find: 'if (next < ended.at) this.#beginAnew(next);',
+    replace: '',
+    seenBy: ['src/figures/counting.test.ts'],
+  },
+  {
+    name: 'A minute of figures is told twice, as it is kept and as it is at hand.',
+    file: 'src/figures/counting.ts',
+    find: 'at > keptUntil',
+    replace: 'at >= keptUntil',
+    seenBy: ['src/admin/figures.test.ts'],
+  },
+  {
+    name: 'A service that is stopped loses the figures of its last minute.',
+    file: 'src/run/figure-keeping.ts',
+    find: "over.addEventListener('abort', this.#last, { once: true });",
+    replace: '',
+    seenBy: ['src/run/figure-keeping.test.ts', 'test/figures.test.ts'],
+  },
 ];

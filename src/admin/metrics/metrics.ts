@@ -2,7 +2,8 @@
  * The metrics page, of this instance alone. All that svc counts is read from the meters when the
  * page is asked for; the event loop and garbage collection are watched from the first scrape on.
  *
- * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
+ * Labels: channel type, provider, model of the configuration, box, state, and the stable codes of
+ * outcomes. Never an id.
  */
 import type { ChannelMeters } from '../../meters.ts';
 import { standings } from '../../domain/standing.ts';
@@ -57,6 +58,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    tokenFamily(ports),
     shortageFamily(ports),
     standingFamily(ports),
     toolFamily(ports),
@@ -251,6 +253,15 @@ function shortageFamily({ meters }: AdminPorts): Family {
   const help = 'What was turned away or not tried for want of connections or of open files.';
   const samples = Object.entries(meters.shortages).map(([of, { count }]) => one(count, { of }));
   return counter('svc_shortages_total', help, samples);
+}
+
+/** A provider that tells none has no series. */
+function tokenFamily({ figures }: AdminPorts): Family {
+  const samples = [...figures.tokens].flatMap(([model, { provider, input, output }]) => [
+    one(input, { provider, model, kind: 'input' }),
+    one(output, { provider, model, kind: 'output' }),
+  ]);
+  return counter('svc_tokens_total', 'Tokens of answers, as the providers told.', samples);
 }
 
 function loadFamily(ports: AdminPorts): Family {

@@ -12,6 +12,8 @@ import type { ConfigInUse, ConfigKept, ConfigRow } from '../config-control.ts';
 import type * as configs from './config.ts';
 import type { Dropped, Frame } from '../../domain/frame.ts';
 import type { ConfigNames, RouteStatus, Status } from '../admin.ts';
+import type { FiguresTold } from '../figures.ts';
+import type { figuresSchema } from './figures.ts';
 import type { frameSchema } from './frame.ts';
 import type { pairingsSchema } from './gate.ts';
 import type * as lists from './records.ts';
@@ -54,6 +56,7 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
     Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
     Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
+    Same<Described<typeof figuresSchema>, FiguresTold>,
     Same<Described<typeof asks.validatedSchema>, questions.Validated>,
     Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
     Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,

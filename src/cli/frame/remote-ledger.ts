@@ -12,6 +12,8 @@ import type { NotesOf } from '../../domain/note.ts';
 import type { PageAsked } from '../../domain/page.ts';
 import type { DeliveryFilter, MessageFilter } from '../../domain/records.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
+import type { FiguresAsked } from '../../figures/figures.ts';
+import { Gathering } from '../../figures/gathering.ts';
 import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
 import {
   AdminClient,
@@ -110,6 +112,10 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   audit(page: PageAsked) {
     return this.#service.read('operator', `audit?${queryOf(page)}`, records.auditSchema);
   }
+
+  /** None: of a service that runs its page shows them. */
+  figures = async (asked: FiguresAsked) =>
+    new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
   replay(id: string): Promise<DeadLetterMove> {
     return this.#move(id, 'replay');

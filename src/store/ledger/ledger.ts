@@ -17,6 +17,7 @@ import type { Deferral } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
+import type { StoredFigures } from '../figures.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
 import { laterParts, type Row } from '../order/rows.ts';
@@ -55,6 +56,7 @@ const nowhere = { messages: 0, bytes: 0 };
 
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
+  readonly figures: StoredFigures;
   readonly calls: ToolCalls;
   readonly #now: () => number;
   readonly #rows: WorkingSet;
@@ -78,6 +80,7 @@ export class LaneLedger implements Ledger {
     this.#storage = storage;
     this.#onFault = onFault;
     this.durability = storage.durability;
+    this.figures = storage.figures;
     this.calls = new ToolCalls(this.#open, storage);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);

@@ -18,6 +18,7 @@ import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { RunningCall } from './begun-calls.ts';
+import type { StoredFigures } from '../figures.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from '../order/rows.ts';
 import type { Quarantine } from '../order/quarantine.ts';
@@ -40,6 +41,7 @@ export interface LedgerStorage {
   readonly agents: StoredAgents;
   readonly deadLetters: StoredDeadLetters;
   readonly forgetting: StoredForgetting;
+  readonly figures: StoredFigures;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */
   listen(told: StorageTold): void;

@@ -49,6 +49,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly hasRoom = true;
   readonly mayHandOut = true;
   readonly quarantine = null;
+  readonly figures: LedgerStorage['figures'];
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
   protected readonly cursors = new Cursors(() => null);
@@ -84,6 +85,7 @@ export class MemoryStorage implements LedgerStorage {
   constructor({ messagesMax, bytesMax, dedupeKeysMax }: MemoryLimits, stories: StoryRing) {
     this.limits = { messagesMax, bytesMax };
     this.#stories = stories;
+    this.figures = stories.figures;
     this.#known = new KnownKeys(dedupeKeysMax);
   }
 

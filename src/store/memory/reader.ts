@@ -63,6 +63,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       const rows = after[0] !== '' && from === 0 ? [] : uses.slice(from);
       return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
     },
+    figures: (asked) => stories.figures.figures(asked),
     toolUse: async (key) => stories.uses.told().find((use) => use.key === key) ?? null,
     [Symbol.asyncDispose]: async () => {},
   };

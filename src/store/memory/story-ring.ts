@@ -11,6 +11,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
 import type { Trace } from '../../domain/trace.ts';
 import { AuditRing } from './audit-ring.ts';
+import { FigureRing } from './figure-ring.ts';
 import { wholeIdLength, type InRow, type OutRow } from '../order/rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
@@ -120,6 +121,7 @@ export type MadeReply = {
 export class StoryRing {
   readonly uses = new ToolUseRing();
   readonly audit = new AuditRing();
+  readonly figures = new FigureRing();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;

@@ -54,13 +54,14 @@ const selects: Readonly<Record<TableName, string>> = {
   keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM svc.dedupe',
   cursors: 'SELECT channel, name, value FROM svc.cursor',
   audit: 'SELECT seq, at, action, target, status, reason FROM svc.audit ORDER BY seq',
+  figures: 'SELECT length_ms, at, run, body FROM svc.figure',
 };
 
 /** Whole numbers of eight bytes, which the client may give as texts. */
 const numbers = new Set(
   (
     'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at ' +
-    'replayed_at seq n number'
+    'replayed_at seq n number run'
   ).split(' '),
 );
 /** Ready JSON, which is stored as it is. */

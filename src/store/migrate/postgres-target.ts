@@ -68,6 +68,7 @@ const intos: Readonly<Record<TableName, Into>> = {
     table: 'audit',
     columns: 'seq bigint, at bigint, action text, target text, status integer, reason text',
   },
+  figures: { table: 'figure', columns: 'length_ms integer, at bigint, run bigint, body text' },
 };
 
 /** Their numbers go on behind what was moved. */

@@ -45,6 +45,7 @@ const selects: Readonly<Record<TableName, string>> = {
   keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM dedupe',
   cursors: "SELECT channel, name, value FROM cursors WHERE channel <> ''",
   audit: 'SELECT seq, at, action, target, status, reason FROM audit ORDER BY seq',
+  figures: 'SELECT length_ms, at, run, body FROM figures',
 };
 
 const booleans = ['private', 'possible_duplicate', 'late', 'parked'];

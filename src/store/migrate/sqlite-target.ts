@@ -15,6 +15,7 @@ const names: Readonly<Record<TableName, string>> = {
   keys: 'dedupe',
   cursors: 'cursors',
   audit: 'audit',
+  figures: 'figures',
 };
 
 /** Messages and turns are numbered anew, all together. */

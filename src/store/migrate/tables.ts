@@ -18,6 +18,7 @@ export const tableNames = [
   'keys',
   'cursors',
   'audit',
+  'figures',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
@@ -63,6 +64,7 @@ export const tables: Readonly<Record<TableName, Table>> = {
   keys: tableOf('channel key message_id expires_at fingerprint'),
   cursors: tableOf('channel name value'),
   audit: tableOf('seq at action target status reason'),
+  figures: tableOf('length_ms at run body'),
 };
 
 function tableOf(columns: string, lane: string | null = null): Table {

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
+import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
 import type { Lanes } from './lanes/lanes.ts';
 import type { PostgresLimits } from './limits.ts';
@@ -20,7 +21,9 @@ export type PostgresParts = Clock & {
   readonly slowReads: Reads;
   readonly history: History;
   readonly deadLetters: DeadLetters;
-  readonly sweeping: Disposable;
+  readonly figures: Figures;
+  /** What goes on beside the messages. */
+  readonly beside: AsyncDisposable;
   readonly news: LedgerNews;
   readonly lanes: Lanes;
   readonly peers: BeatingPeers;

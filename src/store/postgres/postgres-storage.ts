@@ -35,6 +35,7 @@ import type { PostgresParts } from './parts.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
 import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
+import { sentWrite } from './write/event-codec.ts';
 import { receiptOf, safe } from './write/receipts.ts';
 import { acceptWrite, turnWrite } from './write/row-codec.ts';
 import type { Landed, Write } from './write/writes.ts';
@@ -47,6 +48,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly agents: AgentReads;
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
+  readonly figures: PostgresParts['figures'];
   readonly #parts: PostgresParts;
   readonly #flights: PostgresParts['flights'];
   readonly #lanes: Lanes;
@@ -62,6 +64,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#invalidations = new Invalidations(parts);
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = history;
+    this.figures = parts.figures;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
     this.forgetting = new Forgetting({
@@ -174,9 +177,7 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
-    const { id } = row.head;
-    const done = { failure: null, attempts: null, tried: null };
-    this.#flights.add({ kind: 'sent', id, at, tookMs: at - row.takenAt, ...done });
+    this.#flights.add(sentWrite(row, at));
     const landed = (what: Landed | null): void => {
       if (what !== null) then();
     };
@@ -249,7 +250,7 @@ export class PostgresStorage implements LedgerStorage {
     closing.defer(() => this.#parts.noted());
     closing.use(this.#parts.reads);
     closing.use(this.#parts.slowReads);
-    closing.use(this.#parts.sweeping);
+    closing.use(this.#parts.beside);
     closing.defer(() => this.#parts.giveUp());
     closing.defer(() => this.#parts.peers.close());
     this.#lanes.close();

@@ -32,6 +32,7 @@ export function readerOver(
     deliveries: (...asked) => ask('deliveries', asked),
     conversationCounts: (...asked) => ask('conversationCounts', asked),
     audit: (...asked) => ask('audit', asked),
+    figures: (...asked) => ask('figures', asked),
     [Symbol.asyncDispose]: close,
   };
 }

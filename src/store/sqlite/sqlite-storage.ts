@@ -25,6 +25,7 @@ import { begunWrites } from './write/agent-writes.ts';
 import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { DiskWatch } from './files/disk-watch.ts';
+import { Figures } from './ledger/figures.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { Known } from './write/write-batch.ts';
 import type { Journal } from './write/journal.ts';
@@ -47,6 +48,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly agents: AgentReads;
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
+  readonly figures: Figures;
   readonly #parts: SqliteParts;
   readonly #journal: Journal;
   readonly #disk: DiskWatch;
@@ -64,6 +66,7 @@ export class SqliteStorage implements LedgerStorage {
     this.#texts = new StoredTexts(reader, stamps);
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
+    this.figures = new Figures(journal, () => this.hasRoom);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.quarantine = new Quarantine(suspects, {
       ...parts,

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { all, count, died, idOf, put, type Columns } from '../../../../test/fake/ledger-rows.ts';
 import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-parts.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { figureRowsMax } from '../../../figures/figures.ts';
 import type { Reads } from '../parts.ts';
 import { Sweeping, sweepOnce } from './sweep.ts';
 
@@ -144,9 +145,32 @@ test('it begins by itself, and ends with the storage', async (t) => {
   t.mock.timers.tick(60_000);
   await first;
   await new Promise(setImmediate);
-  assert.equal(asked, 4);
+  assert.equal(asked, 6);
   sweeping[Symbol.dispose]();
   t.mock.timers.tick(600_000);
   await new Promise(setImmediate);
-  assert.equal(asked, 4);
+  assert.equal(asked, 6);
+});
+
+postgresTest('figures go by their own times, and the oldest of very many', async () => {
+  await using it = await openParts();
+  const hourMs = 3_600_000;
+  const minuteMs = 60_000;
+  const figure = (length: number, at: number, run = 1): Columns => {
+    return { length_ms: length, at, run, body: '{}' };
+  };
+  await put(it.client, 'figure', figure(minuteMs, now - dayMs - 1), figure(minuteMs, now - dayMs));
+  await put(it.client, 'figure', figure(hourMs, now - 30 * dayMs - 1));
+  await put(it.client, 'figure', figure(hourMs, now - 30 * dayMs));
+  await sweepAll(it, 0);
+  const left = await all(it.client, 'figure', 'at');
+  assert.deepEqual(left.map(Number), [now - 30 * dayMs, now - dayMs]);
+  const many = `generate_series(1, ${figureRowsMax + 30}) AS n`;
+  await it.client.query(
+    'INSERT INTO svc.figure (length_ms, at, run, body) ' +
+      `SELECT ${minuteMs}, $1::bigint + n, n, '{}' FROM ${many}`,
+    [now],
+  );
+  await sweepAll(it, 0);
+  assert.equal(await count(it.client, 'figure'), figureRowsMax + 1);
 });

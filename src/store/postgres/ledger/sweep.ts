@@ -3,6 +3,7 @@
  * never in a message's way. Conversations stay until a person deletes them.
  */
 import { auditDays } from '../../../domain/audit.ts';
+import { figureRowsMax, kept } from '../../../figures/figures.ts';
 import type { Reads } from '../parts.ts';
 import type { Asked } from '../write/statement.ts';
 import { deleteOf } from './of-messages.ts';
@@ -56,9 +57,17 @@ DELETE FROM svc.audit WHERE seq = ANY(ARRAY(
   WHERE at < $1
 )) RETURNING seq`;
 
+/** Of those of one length: what is older than that, and what is more than may be. */
+const figures = `
+DELETE FROM svc.figure WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.figure WHERE length_ms = $1 AND at <= greatest($2::bigint - 1, (
+    SELECT at FROM svc.figure WHERE length_ms = $1 ORDER BY at DESC LIMIT 1 OFFSET ${figureRowsMax}
+  )) ORDER BY at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING run`;
+
 export type SweepParts = {
   readonly reads: Reads;
-  /** 0 keeps everything but the expired keys, and the audit of a year. */
+  /** 0 keeps everything but expired keys, old figures, and the audit of a year. */
   readonly retentionDays: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -82,6 +91,7 @@ export async function sweepOnce({
     { text: messages, values: [before] },
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },
+    ...kept.map(({ lengthMs, forMs }) => ({ text: figures, values: [lengthMs, at - forMs] })),
   ];
   let rows = 0;
   for (const step of steps) {

@@ -2,11 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Client } from 'pg';
-import { beganAt, everyMs, fill, idAt } from '../../../../test/fake/filled-postgres.ts';
+import {
+  beganAt,
+  everyMs,
+  fill,
+  fillFigures,
+  idAt,
+} from '../../../../test/fake/filled-postgres.ts';
 import { newDatabase } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { PageAsked } from '../../../domain/page.ts';
 import { anyMessage, type MessageFilter } from '../../../domain/records.ts';
+import { hourMs } from '../../../figures/figures.ts';
 import { nextOf } from '../../pages.ts';
 import type { ReadArguments, ReadName } from '../../read/questions.ts';
 import { connect } from '../server/connect.ts';
@@ -77,6 +84,15 @@ const delivered = (filter: object, looks: number, at = page): Case => [
   looks,
 ];
 
+/** A month of eight instances, each of whose 5,760 rows is looked at twice at most. */
+const ofHours = {
+  lengthMs: hourMs,
+  stepMs: 6 * hourMs,
+  from: beganAt,
+  until: beganAt + 720 * hourMs,
+  own: { run: 3, first: beganAt, last: beganAt + hourMs },
+} as const;
+
 /** What is asked, and at most how many rows are looked at for it. */
 const cases: readonly Case[] = [
   ['story', [idAt(middle)], 10],
@@ -114,6 +130,7 @@ const cases: readonly Case[] = [
   ['toolUses', [page], 300],
   ['toolUse', [`${idAt(middle)}:1:0`], 10],
   ['audit', [page], 300],
+  ['figures', [ofHours], 12_000],
 ];
 
 suite('on many rows', { concurrency: 1 }, () => {
@@ -122,6 +139,7 @@ suite('on many rows', { concurrency: 1 }, () => {
     client = await connect(await newDatabase());
     await migrate(client);
     await fill(client, { messages, waiting: messages / 10, turnsEach: 20 });
+    await fillFigures(client);
   });
   after(() => client.end());
 

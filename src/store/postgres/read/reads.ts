@@ -12,6 +12,7 @@ import {
 import { listConversationCounts } from './counts.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
+import { readFigures } from './figures.ts';
 import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 import { listTurns } from './turns.ts';
@@ -36,4 +37,5 @@ export const questions: {
   deliveries: listDeliveries,
   conversationCounts: listConversationCounts,
   audit: listAudit,
+  figures: readFigures,
 };

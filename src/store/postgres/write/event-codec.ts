@@ -26,6 +26,11 @@ export function deferredWrite(end: FailedDelivery & DeferredUntil): DeferredWrit
   };
 }
 
+export function sentWrite({ head: { id }, takenAt }: OutRow, at: number): SentWrite {
+  const done = { failure: null, attempts: null, tried: null };
+  return { kind: 'sent', id, at, tookMs: at - takenAt, ...done };
+}
+
 /** @param parts die with it, and were not tried */
 export function diedWrites(end: FailedDelivery, parts: readonly OutRow[]): readonly SentWrite[] {
   const { row, at, why } = end;

@@ -12,6 +12,7 @@ import {
 } from './conversations.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
+import { readFigures } from './figures.ts';
 import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 
@@ -35,6 +36,7 @@ const questions: {
   deliveries: listDeliveries,
   conversationCounts: listConversationCounts,
   audit: listAudit,
+  figures: readFigures,
 };
 
 /** All that one answer tells was true at one moment. */

@@ -9,6 +9,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import { ids } from '../../../../test/contract/ledger/kit.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { anyMessage } from '../../../domain/records.ts';
+import { figureRowsMax, hourMs, minuteMs } from '../../../figures/figures.ts';
 import { applicationId, migrate, migrationFiles } from '../files/migrations.ts';
 import { looksMax } from './read-page.ts';
 import { openSqliteReader } from './reader.ts';
@@ -145,6 +146,40 @@ test('what operators did is kept for a year, whatever else is', () => {
     kept.map(({ at }) => Number(at) / dayMs),
     [36, 399],
   );
+});
+
+test('figures are kept for a day by the minute and for thirty by the hour, and so many', () => {
+  using place = new Scratch();
+  const { db } = place;
+  const now = 400 * dayMs;
+  const add = db.prepare("INSERT INTO figures VALUES (?, ?, ?, '{}')");
+  for (const [lengthMs, days] of [
+    [minuteMs, 1],
+    [hourMs, 30],
+  ] as const) {
+    for (const offMs of [-lengthMs, -1, 0, 1, 5 * dayMs]) {
+      add.run(lengthMs, now - days * dayMs + offMs, 1);
+    }
+  }
+  const offsets = (lengthMs: number, days: number) =>
+    db
+      .prepare('SELECT at FROM figures WHERE length_ms = ? ORDER BY at')
+      .all(lengthMs)
+      .map(({ at }) => Number(at) - (now - days * dayMs));
+  sweep(db, 0, now);
+  assert.deepEqual(offsets(minuteMs, 1), [0, 1, 5 * dayMs]);
+  assert.deepEqual(offsets(hourMs, 30), [0, 1, 5 * dayMs]);
+  sweep(db, 0, now - 100 * dayMs);
+  assert.equal(offsets(minuteMs, 1).length, 3, 'a clock that was set back deletes nothing');
+  // Of a service that is started very often the oldest go before their time.
+  db.exec(
+    'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n ' +
+      `WHERE n < ${figureRowsMax + 30}) ` +
+      `INSERT INTO figures SELECT ${minuteMs}, ${now} + n, n, '{}' FROM n`,
+  );
+  assert.equal(sweep(db, 0, now).rows, 33);
+  const left = db.prepare('SELECT count(*) AS n, min(run) AS first FROM figures WHERE at > ?');
+  assert.deepEqual({ ...left.get(now) }, { n: figureRowsMax, first: 1 });
 });
 
 test('a ledger that closes keeps nothing more, and says so', async () => {

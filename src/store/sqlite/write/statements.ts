@@ -121,6 +121,7 @@ export const statements = {
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
   audit: 'INSERT INTO audit (at, action, target, status, reason) VALUES (?, ?, ?, ?, ?)',
+  figure: 'INSERT OR REPLACE INTO figures (length_ms, at, run, body) VALUES (?, ?, ?, ?)',
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { auditDays } from '../../../domain/audit.ts';
 import { timeText } from '../../../domain/ids.ts';
+import { figureRowsMax, kept } from '../../../figures/figures.ts';
 
 /** So many of a kind are deleted in one step: a group that arrives meanwhile waits that long. */
 export const rowsAtOnce = 50;
@@ -18,9 +19,10 @@ const nothing: Swept = { rows: 0, deadLetters: [] };
 
 /**
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
- * letters, traces, dedupe keys that have expired, and after a year what operators did.
+ * letters, traces, dedupe keys that have expired, figures by their own times, and after a year what
+ * operators did.
  * Conversations stay until a person deletes them.
- * @param retentionDays 0 keeps everything but the expired keys, and the audit of a year
+ * @param retentionDays 0 keeps everything but expired keys, old figures, and the audit of a year
  * @param now milliseconds since 1970
  * @param most so many of a kind
  * @returns how many rows went (with so many there may be more), and which dead letters
@@ -82,7 +84,18 @@ function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: n
   const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
   const yearAgo = now - auditDays * dayMs;
   rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
+  for (const { lengthMs, forMs } of kept) {
+    rows += remove(db, figuresBefore(lengthMs, most), now - forMs);
+  }
   return { rows, deadLetters };
+}
+
+/** Of those of one length: what is older than that, and what is more than may be. */
+function figuresBefore(lengthMs: number, most: number): string {
+  const of = `figures WHERE length_ms = ${lengthMs}`;
+  const last = `SELECT at FROM ${of} ORDER BY at DESC LIMIT 1 OFFSET ${figureRowsMax}`;
+  const old = `SELECT at, run FROM ${of} AND at <= max(?1 - 1, coalesce((${last}), ?1 - 1))`;
+  return `DELETE FROM ${of} AND (at, run) IN (${old} LIMIT ${most})`;
 }
 
 function remove(db: DatabaseSync, sql: string, limit: number | string): number {

@@ -1,0 +1,173 @@
+/**
+ * Figures over time, as `/api/v1/figures` tells them: what all runs have kept, and what this one
+ * has counted since. However many pages ask, the ledger is read once in a while.
+ */
+import { Bucket, ModelCounts } from '../figures/bucket.ts';
+import { gaugedOf } from '../figures/counting.ts';
+import { others, scales, type KeptFigures, type Mark, type Span } from '../figures/figures.ts';
+import { changesIn } from '../figures/gathering.ts';
+import type { LogHistogram } from '../lib/log-histogram.ts';
+import type { AdminPorts } from './admin.ts';
+
+/** For so long an answer is given again: a few times in each of its rows at most. */
+const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies Record<Span, number>;
+
+/**
+ * A list has a value a step, the oldest first; the last step is not over. `off`: no svc ran in it,
+ * or before `since`, when the first that is kept begins: its counts are 0, and what is measured is
+ * null, as it is where nothing was. Times of the whole are from acceptance to the delivered reply,
+ * of a model those of its answers. `queue` and `deadLetters` are of the end of a step.
+ */
+export type FiguresTold = {
+  readonly span: Span;
+  readonly from: number;
+  readonly until: number;
+  readonly stepMs: number;
+  readonly since: number | null;
+  readonly whole: CallFigures & {
+    readonly accepted: readonly number[];
+    readonly queue: readonly (number | null)[];
+    readonly deadLetters: readonly (number | null)[];
+  };
+  /** Those that were called, the most first; of very many the rest is `others`. */
+  readonly models: readonly ModelFigures[];
+  readonly off: readonly boolean[];
+  /** When another configuration was taken into use. */
+  readonly configs: readonly Mark[];
+};
+
+type CallFigures = {
+  readonly answered: readonly number[];
+  readonly failed: readonly number[];
+  readonly p50Ms: readonly (number | null)[];
+  readonly p95Ms: readonly (number | null)[];
+  readonly inputTokens: readonly number[];
+  readonly outputTokens: readonly number[];
+};
+
+type ModelFigures = CallFigures & { readonly model: string; readonly provider: string };
+
+type Ports = Pick<AdminPorts, 'reader' | 'figures' | 'gauges' | 'now'>;
+type Fresh = { readonly at: number; readonly told: Promise<FiguresTold> };
+
+export class FiguresView {
+  readonly #ports: Ports;
+  readonly #fresh = new Map<Span, Fresh>();
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** @throws ReadFailed */
+  told(span: Span): Promise<FiguresTold> {
+    const now = this.#ports.now();
+    const fresh = this.#fresh.get(span);
+    if (fresh !== undefined && Math.abs(now - fresh.at) < freshMs[span]) return fresh.told;
+    const told = this.#read(span, now);
+    const read: Fresh = { at: now, told };
+    this.#fresh.set(span, read);
+    // A read that failed is no answer to who asks next.
+    told.catch(() => {
+      if (this.#fresh.get(span) === read) this.#fresh.delete(span);
+    });
+    return told;
+  }
+
+  async #read(span: Span, now: number): Promise<FiguresTold> {
+    const { reader, figures, gauges } = this.#ports;
+    const { lengthMs, stepMs, steps } = scales[span];
+    const until = (Math.floor(now / stepMs) + 1) * stepMs;
+    const from = until - steps * stepMs;
+    const kept = await reader.figures({ lengthMs, stepMs, from, until, own: figures.atHand });
+    const unkept = figures.unkept(kept.ownUntil, gaugedOf(gauges()));
+    const buckets = kept.steps.map((body, at) => {
+      return body === null ? null : Bucket.of(from + at * stepMs, body);
+    });
+    for (const minute of unkept) addTo(buckets, minute, Math.floor((minute.at - from) / stepMs));
+    const since = sinceOf(kept, unkept);
+    return { span, from, until, stepMs, since, ...tell(buckets), configs: marksOf(kept, unkept) };
+  }
+}
+
+/** What waits is told by all instances once a minute: what this one has now is not the whole. */
+function addTo(buckets: (Bucket | null)[], minute: Bucket, place: number): void {
+  if (!(place in buckets)) return;
+  const step = buckets[place] ?? new Bucket(minute.at);
+  const { end } = step;
+  step.add(minute);
+  if (end !== null) step.end = end;
+  buckets[place] = step;
+}
+
+function sinceOf({ since }: KeptFigures, unkept: readonly Bucket[]): number | null {
+  const first = unkept[0]?.at ?? since;
+  return since === null || first === null ? first : Math.min(since, first);
+}
+
+function marksOf({ marks, revisionBefore }: KeptFigures, unkept: readonly Bucket[]) {
+  return changesIn([...marks, ...unkept.flatMap(({ configs }) => configs)], revisionBefore);
+}
+
+type Steps = readonly (Bucket | null)[];
+
+function tell(steps: Steps): Pick<FiguresTold, 'whole' | 'models' | 'off'> {
+  const counted = (of: (bucket: Bucket) => number): number[] =>
+    steps.map((step) => (step === null ? 0 : of(step)));
+  const tokens = (of: (model: ModelCounts) => number): number[] =>
+    counted(({ models }) => models.values().reduce((sum, model) => sum + of(model), 0));
+  return {
+    whole: {
+      accepted: counted(({ accepted }) => accepted),
+      answered: counted(({ answered }) => answered),
+      failed: counted(({ failed }) => failed),
+      ...timesOf(steps.map((step) => step?.times)),
+      queue: steps.map((step) => step?.end?.queue ?? null),
+      deadLetters: steps.map((step) => step?.end?.deadLetters ?? null),
+      inputTokens: tokens(({ inputTokens }) => inputTokens),
+      outputTokens: tokens(({ outputTokens }) => outputTokens),
+    },
+    models: modelsOf(steps),
+    off: steps.map((step) => step === null),
+  };
+}
+
+function modelsOf(steps: Steps): ModelFigures[] {
+  const sum = new Bucket(0);
+  for (const step of steps) if (step !== null) sum.add(step);
+  const calls = ({ answered, failed }: ModelCounts): number => answered + failed;
+  const models = [...sum.models].sort(([, one], [, other]) => calls(other) - calls(one));
+  const shown = new Set(models.map(([name]) => name));
+  return models.map(([model, { provider }]) => {
+    const counts = steps.map((step) => (step === null ? null : countsOf(step, model, shown)));
+    const counted = (of: (counts: ModelCounts) => number): number[] =>
+      counts.map((one) => (one === null ? 0 : of(one)));
+    return {
+      model,
+      provider,
+      answered: counted(({ answered }) => answered),
+      failed: counted(({ failed }) => failed),
+      ...timesOf(counts.map((one) => one?.times)),
+      inputTokens: counted(({ inputTokens }) => inputTokens),
+      outputTokens: counted(({ outputTokens }) => outputTokens),
+    };
+  });
+}
+
+/** The model's own; to `others` belong all that are shown under no name of theirs. */
+function countsOf(step: Bucket, model: string, shown: ReadonlySet<string>): ModelCounts | null {
+  if (model !== others) return step.models.get(model) ?? null;
+  const rest = new ModelCounts(others);
+  for (const [name, counts] of step.models) {
+    if (name === others || !shown.has(name)) rest.add(counts);
+  }
+  return rest;
+}
+
+function timesOf(times: readonly (LogHistogram | undefined)[]) {
+  const at = (share: number): (number | null)[] =>
+    times.map((one) => {
+      const ms = one?.quantile(share) ?? null;
+      return ms === null ? null : Math.round(ms);
+    });
+  return { p50Ms: at(0.5), p95Ms: at(0.95) };
+}

@@ -1,0 +1,39 @@
+/** What the API tells of figures over time; held to its type in ../figures.ts. */
+import { spans } from '../../figures/figures.ts';
+import { boolean, integer, list, maybeInteger, object, oneOf, text } from './schema.ts';
+
+const counts = list(integer);
+const maybes = list(maybeInteger);
+
+export const figuresSchema = object({
+  span: oneOf(...spans),
+  from: integer,
+  until: integer,
+  stepMs: integer,
+  since: maybeInteger,
+  whole: object({
+    accepted: counts,
+    answered: counts,
+    failed: counts,
+    p50Ms: maybes,
+    p95Ms: maybes,
+    queue: maybes,
+    deadLetters: maybes,
+    inputTokens: counts,
+    outputTokens: counts,
+  }),
+  models: list(
+    object({
+      model: text,
+      provider: text,
+      answered: counts,
+      failed: counts,
+      p50Ms: maybes,
+      p95Ms: maybes,
+      inputTokens: counts,
+      outputTokens: counts,
+    }),
+  ),
+  off: list(boolean),
+  configs: list(object({ at: integer, revision: text })),
+});
