@@ -1,81 +1,165 @@
 import type { ReactNode } from 'react';
-import type { Status } from '../../../src/admin/admin.ts';
+import type { FiguresOfSpan, Status } from '../../../src/admin/admin.ts';
 import { Link } from '../../kit/link.tsx';
+import { Panel } from '../../kit/panel.tsx';
 import type { Place } from '../../kit/place.ts';
-import { count, length, some } from '../../kit/words.ts';
-import { usePace } from './pace.ts';
-import { Sparkline } from './sparkline.tsx';
-
-const minutes = 30;
+import { count, length } from '../../kit/words.ts';
+import { Line } from '../over-time/line.tsx';
+import { coveredBy, everyStep, sumOf, useOverTime, useSpan, type Span } from '../over-time/over-time.ts';
+import { SpanChoice } from '../over-time/span-choice.tsx';
 
 type Props = { readonly status: Status; readonly now: number };
 
-/** The four numbers to look at first; each leads to what it counts. */
+/** The numbers to look at first; each says which time it covers, and leads to what it counts. */
 export function Figures({ status, now }: Props) {
-  const { counts, times, backlog, perMinute } = status;
-  const pace = usePace(minutes);
-  const oldest = backlog.flatMap(({ oldestAt }) => oldestAt ?? []);
-  const oldestMs = oldest.length === 0 ? null : Math.max(0, now - Math.min(...oldest));
+  const { value: figures } = useOverTime(useSpan());
   return (
-    <div className="grid grid-cols-2 gap-2 sm:gap-3 lg:grid-cols-4">
-      <Figure
-        name="Messages a minute"
-        value={count(perMinute)}
-        below={`${some(counts.accepted, 'message')} since the start`}
-        place={{ view: 'messages', within: '1h' }}
-      >
-        <Sparkline minutes={pace} />
-      </Figure>
-      <Figure
-        name="End to end"
-        value={length(times.endToEnd.p50Ms)}
-        below={`half are faster, 95 % in ${length(times.endToEnd.p95Ms)}`}
-        place={{ view: 'messages', outcome: 'reply' }}
-      >
-        <Parts status={status} />
-      </Figure>
-      <Figure
-        name="Waiting"
-        value={count(counts.waiting)}
-        below={oldestMs === null ? 'nothing waits' : `the oldest for ${length(oldestMs)}`}
-        place={{ view: 'messages', state: 'waiting' }}
-      >
-        <p className="text-sm">{count(counts.inFlight)} at work</p>
-      </Figure>
-      <Figure
-        name="Dead letters"
-        value={count(counts.deadLettersKept)}
-        below={`${count(counts.deadLetters)} since the start`}
-        place={{ view: 'dead-letters' }}
-      >
-        <p className="text-sm">{count(counts.delivered)} delivered</p>
-      </Figure>
-    </div>
+    <Panel title="Traffic" aside={<SpanChoice />}>
+      <div className="grid grid-cols-2 gap-2 sm:gap-3 lg:grid-cols-3">
+        <Accepted status={status} figures={figures} />
+        <Unanswered figures={figures} />
+        <EndToEnd status={status} figures={figures} />
+        <Waiting status={status} figures={figures} now={now} />
+        <DeadLetters status={status} figures={figures} />
+        <Tokens figures={figures} />
+      </div>
+    </Panel>
   );
 }
 
-/** What the whole time is made of, as medians. */
-function Parts({ status: { times } }: { readonly status: Status }) {
+type Shown = { readonly figures: FiguresOfSpan | null };
+
+/** How far back the list of messages goes that a number leads to; its longest is a day. */
+const withinOf: Readonly<Record<Span, string>> = { hour: '1h', day: '1d', month: '' };
+
+function Accepted({ status: { perMinute }, figures }: Shown & { readonly status: Status }) {
   return (
-    <dl className="flex flex-wrap gap-x-4 text-sm">
-      <div className="flex gap-1.5">
-        <dt className="text-soft">waiting</dt>
-        <dd>{length(times.waited.p50Ms)}</dd>
-      </div>
-      <div className="flex gap-1.5">
-        <dt className="text-soft">thinking</dt>
-        <dd>{length(times.turns.p50Ms)}</dd>
-      </div>
-    </dl>
+    <Figure
+      name="Messages in the last minute"
+      value={count(perMinute)}
+      below={
+        figures === null
+          ? null
+          : `${count(sumOf(figures.whole.accepted))} ${coveredBy(figures)}`
+      }
+      place={{ view: 'messages', within: withinOf[figures?.span ?? 'hour'] }}
+    >
+      {figures === null ? null : (
+        <Line
+          of={figures}
+          name={`Messages ${everyStep(figures)}`}
+          values={figures.whole.accepted}
+          say={count}
+        />
+      )}
+    </Figure>
+  );
+}
+
+function Unanswered({ figures }: Shown) {
+  if (figures === null) return <Figure name="Not answered" value="–" below={null} place={null} />;
+  const { failed, answered } = figures.whole;
+  return (
+    <Figure
+      name={`Not answered ${coveredBy(figures)}`}
+      value={count(sumOf(failed))}
+      below={`${count(sumOf(answered))} answered`}
+      place={{ view: 'messages', within: withinOf[figures.span] }}
+    >
+      <Line
+        of={figures}
+        name={`Not answered ${everyStep(figures)}`}
+        values={failed}
+        say={count}
+        tone="bad"
+      />
+    </Figure>
+  );
+}
+
+function EndToEnd({ status: { times }, figures }: Shown & { readonly status: Status }) {
+  const { p50Ms, p95Ms } = figures?.whole.overall ?? times.endToEnd;
+  return (
+    <Figure
+      name={`End to end ${figures === null ? 'since the start' : coveredBy(figures)}`}
+      value={length(p50Ms)}
+      below={`half are faster, 95 % in ${length(p95Ms)}`}
+      place={{ view: 'messages', outcome: 'reply' }}
+    >
+      {figures === null ? null : (
+        <Line of={figures} name="95 % within" values={figures.whole.p95Ms} say={length} />
+      )}
+    </Figure>
+  );
+}
+
+function Waiting({ status: { counts, backlog }, figures, now }: Shown & Props) {
+  const oldest = backlog.flatMap(({ oldestAt }) => oldestAt ?? []);
+  const oldestMs = oldest.length === 0 ? null : Math.max(0, now - Math.min(...oldest));
+  const waits = oldestMs === null ? 'nothing waits' : `the oldest for ${length(oldestMs)}`;
+  return (
+    <Figure
+      name="Waiting now"
+      value={count(counts.waiting)}
+      below={`${waits}, ${count(counts.inFlight)} at work`}
+      place={{ view: 'messages', state: 'waiting' }}
+    >
+      {figures === null ? null : (
+        <Line of={figures} name="Waiting" values={figures.whole.queue} say={count} />
+      )}
+    </Figure>
+  );
+}
+
+function DeadLetters({ status: { counts }, figures }: Shown & { readonly status: Status }) {
+  return (
+    <Figure
+      name="Dead letters now"
+      value={count(counts.deadLettersKept)}
+      below={`${count(counts.delivered)} delivered since the start`}
+      place={{ view: 'dead-letters' }}
+    >
+      {figures === null ? null : (
+        <Line
+          of={figures}
+          name="Dead letters"
+          values={figures.whole.deadLetters}
+          say={count}
+          tone="bad"
+        />
+      )}
+    </Figure>
+  );
+}
+
+function Tokens({ figures }: Shown) {
+  if (figures === null) return <Figure name="Tokens" value="–" below={null} place={null} />;
+  const { inputTokens, outputTokens } = figures.whole;
+  const [read, written] = [sumOf(inputTokens), sumOf(outputTokens)];
+  return (
+    <Figure
+      name={`Tokens ${coveredBy(figures)}`}
+      value={count(read + written)}
+      below={`${count(read)} read, ${count(written)} written`}
+      place={{ view: 'providers', span: figures.span }}
+    >
+      <Line
+        of={figures}
+        name={`Tokens ${everyStep(figures)}`}
+        values={inputTokens.map((value, at) => value + (outputTokens[at] ?? 0))}
+        say={count}
+      />
+    </Figure>
   );
 }
 
 type FigureProps = {
   readonly name: string;
   readonly value: string;
-  readonly below: string;
-  readonly place: Place;
-  readonly children: ReactNode;
+  readonly below: string | null;
+  /** null: there is nothing to lead to yet. */
+  readonly place: Place | null;
+  readonly children?: ReactNode;
 };
 
 function Figure({ name, value, below, place, children }: FigureProps) {
@@ -83,10 +167,14 @@ function Figure({ name, value, below, place, children }: FigureProps) {
     <div className="relative flex flex-col gap-1 rounded-md border border-line bg-card px-3 py-2 sm:px-4 sm:py-3 hover:border-edge">
       <p className="text-sm text-soft">{name}</p>
       <p className="text-2xl font-semibold sm:text-3xl tabular-nums">
-        <Link to={place} className="text-ink no-underline after:absolute after:inset-0">
-          {value}
-          <span className="sr-only"> – {name}</span>
-        </Link>
+        {place === null ? (
+          value
+        ) : (
+          <Link to={place} className="text-ink no-underline after:absolute after:inset-0">
+            {value}
+            <span className="sr-only"> – {name}</span>
+          </Link>
+        )}
       </p>
       <div className="flex min-h-8 flex-col justify-end">{children}</div>
       <p className="text-sm text-soft">{below}</p>

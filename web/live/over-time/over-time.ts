@@ -1,0 +1,41 @@
+/** What the service kept of the last hour, day or month, and in which words a page tells of it. */
+import type { FiguresOfSpan } from '../../../src/admin/admin.ts';
+import { usePlace } from '../../kit/place.ts';
+import { useAsked, type Asked } from '../../kit/use-asked.ts';
+import { length, moment } from '../../kit/words.ts';
+
+export type Span = FiguresOfSpan['span'];
+
+export const spans: Readonly<Record<Span, { readonly label: string; readonly last: string }>> = {
+  hour: { label: '1 h', last: 'in the last hour' },
+  day: { label: '24 h', last: 'in the last 24 h' },
+  month: { label: '30 d', last: 'in the last 30 days' },
+};
+
+export const spanNames = Object.keys(spans) as readonly Span[];
+
+const everyMs = 10_000;
+
+/** The span that the page's address names; an hour where it names none. */
+export function useSpan(): Span {
+  const { span } = usePlace();
+  return spanNames.find((one) => one === span) ?? 'hour';
+}
+
+export function useOverTime(span: Span): Asked<FiguresOfSpan> {
+  return useAsked<FiguresOfSpan>(`figures?span=${span}`, everyMs);
+}
+
+/** `in the last 24 h`; where less is kept, `since 12:05:00`. */
+export function coveredBy({ span, from, since }: FiguresOfSpan): string {
+  return since !== null && since > from ? `since ${moment(since)}` : spans[span].last;
+}
+
+/** `a minute`, `in 15 min`. */
+export function everyStep({ stepMs }: Pick<FiguresOfSpan, 'stepMs'>): string {
+  if (stepMs === 60_000) return 'a minute';
+  return stepMs === 3_600_000 ? 'an hour' : `in ${length(stepMs)}`;
+}
+
+export const sumOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0);
