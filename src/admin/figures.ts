@@ -6,7 +6,7 @@ import { Bucket, ModelCounts } from '../figures/bucket.ts';
 import { gaugedOf } from '../figures/counting.ts';
 import { others, scales, type KeptFigures, type Mark, type Span } from '../figures/figures.ts';
 import { changesIn } from '../figures/gathering.ts';
-import type { LogHistogram } from '../lib/log-histogram.ts';
+import { LogHistogram } from '../lib/log-histogram.ts';
 import type { AdminPorts } from './admin.ts';
 
 /** For so long an answer is given again: a few times in each of its rows at most. */
@@ -41,6 +41,8 @@ type CallFigures = {
   readonly failed: readonly number[];
   readonly p50Ms: readonly (number | null)[];
   readonly p95Ms: readonly (number | null)[];
+  /** Over the whole span. */
+  readonly overall: { readonly p50Ms: number | null; readonly p95Ms: number | null };
   readonly inputTokens: readonly number[];
   readonly outputTokens: readonly number[];
 };
@@ -164,10 +166,17 @@ function countsOf(step: Bucket, model: string, shown: ReadonlySet<string>): Mode
 }
 
 function timesOf(times: readonly (LogHistogram | undefined)[]) {
-  const at = (share: number): (number | null)[] =>
-    times.map((one) => {
-      const ms = one?.quantile(share) ?? null;
-      return ms === null ? null : Math.round(ms);
-    });
-  return { p50Ms: at(0.5), p95Ms: at(0.95) };
+  const overall = new LogHistogram();
+  for (const one of times) if (one !== undefined) overall.add(one);
+  const at = (share: number): (number | null)[] => times.map((one) => wholeMs(one, share));
+  return {
+    p50Ms: at(0.5),
+    p95Ms: at(0.95),
+    overall: { p50Ms: wholeMs(overall, 0.5), p95Ms: wholeMs(overall, 0.95) },
+  };
+}
+
+function wholeMs(times: LogHistogram | undefined, share: number): number | null {
+  const ms = times?.quantile(share) ?? null;
+  return ms === null ? null : Math.round(ms);
 }

@@ -4,6 +4,7 @@ import { boolean, integer, list, maybeInteger, object, oneOf, text } from './sch
 
 const counts = list(integer);
 const maybes = list(maybeInteger);
+const overall = object({ p50Ms: maybeInteger, p95Ms: maybeInteger });
 
 export const figuresSchema = object({
   span: oneOf(...spans),
@@ -17,6 +18,7 @@ export const figuresSchema = object({
     failed: counts,
     p50Ms: maybes,
     p95Ms: maybes,
+    overall,
     queue: maybes,
     deadLetters: maybes,
     inputTokens: counts,
@@ -30,6 +32,7 @@ export const figuresSchema = object({
       failed: counts,
       p50Ms: maybes,
       p95Ms: maybes,
+      overall,
       inputTokens: counts,
       outputTokens: counts,
     }),

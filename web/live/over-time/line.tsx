@@ -1,10 +1,10 @@
-import type { FiguresOfSpan } from '../../../src/admin/admin.ts';
+import type { FiguresTold } from '../../../src/admin/figures.ts';
 import { moment, some } from '../../kit/words.ts';
 import { bandsOf, barsHigh, barsOf } from './drawing.ts';
 import { coveredBy } from './over-time.ts';
 
 type Props = {
-  readonly of: FiguresOfSpan;
+  readonly of: FiguresTold;
   /** Read out first: what the values are. */
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -32,7 +32,9 @@ export function Line({ of, name, values, say, tone = 'accent' }: Props) {
       <path d={bandsOf(of.off)} className="fill-raised forced-colors:fill-[GrayText]" />
       <path d={barsOf(values, most)} fill="currentColor" />
       <path
-        d={marksOf(of).map((x) => `M${x} 0V${barsHigh}`).join('')}
+        d={marksOf(of)
+          .map((x) => `M${x} 0V${barsHigh}`)
+          .join('')}
         vectorEffect="non-scaling-stroke"
         className="stroke-ink"
         strokeDasharray="2 2"
@@ -43,14 +45,14 @@ export function Line({ of, name, values, say, tone = 'accent' }: Props) {
 }
 
 /** Where configurations were taken into use, in steps from the beginning. */
-function marksOf({ configs, from, until, stepMs }: FiguresOfSpan): readonly number[] {
+function marksOf({ configs, from, until, stepMs }: FiguresTold): readonly number[] {
   return configs.flatMap(({ at }) =>
     at < from || at > until ? [] : [Math.round(((at - from) / stepMs) * 100) / 100],
   );
 }
 
 function labelOf(
-  of: FiguresOfSpan,
+  of: FiguresTold,
   name: string,
   values: readonly (number | null)[],
   most: string,

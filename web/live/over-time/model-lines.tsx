@@ -1,4 +1,4 @@
-import type { FiguresOfSpan } from '../../../src/admin/admin.ts';
+import type { FiguresTold } from '../../../src/admin/figures.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -28,9 +28,9 @@ export function ModelLines() {
   );
 }
 
-type Model = FiguresOfSpan['models'][number];
+type Model = FiguresTold['models'][number];
 
-function columnsOf(figures: FiguresOfSpan): readonly Column<Model>[] {
+function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
   const step = everyStep(figures);
   return [
     {

@@ -1,11 +1,19 @@
 import type { ReactNode } from 'react';
-import type { FiguresOfSpan, Status } from '../../../src/admin/admin.ts';
+import type { Status } from '../../../src/admin/admin.ts';
+import type { FiguresTold } from '../../../src/admin/figures.ts';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import type { Place } from '../../kit/place.ts';
 import { count, length } from '../../kit/words.ts';
 import { Line } from '../over-time/line.tsx';
-import { coveredBy, everyStep, sumOf, useOverTime, useSpan, type Span } from '../over-time/over-time.ts';
+import {
+  coveredBy,
+  everyStep,
+  sumOf,
+  useOverTime,
+  useSpan,
+  type Span,
+} from '../over-time/over-time.ts';
 import { SpanChoice } from '../over-time/span-choice.tsx';
 
 type Props = { readonly status: Status; readonly now: number };
@@ -27,7 +35,7 @@ export function Figures({ status, now }: Props) {
   );
 }
 
-type Shown = { readonly figures: FiguresOfSpan | null };
+type Shown = { readonly figures: FiguresTold | null };
 
 /** How far back the list of messages goes that a number leads to; its longest is a day. */
 const withinOf: Readonly<Record<Span, string>> = { hour: '1h', day: '1d', month: '' };
@@ -38,9 +46,7 @@ function Accepted({ status: { perMinute }, figures }: Shown & { readonly status:
       name="Messages in the last minute"
       value={count(perMinute)}
       below={
-        figures === null
-          ? null
-          : `${count(sumOf(figures.whole.accepted))} ${coveredBy(figures)}`
+        figures === null ? null : `${count(sumOf(figures.whole.accepted))} ${coveredBy(figures)}`
       }
       place={{ view: 'messages', within: withinOf[figures?.span ?? 'hour'] }}
     >

@@ -9,6 +9,7 @@ import { Table, type Column } from '../../kit/table.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { count, length, spaced } from '../../kit/words.ts';
 import { ModelTable, Standing } from '../overview/model-table.tsx';
+import { ModelLines } from '../over-time/model-lines.tsx';
 import { useStatus } from '../status.tsx';
 
 /** How providers and models answer, and which brain asks which of them. */
@@ -39,6 +40,7 @@ export function Providers() {
           <Panel title="Models">
             <ModelTable status={status} now={now} />
           </Panel>
+          <ModelLines />
           <Panel title="Who asks them">
             <Table
               name="Who asks them"
