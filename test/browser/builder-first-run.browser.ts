@@ -71,7 +71,6 @@ browserTest(
     await service.program[Symbol.asyncDispose]();
     await view.faulted(noAnswer);
     await service.restart();
-    await page.getByText('svc answers again').waitFor();
     await page.getByText('Nothing: the draft is what is in use.').waitFor();
     await page.locator('#draft-state').getByText('as in use').waitFor();
   },

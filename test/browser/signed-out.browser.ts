@@ -139,8 +139,14 @@ browserTest('time passes before the eyes in the builder', deskWith(), async (sta
   const { text = '' } = (await stage.site.service.ask('config')).body;
   assert.equal((await stage.site.service.put(`${text}\n`)).status, 200);
   await show(page, 'Review');
-  await page.getByText(/\([3-5] s ago\)/).first().waitFor();
-  await page.getByText(/\([6-9] s ago\)/).first().waitFor();
+  await page
+    .getByText(/\([3-5] s ago\)/)
+    .first()
+    .waitFor();
+  await page
+    .getByText(/\([6-9] s ago\)/)
+    .first()
+    .waitFor();
 });
 
 const focused = (page: Page, name: string) =>

@@ -2,6 +2,8 @@ import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { State } from '../../kit/state.tsx';
+import { useDraft } from '../document/store.ts';
+import { withPlaces } from '../outline/place-words.ts';
 import type { GraphNode } from './drawing.ts';
 
 export type FlowNode = Node<{ readonly shown: GraphNode }>;
@@ -35,7 +37,7 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
       {worst === undefined ? null : (
         <div className="line-clamp-2 leading-5">
           <State tone={isError ? 'bad' : 'wait'}>{isError ? 'Problem' : 'Warning'}</State>{' '}
-          {worst.message}
+          {withPlaces(worst.message, useDraft.getState().document)}
           {problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}
         </div>
       )}

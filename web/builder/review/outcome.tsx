@@ -5,6 +5,7 @@ import { Notice } from '../../kit/notice.tsx';
 import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
+import { placeWords, withPlaces } from '../outline/place-words.ts';
 import { useApplying, type ApplyState, type What } from './applying.ts';
 import { ageOf, type Age } from './outcome-age.ts';
 import { NotApplied, titleOf } from './refusal.tsx';
@@ -102,5 +103,10 @@ const appliedTitles: Readonly<Record<What, string>> = {
 
 function saidOf(warnings: readonly ConfigProblem[]): string {
   if (warnings.length === 0) return 'The service warns of nothing.';
-  return `The service warns: ${warnings.map(({ message }) => message).join('; ')}.`;
+  const { document } = useDraft.getState();
+  const said = warnings.map(({ path, message }) => {
+    const where = path === '' ? '' : `${placeWords(path, document)}: `;
+    return `${where}${withPlaces(message, document)}`;
+  });
+  return `The service warns: ${said.join('; ')}.`;
 }

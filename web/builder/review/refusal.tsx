@@ -3,6 +3,7 @@ import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { useDraft } from '../document/store.ts';
+import { withPlaces } from '../outline/place-words.ts';
 import { GoTo } from './go-to.tsx';
 import { HandEdit } from './hand-edit.tsx';
 import { LookAgain } from './look-again.tsx';
@@ -19,11 +20,14 @@ type Props = {
  * before.
  */
 export function NotApplied({ refused, sent }: Props) {
+  const document = useDraft((state) => state.document);
   const { title, next } = adviceFor(refused, sent);
   return (
     <Notice tone="bad">
       <h2 className="font-semibold">{title}</h2>
-      <p className="break-words whitespace-pre-line">{shownDetail(refused)}</p>
+      <p className="break-words whitespace-pre-line">
+        {withPlaces(shownDetail(refused), document)}
+      </p>
       {problemsOf(refused).length === 0 ? null : (
         <ul className="my-1 ms-5 list-disc">
           {problemsOf(refused).map(({ path, message, remedy }) => (

@@ -16,6 +16,10 @@ export function Gone() {
   const { isGone } = useGone();
   const { goneSince, wasGone } = useReached();
   const page = useApplication((state) => state.page);
+  // However short it was, another configuration may be in use since.
+  useEffect(() => {
+    if (wasGone !== null) void noticeOthers();
+  }, [wasGone]);
   if (isGone && page !== null) {
     return (
       <Banner words="svc has ended, so nothing can be applied now. Your draft stays.">
@@ -46,9 +50,7 @@ function Silent({ since }: { readonly since: number }) {
   );
 }
 
-/** Another configuration may be in use since. */
 function Back({ ms }: { readonly ms: number }) {
-  useEffect(() => void noticeOthers(), []);
   return (
     <Banner
       tone="good"

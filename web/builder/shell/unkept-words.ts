@@ -1,4 +1,6 @@
 import type { Unkept } from '../document/kept.ts';
+import { useDraft } from '../document/store.ts';
+import { placeWords } from '../outline/place-words.ts';
 
 /** Why a draft is not kept, and what to do. */
 export function unkeptWords(unkept: Unkept): string {
@@ -7,7 +9,7 @@ export function unkeptWords(unkept: Unkept): string {
       return 'its text is no JSON. Put that in order in the JSON tab, and it is kept.';
     case 'secret':
       return (
-        `what stands at ${unkept.place} may be a secret, and none is ever kept. Put it into an ` +
+        `what stands at ${placeWords(unkept.place, useDraft.getState().document)} may be a secret, and none is ever kept. Put it into an ` +
         'environment variable; a field that ends in _env takes its name.'
       );
     case 'full':
