@@ -1,4 +1,4 @@
-/** The first run in the builder: what cannot be applied, what of it can, and the way to the rest. */
+/** The first run in the builder: what can be applied, what cannot, and the way to the rest. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

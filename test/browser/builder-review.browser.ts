@@ -113,7 +113,7 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   await paste(page, { ...service.first, channels: [{ ...channel, token_env: 'NOT_SET' }] });
   await apply(page);
   await alert.getByText('A variable is not set where svc runs').waitFor();
-  await alert.getByText('(Webhook)').waitFor();
+  await alert.getByText('Webhook: token_env').waitFor();
   await paste(page, { ...service.first, routes: [] });
   await page.getByText('1 problem to mend first:').waitFor();
   assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled());

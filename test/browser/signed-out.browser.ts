@@ -133,6 +133,19 @@ browserTest(
   },
 );
 
+browserTest('a svc that is halted is silent, too', deskWith(), async ({ open }) => {
+  const page = await signIn(await open(), 'form');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/v1/status', async (route) => {
+    await held.promise;
+    await route.abort().catch(() => undefined);
+  });
+  await page.getByText(/svc does not answer since/).waitFor();
+  await page.unroute('**/api/v1/status');
+  await page.getByText(/svc answers again/).waitFor();
+  held.resolve();
+});
+
 browserTest('time passes before the eyes in the builder', deskWith(), async (stage) => {
   const view = await stage.open();
   const page = await signIn(view, 'form');

@@ -4,7 +4,7 @@ import { create } from 'zustand';
 type Reached = {
   /** When the first of the questions that nobody answered was given up; null: it answers. */
   readonly goneSince: number | null;
-  /** The last time that it did not answer, once that is over; null: there was none, or it is seen. */
+  /** The last time that it did not answer, once that is over; null: none, or it is seen. */
   readonly wasGone: { readonly since: number; readonly until: number } | null;
 };
 

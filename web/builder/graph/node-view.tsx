@@ -14,6 +14,7 @@ const kinds = { channel: 'Channel', brain: 'Brain', model: 'Model' } as const;
 export const NodeView = memo(function NodeView({ data, selected }: NodeProps<FlowNode>) {
   const { shown } = data;
   const { kind, title, facts, remark, dim, problems } = shown;
+  const document = useDraft((state) => state.document);
   const worst = problems.find(({ severity }) => severity === 'error') ?? problems[0];
   const isError = worst?.severity === 'error';
   const edge = isError ? 'border-bad' : selected ? 'border-accent' : 'border-edge';
@@ -37,7 +38,7 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
       {worst === undefined ? null : (
         <div className="line-clamp-2 leading-5">
           <State tone={isError ? 'bad' : 'wait'}>{isError ? 'Problem' : 'Warning'}</State>{' '}
-          {withPlaces(worst.message, useDraft.getState().document)}
+          {withPlaces(worst.message, document)}
           {problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}
         </div>
       )}

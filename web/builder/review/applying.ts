@@ -6,7 +6,7 @@
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { ask, longLimitMs, type Answered, type Refused } from '../../kit/api.ts';
-import { useToken } from '../../kit/token.ts';
+import { bearerOf, useToken } from '../../kit/token.ts';
 import { useDraft, type Base } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
@@ -46,8 +46,12 @@ export const useApplying = create<Applying>(() => ({ ...idle, seen: null }));
 
 const { getState: now, setState: become } = useApplying;
 
-useToken.subscribe(({ token }) => {
-  if (token === null) become(idle);
+useToken.subscribe((signedIn) => {
+  const { state } = now();
+  // Somebody has signed in again: that they were out is told no more.
+  const wasOut = state.kind === 'refused' && state.refused.status === 401;
+  const isOver = wasOut && bearerOf(signedIn) !== null;
+  if (signedIn.token === null || isOver) become(idle);
 });
 
 type Wish = {

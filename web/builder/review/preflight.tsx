@@ -60,8 +60,8 @@ export function Preflight() {
 }
 
 function Told({ result: { answer }, isOld }: { readonly result: Result; readonly isOld: boolean }) {
+  const document = useDraft((state) => state.document);
   if (answer.kind === 'refused') return <Refusal refused={answer} />;
-  const { document } = useDraft.getState();
   const { lines, problems } = answer.value;
   const errors = problems.filter(({ severity }) => severity === 'error');
   return (

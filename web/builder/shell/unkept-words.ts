@@ -7,11 +7,13 @@ export function unkeptWords(unkept: Unkept): string {
   switch (unkept.kind) {
     case 'no_json':
       return 'its text is no JSON. Put that in order in the JSON tab, and it is kept.';
-    case 'secret':
+    case 'secret': {
+      const place = placeWords(unkept.place, useDraft.getState().document);
       return (
-        `what stands at ${placeWords(unkept.place, useDraft.getState().document)} may be a secret, and none is ever kept. Put it into an ` +
+        `what stands at ${place} may be a secret, and none is ever kept. Put it into an ` +
         'environment variable; a field that ends in _env takes its name.'
       );
+    }
     case 'full':
       return 'this browser keeps nothing for this page, or no more. Apply it, or copy the text.';
     default:

@@ -14,8 +14,8 @@ const replaced = new Set(
 /**
  * Puts the template in the place of the configuration. Settings of the process stay, since they
  * only change with a restart, and so do notes. A channel of a kind that is there already stays as
- * it is: its address, its secret and where it replies are the person's. Storage is added where it is
- * needed and there is none.
+ * it is: its address, its secret and where it replies are the person's. Storage is added where it
+ * is needed and there is none.
  */
 export function beginWith(document: JsonObject, template: JsonObject): JsonObject {
   const kept = Object.entries(document).filter(([key]) => !replaced.has(key));
