@@ -30,9 +30,9 @@ test('storage waits, and the rest is the draft without it, byte for byte', () =>
 });
 
 test('a listener that stays on its port keeps its host, wherever its channel stands', () => {
-  const [webhook] = base['channels'] as JsonObject[];
+  const [webhook = {}] = base['channels'] as JsonObject[];
   const at = (bind: string): JsonObject => {
-    return { ...webhook, webhook: { ...(webhook!['webhook'] as object), bind } };
+    return { ...webhook, webhook: { ...(webhook['webhook'] as object), bind } };
   };
   const from = { ...base, channels: [at('127.0.0.1:8080')] };
   const telegram = { type: 'messenger_a', mode: 'polling', token_env: 'BOT' };
