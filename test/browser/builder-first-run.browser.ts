@@ -41,6 +41,20 @@ browserTest('Apply is off for what stands in no file', deskWith(), async ({ site
   assert.ok(await apply(page).isDisabled());
 });
 
+browserTest('Apply is off for a svc that is read-only', deskWith(), async ({ site, open }) => {
+  const { service } = site;
+  const view = await open();
+  const page = await signIn(view);
+  await paste(page, { ...service.first, session: {} });
+  view.expectFault(noAnswer);
+  view.expectFault(/403 \(Forbidden\)/);
+  await service.program[Symbol.asyncDispose]();
+  await view.faulted(noAnswer);
+  await service.restart({ ADMIN_TOKEN: '' });
+  await page.getByText('svc is read-only since its last start', { exact: false }).waitFor();
+  assert.ok(await apply(page).isDisabled());
+});
+
 browserTest(
   'the rest is applied, storage waits, and what finishes it is shown',
   deskWith(),
@@ -61,7 +75,7 @@ browserTest(
     assert.equal(await service.onDisk(), JSON.stringify(rest, null, 2));
     // The draft is what is left.
     await page.getByText('Nothing else is changed.').waitFor();
-    await page.getByText('storage: {').waitFor();
+    await page.getByText('"storage": {').waitFor();
     await page.getByText(`svc config check ${service.file}`).waitFor();
     await page.getByText('sudo systemctl restart svc').waitFor();
     await view.assertAccessible();

@@ -40,9 +40,11 @@ const restart =
   'Restart svc: with systemd by sudo systemctl restart svc; in a terminal by Ctrl-C and the same ' +
   'command as before.';
 
-/** As it stands in the file; the blocks around it are named. */
+/** A block as it stands in the file; a field inside one by its path. */
 function lineOf(at: string, value: Json | undefined): string {
-  return value === undefined ? `${at}: take it out` : `${at}: ${JSON.stringify(value, null, 2)}`;
+  if (value === undefined) return `${at}: take it out`;
+  const name = pathOf(at).length === 1 ? JSON.stringify(at) : at;
+  return `${name}: ${JSON.stringify(value, null, 2)}`;
 }
 
 /** For a shell. */

@@ -29,7 +29,7 @@ export function HandEdit({ sent }: Props) {
       {disk === null ? null : (
         <>
           {disk.text === null ? <p>{disk.why}</p> : <Edit text={disk.text} sent={sent} />}
-          <div className="flex flex-wrap gap-2">
+          <div className="flex flex-wrap gap-x-2">
             {disk.text === null ? null : <TakeUp text={disk.text} />}
             <Button
               small
