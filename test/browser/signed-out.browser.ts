@@ -146,6 +146,23 @@ browserTest('a svc that is halted is silent, too', deskWith(), async ({ open }) 
   held.resolve();
 });
 
+browserTest('a form of /ui is there as it was begun', startLiveStage, async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  await page.goto('/ui?view=people');
+  await signInTo(page, operatorToken);
+  await page.getByLabel('Code', { exact: true }).fill('half-a-code');
+  view.expectFault(/status of 401/);
+  view.expectFault(noAnswer);
+  await s.site.stop();
+  await view.faulted(noAnswer);
+  await s.site.start(other);
+  await banner(page).waitFor();
+  assert.equal(await page.getByLabel('Code', { exact: true }).inputValue(), 'half-a-code');
+  await signInAgain(page, other);
+  assert.equal(await page.getByLabel('Code', { exact: true }).inputValue(), 'half-a-code');
+});
+
 browserTest('time passes before the eyes in the builder', deskWith(), async (stage) => {
   const view = await stage.open();
   const page = await signIn(view, 'form');

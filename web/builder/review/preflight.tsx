@@ -49,8 +49,8 @@ export function Preflight() {
       }
     >
       <p className="text-soft">
-        The service looks for every secret, reaches every model and receiver, and asks each bot who
-        it is. No text of a conversation is sent to anyone.
+        The service looks for every secret, tries where it would listen, reaches every model and
+        receiver, and asks each bot who it is. No text of a conversation is sent to anyone.
       </p>
       <div aria-live="polite">
         {result === null ? null : <Told result={result} isOld={result.text !== text} />}
