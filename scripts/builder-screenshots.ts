@@ -128,7 +128,7 @@ const pictures: readonly Picture[] = [
       await branch(page, /^Agent/).click();
       await page.getByLabel('Root (required)').fill('');
       await page.getByRole('tab', { name: 'JSON' }).click();
-      await page.getByRole('button', { name: 'Go to brains[1].agent.read_file.root' }).click();
+      await page.getByRole('button', { name: /Agent: read_file\.root$/ }).click();
       await page.locator('.cm-lintRange-error').first().waitFor();
     },
   },

@@ -75,7 +75,8 @@ export async function startConfigured(settings: object = {}, env: Record<string,
   const admin = { token_env: 'ADMIN_TOKEN' };
   const first = { ...webhookConfig(where), admin, ...settings } as Document;
   const file = await writeConfig(folder.path, first);
-  const start = () => serveHere(file, port, { ADMIN_TOKEN: adminToken, ...env });
+  const start = (more: Record<string, string> = {}) =>
+    serveHere(file, port, { ADMIN_TOKEN: adminToken, ...env, ...more });
   let program = parts.use(await start());
   const own = parts.move();
   let replies = 0;
@@ -93,10 +94,10 @@ export async function startConfigured(settings: object = {}, env: Record<string,
     get program() {
       return program;
     },
-    /** With the file as it is by then. */
-    async restart(): Promise<void> {
+    /** With the file as it is by then. @param more variables, such as another token */
+    async restart(more?: Record<string, string>): Promise<void> {
       await program[Symbol.asyncDispose]();
-      program = own.use(await start());
+      program = own.use(await start(more));
     },
     receiver,
     model: model!,

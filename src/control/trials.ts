@@ -75,8 +75,9 @@ class ServiceTrials implements ConfigTrials {
     return this.#preflights.take(async () => {
       const inspection = await this.#inspect(text);
       const { runPreflight } = await import('../preflight/preflight.ts');
-      const { version } = kit;
-      const found = await runPreflight(inspection, { lookup, version, heldDatabase, left });
+      const { version, listeners } = kit;
+      const surroundings = { lookup, version, listeners, heldDatabase, left };
+      const found = await runPreflight(inspection, surroundings);
       const lines = found.map(({ mark: kind, subject, message, remedy }) => {
         return { kind, subject, message, remedy };
       });

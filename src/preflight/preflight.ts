@@ -16,11 +16,13 @@ import { howToSet, namedSecrets, resolveSecrets, sayFoundIn } from '../config/se
 import { sayWhy, type MissingSecret, type ResolvedSecrets } from '../config/secrets.ts';
 import { createEvents } from '../events.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Listeners } from '../lib/listener.ts';
 import { createLog } from '../lib/log.ts';
 import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import { lookAtServer, storageAt } from '../storage.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
+import { listeningLines } from './listening.ts';
 import { providerLines } from './models.ts';
 import { repliesLine } from './replies.ts';
 import { serverLines, unaskedLine, type ServerSeen } from './server.ts';
@@ -35,20 +37,22 @@ export type Surroundings = {
   readonly heldDatabase: string | null;
   /** What was seen of the database server already; left out: it is looked at. */
   readonly server?: ServerSeen | undefined;
+  /** Of the service that would use the configuration; left out: no address is tried. */
+  readonly listeners?: Listeners | undefined;
   /** Aborts when the caller has left; what is under way ends, and its lines are of no use. */
   readonly left?: AbortSignal;
 };
 
 /**
  * @param inspection of a valid configuration; one with problems gets no lines
- * @returns in the order in which a person would look: secrets, providers, channels, folders of
- *   agents, storage
+ * @returns in the order in which a person would look: secrets, addresses to listen on, providers,
+ *   channels, folders of agents, storage
  */
 export async function runPreflight(
   inspection: Inspection,
   surroundings: Surroundings,
 ): Promise<readonly PreflightLine[]> {
-  const { lookup, version, left } = surroundings;
+  const { lookup, version, listeners, left } = surroundings;
   const { validation } = inspection;
   if (validation.kind === 'invalid') return [];
   const { config } = validation;
@@ -62,7 +66,8 @@ export async function runPreflight(
   if (left?.aborted === true) leave();
   left?.addEventListener('abort', leave, { once: true });
   try {
-    const [providers, channels, folders, storage] = await Promise.all([
+    const [listening, providers, channels, folders, storage] = await Promise.all([
+      listeners === undefined ? [] : listeningLines(config, listeners),
       providerLines(config, resolved.secrets, kit),
       Promise.all(
         config.channels.map((channel) => channelLine(channel, resolved.secrets, kit, left)),
@@ -70,7 +75,8 @@ export async function runPreflight(
       folderLines(config),
       placeLines(inspection.storage, resolved, surroundings),
     ]);
-    return [...secretLines(resolved, found), ...providers, ...channels, ...folders, ...storage];
+    const own = [...secretLines(resolved, found), ...listening];
+    return [...own, ...providers, ...channels, ...folders, ...storage];
   } finally {
     left?.removeEventListener('abort', leave);
     await kit.http.close();

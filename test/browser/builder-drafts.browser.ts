@@ -177,7 +177,7 @@ browserTest('what may be a secret is not kept, and is said', deskWith(), async (
   await signIn(view, 'form');
   await page.getByRole('treeitem', { name: /^llama/ }).click();
   await page.getByLabel('Base URL').fill('http://me:pass-of-mine@127.0.0.1:1');
-  await page.getByText('what stands at brains[0].models[0].base_url may be a secret').waitFor();
+  await page.getByText('what stands at echo › llama3.2: base_url may be a secret').waitFor();
   assert.ok(!(await page.evaluate<string>('JSON.stringify(localStorage)')).includes('pass-of'));
   await view.assertAccessible();
   await page.getByRole('button', { name: 'Undo' }).click();
@@ -201,7 +201,7 @@ browserTest('what only the service can know of a draft is told too', deskWith(),
   await problems.getByText('There is no folder').waitFor();
   await problems.getByText('1 warning', { exact: true }).waitFor();
   await show(page, 'Form');
-  await problems.getByRole('button', { name: 'Go to brains[0].agent.read_file.root' }).click();
+  await problems.getByRole('button', { name: 'Go to echo › Agent: read_file.root' }).click();
   await page.getByLabel('Root (required)').fill('.');
   await problems.getByText('No problems').waitFor();
 });

@@ -109,16 +109,11 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   const page = await signIn(view);
   view.expectFault(/status of 4/);
   const alert = page.getByRole('alert');
-  await paste(page, { ...service.first, storage: { path: 'svc.db' } });
-  await page.getByText('needs a restart', { exact: true }).waitFor();
-  await apply(page);
-  await alert.getByText('This needs a restart').waitFor();
-  await alert.getByRole('button', { name: 'Copy the whole text' }).waitFor();
   const [channel] = service.first.channels;
   await paste(page, { ...service.first, channels: [{ ...channel, token_env: 'NOT_SET' }] });
   await apply(page);
   await alert.getByText('A variable is not set where svc runs').waitFor();
-  await alert.getByText('(Webhook)').waitFor();
+  await alert.getByText('Webhook: token_env').waitFor();
   await paste(page, { ...service.first, routes: [] });
   await page.getByText('1 problem to mend first:').waitFor();
   assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled());
@@ -127,6 +122,11 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   await apply(page);
   await alert.getByText('Somebody has edited the file itself').waitFor();
   assert.equal(await service.say('still there?'), 'of first');
+  // What would be lost is shown before.
+  await alert.getByText('Brain echo is removed', { exact: false }).waitFor();
+  const lines = alert.getByRole('group', { name: 'The file, and yours over it' });
+  await lines.getByText('{"edited": "by hand"}').waitFor();
+  await view.assertAccessible();
   await alert.getByRole('button', { name: 'Put mine over it' }).click();
   await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
   const { rows = [] } = (await service.ask('config/history')).body;

@@ -81,9 +81,9 @@ browserTest('each problem leads to its field, and is mended', deskWith(), async 
   await signIn(view, 'form');
   const problems = page.getByRole('complementary', { name: 'Problems' });
   await problems.getByText('5 errors, 1 warning').waitFor();
-  await problems.getByRole('button', { name: 'Go to brains[0].models[0].timeout_seconds' }).click();
+  await problems.getByRole('button', { name: 'Go to echo › m: timeout_seconds' }).click();
   await focusOn(view, 'field-brains[0].models[0].timeout_seconds');
-  await problems.getByRole('button', { name: 'Go to brains[0].polcy' }).click();
+  await problems.getByRole('button', { name: 'Go to echo: polcy' }).click();
   await focusOn(view, 'field-brains[0].polcy');
   const rename = problems.getByRole('button', { name: 'Rename to policy' });
   await rename.click();

@@ -14,7 +14,7 @@ export type LiveStage = Site & {
   say(text: string, conversation?: string): Promise<string>;
   /** Ends the service, and begins it again with what it kept. */
   stop(): Promise<void>;
-  start(): Promise<void>;
+  start(token?: string): Promise<void>;
 };
 
 /** Two models agree, and the third says something else, once `after` has come. */
@@ -65,8 +65,8 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
       program.child.kill('SIGTERM');
       await program.ended;
     },
-    async start() {
-      program = await serve(file, port, env);
+    async start(token = operatorToken) {
+      program = await serve(file, port, { ...env, ADMIN_TOKEN: token });
     },
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();

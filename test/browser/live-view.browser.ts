@@ -35,56 +35,50 @@ browserTest(
     await page.getByText('Working', { exact: true }).waitFor();
     await page.getByText('Nothing needs you.').waitFor();
     await talk(site, ['one', 'two', 'three']);
-    await page.getByText('3 messages since the start').waitFor();
-    await barsOf(page, await mostInMinute(site)).waitFor();
+    await page.getByText(/^3 since /).waitFor();
+    await messagesOf(page, /[123]/).waitFor();
     await page.getByText('dropped by the shield').waitFor();
     await view.assertAccessible();
-    await page.getByRole('link', { name: /Messages a minute/ }).click();
+    await page.getByRole('link', { name: /Messages in the last minute/ }).click();
     await page.getByText('3 messages.').waitFor();
     assert.match(page.url(), /view=messages&within=1h$/);
   },
 );
 
-/** The bars of the messages of each minute. */
-const barsOf = (page: Page, most: number) =>
-  page.getByRole('img', { name: new RegExp(`^Messages a minute since .*: ${most} at most$`) });
-
-/** A minute may end between two of them. */
-async function mostInMinute({ origin }: LiveStage): Promise<number> {
-  const { rows } = (await (await fetch(`${origin}/api/v1/messages`)).json()) as {
-    rows: readonly { acceptedAt: number }[];
-  };
-  const counts = Map.groupBy(rows, ({ acceptedAt }) => Math.floor(acceptedAt / 60_000));
-  return Math.max(...[...counts.values()].map(({ length }) => length));
-}
+/** What is drawn of the messages of each minute, where all of them came in one or the other. */
+const messagesOf = (page: Page, most: RegExp) =>
+  page.getByRole('img', {
+    name: new RegExp(`^Messages a minute since .*: ${most.source} at most`),
+  });
 
 browserTest(
-  'what comes before the events are followed is counted too, and nothing twice',
+  'lines cover an hour, a day or a month, and no list is read to draw them',
   startLiveStage,
   async ({ site, open }) => {
-    const { page } = await open();
-    const followed = Promise.withResolvers<void>();
-    await page.route('**/api/v1/events', async (route) => {
-      await followed.promise;
-      await route.continue();
+    const view = await open();
+    const { page } = view;
+    const lists: string[] = [];
+    page.on('request', (request) => {
+      if (/\/api\/v1\/(messages|deliveries)/.test(request.url())) lists.push(request.url());
     });
-    const readings = '**/api/v1/messages?since=*';
-    const read = page.waitForResponse(readings);
     await page.goto('/ui');
-    await (await read).finished();
     await talk(site, ['one', 'two']);
-    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await page.route(readings, async (route) => {
-      asked.resolve();
-      await answered.promise;
-      await route.continue();
-    });
-    followed.resolve();
-    await asked.promise;
-    // It is heard of while what was before is read, and is in the answer as well.
-    await talk(site, ['three']);
-    answered.resolve();
-    await barsOf(page, await mostInMinute(site)).waitFor();
+    await messagesOf(page, /[12]/).waitFor();
+    await page.getByText(/^Not answered since /).waitFor();
+    await page.getByRole('button', { name: '24 h' }).click();
+    await page.getByRole('img', { name: /^Messages in 15 min .*: 2 at most/ }).waitFor();
+    assert.match(page.url(), /span=day/);
+    await page.reload();
+    await page.getByRole('button', { name: '24 h', pressed: true }).waitFor();
+    await page.getByRole('button', { name: '30 d' }).click();
+    await page.getByRole('img', { name: /^Messages in 6 h / }).waitFor();
+    await view.assertAccessible();
+    await page.goto('/ui?view=providers&span=day');
+    await page
+      .getByRole('img', { name: /^Answers of local_runtime\/a in 15 min .*: 2 at most/ })
+      .waitFor();
+    await view.assertAccessible();
+    assert.deepEqual(lists, []);
   },
 );
 
@@ -346,7 +340,7 @@ browserTest(
     await site.stop();
     await page.getByRole('heading', { name: /^svc does not answer since / }).waitFor();
     assert.equal(await page.getByText(silent).count(), 0);
-    await page.getByText('1 message since the start').waitFor();
+    await page.getByText(/^1 (?:in the last|since) /).waitFor();
     await view.assertAccessible();
     await page.getByText('Not live').waitFor();
     for (const width of [1280, 1410]) {

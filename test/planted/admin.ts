@@ -198,4 +198,28 @@ export const web: readonly Fault[] = [
     find: 'headers.set(\'if-match\', `"${ifMatch}"`);',
     replace: "headers.delete('if-match');",
   },
+  {
+    name: 'A token that is refused is sent on and on.',
+    file: 'web/kit/token.ts',
+    find: '(hasLapsed ? null : token)',
+    replace: 'token',
+  },
+  {
+    name: 'Applying the rest takes along what needs a restart.',
+    file: 'web/builder/review/apart.ts',
+    find: 'return edited ?? so;',
+    replace: 'return so;',
+  },
+  {
+    name: 'A template takes the place of the listener that somebody has.',
+    file: 'web/builder/templates/using.ts',
+    find: '.map(({ key, value }) => there.get(key) ?? value)',
+    replace: '.map(({ value }) => value)',
+  },
+  {
+    name: 'The preflight says fine of an address that another program has.',
+    file: 'src/preflight/listening.ts',
+    find: "if (held.kind === 'held') {",
+    replace: "if (held.kind !== 'held') return ok(subject, 'can be listened on');\n      {",
+  },
 ];

@@ -17,7 +17,7 @@ export function Builder() {
   const { now } = useArrival();
   const hasDraft = useDraft((state) => state.base !== null);
   useFocusKept(placeOfFocus);
-  useWatch();
+  useWatch(true);
   if (token !== null) return <Shell />;
   // Who was put out has not left: the draft of theirs stays before them.
   if (hasDraft && (now.kind !== 'out' || now.why !== null)) return <Shell />;

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { ask } from './api.ts';
+import { ask, onBearerRefused } from './api.ts';
+import { useToken } from './token.ts';
 
 /** A page asks where it came from; here that is a server of the test. */
 async function serviceThat(answers: RequestListener): Promise<AsyncDisposable> {
@@ -53,4 +54,22 @@ test('who leaves first has given up', { timeout: 60_000 }, async () => {
   const answer = await asked;
   assert.ok(answer.kind === 'refused');
   assert.equal(answer.code, 'given_up');
+});
+
+test('a refused bearer is told in words for people, and sent no more', async () => {
+  const sent: unknown[] = [];
+  const detail = 'Send the administrator token as Authorization: Bearer <token>.';
+  await using _service = await serviceThat(({ headers }, response) => {
+    sent.push(headers.authorization);
+    response.writeHead(401).end(JSON.stringify({ code: 'unauthorized', detail }));
+  });
+  useToken.setState({ token: 'old' });
+  onBearerRefused(() => useToken.setState({ hasLapsed: true }));
+  const answers = [await ask('audit'), await ask('audit')];
+  useToken.setState({ token: null, hasLapsed: false });
+  assert.deepEqual(sent, ['Bearer old', undefined]);
+  for (const answer of answers) {
+    assert.ok(answer.kind === 'refused');
+    assert.match(answer.detail, /^You are signed out\. Sign in again/);
+  }
 });

@@ -1,6 +1,6 @@
 /** Asks the service that served this page; the bearer goes along where there is one. */
 import { noteReached } from './reached.ts';
-import { useToken } from './token.ts';
+import { bearerOf, useToken } from './token.ts';
 import { length } from './words.ts';
 
 export type Answered<T> =
@@ -43,13 +43,26 @@ export function onBearerRefused(listener: typeof bearerRefused): void {
   bearerRefused = listener;
 }
 
+/** The code of who is not signed in, where the service has no more to tell. */
+const wantsBearer = 'unauthorized';
+/** What a person is told in the place of how a program would sign in. */
+const signedOut = 'You are signed out. Sign in again, and do it once more.';
+
+/**
+ * Tells who listens that the service refused the bearer that was sent.
+ * @param sent null: none was
+ */
+export function noteStatus(answer: Refused, sent: string | null): void {
+  if (answer.status === 401 && sent !== null) bearerRefused(answer, sent);
+}
+
 /**
  * @param path below /api/v1/, each part already encoded
  * @returns of an answer without a body, null as its value
  */
 export async function ask<T>(path: string, question: Question = {}): Promise<Answered<T>> {
   const { signal, limitMs: ownMs = limitMs } = question;
-  const { token } = useToken.getState();
+  const bearer = bearerOf(useToken.getState());
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ownMs);
   try {
@@ -62,8 +75,7 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
       return { kind: 'ok', value: (text === '' ? null : JSON.parse(text)) as T, etag };
     }
     const answer = refusedWith(response.status, text);
-    const isOfToken = answer.status === 401 && question.token === undefined;
-    if (isOfToken && token !== null) bearerRefused(answer, token);
+    if (question.token === undefined) noteStatus(answer, bearer);
     return answer;
   } catch (error) {
     if (signal?.aborted === true) return refused(0, 'given_up', 'It was given up.');
@@ -86,7 +98,7 @@ function lateDetail(ms: number): string {
 
 /** The headers of every request of the pages; a header holds bytes, each written as a letter. */
 export function headersFor(
-  token: string | null = useToken.getState().token,
+  token: string | null = bearerOf(useToken.getState()),
 ): Readonly<Record<string, string>> {
   if (token === null) return {};
   const bytes = Array.from(new TextEncoder().encode(token), (byte) => String.fromCharCode(byte));
@@ -108,11 +120,12 @@ function requestOf(question: Question, signal: AbortSignal): RequestInit {
   };
 }
 
-function refusedWith(status: number, text: string): Refused {
+/** A problem of the API, read by a page. */
+export function refusedWith(status: number, text: string): Refused {
   try {
     const { code, detail, ...extra } = JSON.parse(text) as Record<string, unknown>;
     if (typeof code === 'string' && typeof detail === 'string') {
-      return refused(status, code, detail, extra);
+      return refused(status, code, code === wantsBearer ? signedOut : detail, extra);
     }
   } catch {
     // Something between page and service answered; its words are not for a person.

@@ -4,8 +4,9 @@
  * instead; else a person types one (sign-in.tsx). The token is in the memory of this page alone, so
  * that a page that is loaded again has none.
  *
- * entering → in, or out;  in → out: signed out, or the service takes the token no more;
- * in → entering: a window of its own that is asked anew
+ * entering → in, or out;  in → out: signed out, or the service takes no more what it handed over;
+ * in → entering: a window of its own that is asked anew; in → in: a token that was typed has
+ * lapsed (token.ts), and another is
  */
 import { create } from 'zustand';
 import type { SignedIn } from '../../src/desktop/desktop.ts';
@@ -81,27 +82,28 @@ let handedAt = 0;
 function takeOver({ token = null, page = null }: Partial<SignedIn>): void {
   handedAt = performance.now();
   cameIn({ token, page });
-  useToken.setState({ token });
+  useToken.setState({ token, hasLapsed: false });
   set({ kind: 'in', how: 'handed' });
 }
 
 /** Comes in with a token that a person typed, and the service took. */
 export function enterWith(token: string): void {
-  useToken.setState({ token });
+  useToken.setState({ token, hasLapsed: false });
   set({ kind: 'in', how: 'typed' });
 }
 
 /** @param why a sentence for the person; null: they asked for it */
 export function leave(why: string | null): void {
-  useToken.setState({ token: null });
+  useToken.setState({ token: null, hasLapsed: false });
   set({ kind: 'out', why });
 }
 
-/** The service takes the token no more that it handed over. */
+/** The service takes the token no more. Who typed it keeps all that is before them meanwhile. */
 function putOut({ code, detail }: Refused, token: string): void {
   const { now } = useArrival.getState();
   const isOld = token !== useToken.getState().token;
-  if (isOld || now.kind !== 'in' || now.how === 'typed') return;
+  if (isOld || now.kind !== 'in') return;
+  if (now.how === 'typed') return useToken.setState({ hasLapsed: true });
   const isToldWhy = code.startsWith('signed_out_');
   // Another page goes on: to take it back unasked would put that one out, and so on for ever. And
   // what was refused just after it was handed over would be again.

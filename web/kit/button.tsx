@@ -29,6 +29,7 @@ export function Button({ kind = 'plain', small = false, className = '', ...rest 
   return (
     <button
       type="button"
+      data-kind={kind}
       className={`${shapeOf(kind, small)} ${off} ${forced} ${className}`}
       {...rest}
     />

@@ -2,6 +2,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { useLayoutEffect, useRef, type ReactNode, type RefObject } from 'react';
 import { AsWritten } from './as-written.tsx';
 import { Button } from './button.tsx';
+import { cameFor } from './came-for.ts';
 
 type Props = {
   readonly open: boolean;
@@ -10,7 +11,7 @@ type Props = {
   /** The buttons; a close button stands above in any case. */
   readonly actions?: ReactNode;
   readonly wide?: boolean;
-  /** Where the focus goes on opening; otherwise to the first element that can have it. */
+  /** Where the focus goes on opening; otherwise to what one came for (came-for.ts). */
   readonly first?: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
 };
@@ -19,6 +20,8 @@ type Props = {
 export function Dialog(props: Props) {
   const { open, title, onClose, actions, wide = false, first, children } = props;
   const opener = useRef<Element | null>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const buttons = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (open) opener.current = document.activeElement;
   }, [open]);
@@ -33,7 +36,7 @@ export function Dialog(props: Props) {
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
         <Base.Popup
-          initialFocus={first}
+          initialFocus={first ?? (() => cameFor(content.current, buttons.current))}
           finalFocus={goesBack}
           className={`${place} ${look} ${width}`}
         >
@@ -43,8 +46,18 @@ export function Dialog(props: Props) {
             </Base.Title>
             <Base.Close render={<Button kind="quiet" small aria-label="Close" />}>✕</Base.Close>
           </div>
-          <div className="-m-1 min-h-0 overflow-y-auto p-1">{children}</div>
-          {actions ? <div className="flex flex-wrap justify-end gap-2">{actions}</div> : null}
+          <div
+            ref={content}
+            tabIndex={-1}
+            className="-m-1 min-h-0 overflow-y-auto p-1 outline-none"
+          >
+            {children}
+          </div>
+          {actions ? (
+            <div ref={buttons} className="flex flex-wrap justify-end gap-2">
+              {actions}
+            </div>
+          ) : null}
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

@@ -26,8 +26,8 @@ export function Notice({
   );
 }
 
-/** What the service answered instead; nothing where all is well. */
+/** What the service answered instead; nothing where all is well, or signing in is what helps. */
 export function Refusal({ refused }: { readonly refused: Refused | null }) {
-  if (refused === null || refused.code === 'given_up') return null;
+  if (refused === null || refused.code === 'given_up' || refused.status === 401) return null;
   return <Notice tone="bad">{refused.detail}</Notice>;
 }

@@ -1,4 +1,4 @@
-import { useRef, useState, type FormEvent } from 'react';
+import { useLayoutEffect, useRef, useState, type FormEvent } from 'react';
 import type { Status } from '../../src/admin/admin.ts';
 import { ask, type Refused } from './api.ts';
 import { Button } from './button.tsx';
@@ -6,12 +6,21 @@ import { TextField } from './field.tsx';
 import { enterWith } from './arrival.ts';
 import { readPasted } from './pasted-token.ts';
 
+type Props = {
+  readonly onDone?: () => void;
+  /** False: something else of the page is what one came for. */
+  readonly isFirst?: boolean;
+};
+
 /** Asks for the administrator's token and tries it; it is kept in memory alone. */
-export function SignIn({ onDone }: { readonly onDone?: () => void }) {
+export function SignIn({ onDone, isFirst = true }: Props) {
   const [written, setWritten] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (isFirst) input.current?.focus();
+  }, [isFirst]);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy) return;
@@ -64,12 +73,16 @@ async function faultOf({ status, detail }: Refused): Promise<string> {
 }
 
 /** For who has a token of their own, beside another way in. */
-export function TokenInstead({ onDone }: { readonly onDone?: () => void }) {
+export function TokenInstead({ onDone }: Pick<Props, 'onDone'>) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const opened = (): void => {
+    if (details.current?.open === true) details.current.querySelector('input')?.focus();
+  };
   return (
-    <details>
+    <details ref={details} onToggle={opened}>
       <summary className="cursor-pointer text-soft">I have the administrator&apos;s token</summary>
       <div className="pt-3">
-        <SignIn {...(onDone !== undefined && { onDone })} />
+        <SignIn isFirst={false} {...(onDone !== undefined && { onDone })} />
       </div>
     </details>
   );

@@ -4,8 +4,9 @@
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import { createParser } from 'eventsource-parser';
-import { headersFor } from './api.ts';
+import { headersFor, noteStatus, refusedWith } from './api.ts';
 import { noteReached } from './reached.ts';
+import { bearerOf, useToken } from './token.ts';
 
 export type Frame = Readonly<Record<string, unknown>> & {
   readonly kind: string;
@@ -63,12 +64,15 @@ async function once(
   ended.addEventListener('abort', close, { once: true });
   document.addEventListener('visibilitychange', hide);
   try {
-    const headers = { ...headersFor(), ...(lastId !== null && { 'last-event-id': lastId }) };
+    const bearer = bearerOf(useToken.getState());
+    const headers = { ...headersFor(bearer), ...(lastId !== null && { 'last-event-id': lastId }) };
     const { signal } = closing;
     const response = await reach(() =>
       fetch('/api/v1/events', { headers, signal, credentials: 'omit' }),
     );
-    if (!response.ok || response.body === null) return;
+    if (!response.ok)
+      return noteStatus(refusedWith(response.status, await response.text()), bearer);
+    if (response.body === null) return;
     listener.onState('open');
     const parser = createParser({
       onEvent({ id, data }) {

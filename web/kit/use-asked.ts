@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ask, type Refused } from './api.ts';
-import { useToken } from './token.ts';
+import { bearerOf, useToken } from './token.ts';
 
 export type Asked<T> = {
   /** The last answer; null before the first. It stays while a later one fails. */
@@ -18,7 +18,7 @@ export type Asked<T> = {
  * @param path below /api/v1/; null: nothing is asked
  */
 export function useAsked<T>(path: string | null, everyMs: number | null = null): Asked<T> {
-  const token = useToken((state) => state.token);
+  const bearer = useToken(bearerOf);
   const [state, setState] = useState<{
     readonly of: string | null;
     readonly value: T | null;
@@ -62,7 +62,7 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
     };
     // Who asks, and that it is asked again, are reasons to begin anew.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
-  }, [path, everyMs, token, round]);
+  }, [path, everyMs, bearer, round]);
   const again = useCallback(() => setRound((before) => before + 1), []);
   const { value, answeredAt, refused } = state.of === path ? state : nothing;
   return { value, answeredAt, refused, again };

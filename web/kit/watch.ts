@@ -10,7 +10,7 @@ import type { StorageForm } from '../../src/domain/storage-form.ts';
 import type { ApplicationView } from '../../src/admin/application.ts';
 import { ask } from './api.ts';
 import { noteApplication, noteIsThere, useApplication } from './application.ts';
-import { useReached } from './reached.ts';
+import { noteReached, useReached } from './reached.ts';
 import { useToken } from './token.ts';
 
 const everyMs = 5_000;
@@ -19,7 +19,7 @@ const goneEveryMs = 500;
 /** A service that is silent for so long has ended: a listener on this machine answers at once. */
 const goneAfterMs = 1_000;
 
-/** Whether the service of an application has ended, as far as its pages can tell. */
+/** Whether the service has ended, or cannot be reached, as far as its pages can tell. */
 export const useGone = create<{ readonly isGone: boolean }>(() => ({ isGone: false }));
 
 /** What the service keeps everything in; null while that is not known. */
@@ -27,19 +27,29 @@ export const useStorage = create<{ readonly storage: StorageForm | null }>(() =>
   return { storage: null };
 });
 
-/** To be used once in a page. */
-export function useWatch(): void {
+/** Whether svc can be changed by nobody, whatever their token. */
+export const useReadOnly = create<{ readonly isReadOnly: boolean }>(() => {
+  return { isReadOnly: false };
+});
+
+/**
+ * To be used once in a page.
+ * @param always for a page that asks nothing by itself: outside of the application, too, it looks
+ *   whether the service answers, and takes the token
+ */
+export function useWatch(always = false): void {
   useEffect(() => {
     const over = new AbortController();
-    void watch(over.signal);
+    void watch(over.signal, always);
     return () => over.abort();
-  }, []);
+  }, [always]);
 }
 
-async function watch(over: AbortSignal): Promise<void> {
+async function watch(over: AbortSignal, always: boolean): Promise<void> {
   await lookForOne(over);
   while (!over.aborted) {
     if (useApplication.getState().isThere) await look(over);
+    else if (always && !document.hidden) await knock(over);
     const { goneSince } = useReached.getState();
     useGone.setState({ isGone: goneSince !== null && Date.now() - goneSince >= goneAfterMs });
     await rest(goneSince === null ? everyMs : goneEveryMs, over);
@@ -57,6 +67,14 @@ async function look(signal: AbortSignal): Promise<void> {
   const { token } = useToken.getState();
   const answer = await ask<ApplicationView>('application', { signal });
   if (answer.kind === 'ok') noteApplication(answer.value, token !== null);
+}
+
+/** One that is halted takes the question, and is silent. */
+async function knock(signal: AbortSignal): Promise<void> {
+  const answer = await ask<Pick<Status, 'access'>>('status', { signal, limitMs: everyMs });
+  if (answer.kind === 'ok')
+    useReadOnly.setState({ isReadOnly: answer.value.access === 'read_only' });
+  else if (answer.code === 'too_slow') noteReached(false);
 }
 
 /** Ends sooner where a question of another found nobody there. */

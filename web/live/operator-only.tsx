@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from '../kit/button.tsx';
 import { useToken } from '../kit/token.ts';
-import { askToSignIn, useWayIn } from './operator.tsx';
+import { askToSignIn, useWayIn } from '../kit/ways-in.tsx';
 
 type Props = {
   /** What an operator may do here, as the rest of "Only an operator may …": `see the audit`. */

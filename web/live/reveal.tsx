@@ -1,9 +1,9 @@
 import { useState, type ReactNode } from 'react';
 import { Button } from '../kit/button.tsx';
 import { Refusal } from '../kit/notice.tsx';
-import { useToken } from '../kit/token.ts';
+import { bearerOf, useToken } from '../kit/token.ts';
 import { useAsked } from '../kit/use-asked.ts';
-import { askToSignIn, useWayIn } from './operator.tsx';
+import { askToSignIn, useWayIn } from '../kit/ways-in.tsx';
 
 type Props<T> = {
   /** A path of the API; asked only once somebody wants to see it. */
@@ -15,9 +15,9 @@ type Props<T> = {
 
 /** What people wrote: not there until the operator asks for it, and gone when they sign out. */
 export function Reveal<T>({ path, what, children }: Props<T>) {
-  const token = useToken((state) => state.token);
+  const bearer = useToken(bearerOf);
   const wayIn = useWayIn();
-  if (token === null) {
+  if (bearer === null) {
     return (
       <p className="flex flex-wrap items-center gap-2 text-soft">
         Only an operator may see {what}.
@@ -27,7 +27,7 @@ export function Reveal<T>({ path, what, children }: Props<T>) {
       </p>
     );
   }
-  return <Hidden key={`${path} ${token}`} path={path} what={what} shows={children} />;
+  return <Hidden key={`${path} ${bearer}`} path={path} what={what} shows={children} />;
 }
 
 function Hidden<T>({

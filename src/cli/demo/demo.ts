@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
+import type { FoundSecrets } from '../../config/found-secret.ts';
 import { logLevels, type LogLevel } from '../../lib/log.ts';
 import type { Ending, Listening } from '../../run/run.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
@@ -10,8 +11,8 @@ import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { closeServer, findPort, listenNear } from '../../lib/near-port.ts';
 import { plainText } from '../../lib/plain-text.ts';
 import { packageRoot, programVersion } from '../../lib/program.ts';
-import { demoConfig, replySecretName, webhookSecretName } from './document.ts';
-import { makeDemoFolder, removeDemoFolder } from './folder.ts';
+import { adminTokenName, demoConfig, replySecretName, webhookSecretName } from './document.ts';
+import { makeDemoFolder, removeDemoFolder, writeDemoConfig } from './folder.ts';
 import { doubtOf } from './model-doubt.ts';
 import { practiceModelName } from '../../domain/remedy.ts';
 import { createPracticeModel } from '../../setup/practice-model.ts';
@@ -30,7 +31,8 @@ export const demo: Command = {
   usage: `Usage: svc demo [--model <name>] [--port <number>] [--db <file>] [--log-level <level>]
 
 Runs the whole service on this machine, offline: a webhook to send messages to, a brain, and a
-receiver that prints the replies here. It prints a curl line to try. Ctrl-C ends it.
+receiver that prints the replies here. It prints a curl line to try, and a token for the builder,
+where all of it can be changed as long as the demo runs. Ctrl-C ends it.
 
 The brain asks a practice model: a small program with fixed answers, no language model.
 
@@ -89,19 +91,19 @@ async function runDemo(choices: Choices, io: Io): Promise<Ending> {
     const message = `port ${choices.port} is taken here. Without --port a free one is used.`;
     return { kind: 'refused', code: 'port_taken', message, unbound: null };
   }
-  const folder = choices.db === null ? makeDemoFolder(io.env) : null;
+  const folder = makeDemoFolder(io.env);
   const servers: Server[] = [];
   try {
     return await serveDemo(choices, io, { webhookPort, folder, servers });
   } finally {
     await Promise.all(servers.map(closeServer));
-    if (folder !== null) removeDemoFolder(folder);
+    removeDemoFolder(folder);
   }
 }
 
 type Stage = {
   readonly webhookPort: number;
-  readonly folder: string | null;
+  readonly folder: string;
   /** Closed by the caller. */
   readonly servers: Server[];
 };
@@ -110,6 +112,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const secrets = new Map<EnvName, string>([
     [webhookSecretName as EnvName, newSecret()],
     [replySecretName as EnvName, newSecret()],
+    [adminTokenName as EnvName, newSecret()],
   ]);
   const start = async (server: Server, port: number): Promise<number> => {
     stage.servers.push(server);
@@ -122,21 +125,23 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const modelPort = choices.model === null ? await start(createPracticeModel(), ports.model) : null;
   const adminPort = (await findPort(ports.admin, false)) ?? 0;
   const { webhookPort, folder } = stage;
-  const storagePath = folder === null ? resolve(io.cwd, choices.db!) : join(folder, 'svc.db');
+  const { db } = choices;
+  const storagePath = db === null ? join(folder, 'svc.db') : resolve(io.cwd, db);
   const modelId = choices.model ?? practiceModelName;
   const picked = { webhookPort, adminPort, receiverPort, modelId, modelPort, storagePath };
   const { text, config } = demoConfig(picked);
   const { runService } = await import('../../run/run.ts');
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
+  io.secrets.hold(asFound(secrets));
   const doubt = choices.model === null ? null : await doubtOf(config.brains[0]!.models[0]!);
   const ending = await runService({
     config,
     text,
-    file: resolve(io.cwd, 'svc.json'),
+    file: writeDemoConfig(folder, text),
     env: io.env,
     lookup: io.secrets,
-    onReload: null,
+    onReload: () => undefined,
     storage: { kind: 'file', path: storagePath },
     secrets,
     warnings: [],
@@ -147,11 +152,21 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     abandon: io.abandon,
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;
-      io.stdout.write(welcome(at, { ...picked, secret, kept: folder === null, doubt }));
+      const token = secrets.get(adminTokenName as EnvName)!;
+      io.stdout.write(welcome(at, { ...picked, secret, token, kept: db !== null, doubt }));
     },
   });
   await log.flush();
   return ending;
+}
+
+/** So that a configuration that is applied finds them again. */
+function asFound(secrets: ReadonlyMap<EnvName, string>): FoundSecrets {
+  return new Map(
+    [...secrets].map(([name, value]) => {
+      return [name, { kind: 'value', value, source: 'environment', unused: [] }];
+    }),
+  );
 }
 
 /** 32 characters that a shell leaves alone. */
@@ -168,6 +183,8 @@ type Shown = {
   readonly storagePath: string;
   readonly kept: boolean;
   readonly secret: string;
+  /** Of the administrator, for this start alone. */
+  readonly token: string;
   /** Why the model will not answer as things are, and what to do; null: it will. */
   readonly doubt: string | null;
 };
@@ -179,7 +196,9 @@ function welcome(at: Listening, shown: Shown): string {
       ? `${shown.modelId} of the local runtime at http://127.0.0.1:11434`
       : `the practice model at http://127.0.0.1:${shown.modelPort} (no language model)`;
   const seconds = (performance.now() / 1000).toFixed(2);
-  const liveView = at.admin === null ? 'off' : `http://127.0.0.1:${shown.adminPort}/ui`;
+  const pages = at.admin === null ? null : `http://127.0.0.1:${shown.adminPort}`;
+  const liveView = pages === null ? 'off' : `${pages}/ui`;
+  const builder = pages === null ? 'off' : `${pages}/builder, with the token ${shown.token}`;
   const curl = [
     `curl -sS -w '\\n' ${webhook}`,
     `-H 'Authorization: Bearer ${shown.secret}'`,
@@ -194,6 +213,7 @@ ${doubt}
   brain      ${brain}
   replies    go to http://127.0.0.1:${shown.receiverPort}/replies, which prints them here
   live view  ${liveView}
+  builder    ${builder}
   storage    ${shown.storagePath}${shown.kept ? '' : ' (removed at the end)'}
 
 Send it a message from another terminal:

@@ -15,6 +15,7 @@ export type DemoChoices = {
 
 export const webhookSecretName = 'SVC_DEMO_SECRET';
 export const replySecretName = 'SVC_DEMO_REPLY_SECRET';
+export const adminTokenName = 'SVC_DEMO_ADMIN_TOKEN';
 export const demoBrainName = 'practice';
 
 /** @returns the document's text and what it parses to */
@@ -62,6 +63,7 @@ function documentOf(choices: DemoChoices): object {
     ],
     routes: [{ channel: 'webhook', brain: demoBrainName }],
     observability: { addr: `127.0.0.1:${choices.adminPort}` },
+    admin: { token_env: adminTokenName },
     ...(storagePath !== null && { storage: { path: storagePath } }),
   };
 }

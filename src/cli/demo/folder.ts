@@ -1,5 +1,5 @@
 /** A demo's folder: in the system's place for temporary files, gone when the demo is over. */
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Io } from '../cli.ts';
@@ -19,6 +19,13 @@ export function makeDemoFolder(env: Io['env']): string {
     }
   }
   return mkdtempSync(join(parent, `svc-demo-${process.pid}-`));
+}
+
+/** The file that the builder changes: it lasts as long as the demo. @returns its path */
+export function writeDemoConfig(folder: string, text: string): string {
+  const file = join(folder, 'svc.json');
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
 }
 
 export function removeDemoFolder(folder: string): void {

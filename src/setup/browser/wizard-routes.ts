@@ -142,6 +142,6 @@ export function wizardRefusals(signIn: SignIn, application: ApplicationLink | nu
 
 function outOf({ withdrawn }: SignIn, application: ApplicationLink | null): HttpAnswer {
   const again = againIn(application);
-  if (withdrawn === null) return unauthorized(`Nobody is signed in. ${again}`);
+  if (withdrawn === null) return unauthorized(`Nobody is signed in. ${again}`, 'nobody_signed_in');
   return signedOut(withdrawn, again);
 }

@@ -8,6 +8,7 @@ import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { standingsOf } from '../document/shield.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
+import { LiveLink } from '../outline/live-link.tsx';
 import { crumbsOf, type TreeNode } from '../outline/tree.ts';
 import { announce } from '../shell/announce.tsx';
 import { idOf, leadTo, useArrival } from '../shell/going.ts';
@@ -81,6 +82,7 @@ function Page({ path, title }: PageProps) {
         <h2 id={isForm ? idOf(path) : undefined} tabIndex={-1} className="min-w-0 flex-1 text-xl">
           {title}
         </h2>
+        <LiveLink path={path} />
         {isForm && field.required !== true && path.length > 0 ? (
           <Removal path={path} title={title} />
         ) : null}

@@ -2,6 +2,7 @@ import type { ConfigProblem } from '../../../src/config/config.ts';
 import { fixesOf, type Fix } from '../document/fixes.ts';
 import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
+import { withPlaces } from '../outline/place-words.ts';
 import { Button } from '../../kit/button.tsx';
 import { announce } from '../shell/announce.tsx';
 import { leadTo } from '../shell/going.ts';
@@ -9,7 +10,8 @@ import { leadTo } from '../shell/going.ts';
 /** A problem as a person is told of it: what is wrong, and what to do. */
 export function Told({ problem }: { readonly problem: ConfigProblem }) {
   const isError = problem.severity === 'error';
-  const text = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
+  const said = useDraft(({ document }) => withPlaces(problem.message, document));
+  const text = said.charAt(0).toUpperCase() + said.slice(1);
   return (
     <>
       <span className={isError ? 'font-medium text-bad' : 'font-medium text-wait'}>

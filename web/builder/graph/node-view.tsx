@@ -2,6 +2,8 @@ import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { State } from '../../kit/state.tsx';
+import { useDraft } from '../document/store.ts';
+import { withPlaces } from '../outline/place-words.ts';
 import type { GraphNode } from './drawing.ts';
 
 export type FlowNode = Node<{ readonly shown: GraphNode }>;
@@ -12,6 +14,7 @@ const kinds = { channel: 'Channel', brain: 'Brain', model: 'Model' } as const;
 export const NodeView = memo(function NodeView({ data, selected }: NodeProps<FlowNode>) {
   const { shown } = data;
   const { kind, title, facts, remark, dim, problems } = shown;
+  const document = useDraft((state) => state.document);
   const worst = problems.find(({ severity }) => severity === 'error') ?? problems[0];
   const isError = worst?.severity === 'error';
   const edge = isError ? 'border-bad' : selected ? 'border-accent' : 'border-edge';
@@ -35,7 +38,7 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
       {worst === undefined ? null : (
         <div className="line-clamp-2 leading-5">
           <State tone={isError ? 'bad' : 'wait'}>{isError ? 'Problem' : 'Warning'}</State>{' '}
-          {worst.message}
+          {withPlaces(worst.message, document)}
           {problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}
         </div>
       )}

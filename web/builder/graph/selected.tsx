@@ -6,6 +6,8 @@ import { isSamePath, startsWith } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
+import { LiveLink } from '../outline/live-link.tsx';
+import { placeWords, withPlaces } from '../outline/place-words.ts';
 import { removeFrom, route, shareModel, unroute } from './actions.ts';
 import { change } from './doing.ts';
 import type { Drawing, GraphNode } from './drawing.ts';
@@ -48,6 +50,7 @@ function Nothing({ empty }: { readonly empty: boolean }) {
 
 function Chosen({ node }: { readonly node: GraphNode }) {
   const { kind, title, facts, remark, path, problems } = node;
+  const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
   return (
     <>
@@ -63,11 +66,12 @@ function Chosen({ node }: { readonly node: GraphNode }) {
           <State tone={severity === 'error' ? 'bad' : 'wait'}>
             {severity === 'error' ? 'Problem' : 'Warning'}
           </State>{' '}
-          <code>{at}</code>: {message}. <span className="text-soft">{remedy}</span>
+          {placeWords(at, document)}: {withPlaces(message, document)}.{' '}
+          <span className="text-soft">{remedy}</span>
         </div>
       ))}
       <Connections node={node} />
-      <div className="flex flex-wrap gap-2">
+      <div className="flex flex-wrap items-center gap-2">
         <Button small kind="main" onClick={() => goTo({ view: 'form' })}>
           Open its form
         </Button>
@@ -76,6 +80,7 @@ function Chosen({ node }: { readonly node: GraphNode }) {
             Try it
           </Button>
         ) : null}
+        <LiveLink path={path} />
         <Button
           small
           kind="danger"

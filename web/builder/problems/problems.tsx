@@ -5,6 +5,7 @@ import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';
 import { useDraft } from '../document/store.ts';
 import { Fixes, Told } from '../form/told.tsx';
+import { placeWords } from '../outline/place-words.ts';
 import { errorsFirst, goToProblem } from './next.ts';
 
 /** All that is wrong with the draft, errors before warnings; each leads to its place. */
@@ -48,7 +49,8 @@ type OneProps = { readonly problem: ConfigProblem; readonly onMended: () => void
 
 function One({ problem, onMended }: OneProps) {
   const { path, line, column } = problem;
-  const where = path === '' ? `line ${line}, column ${column}` : path;
+  const words = useDraft(({ document }) => placeWords(path, document));
+  const where = path === '' ? `line ${line}, column ${column}` : words;
   return (
     <>
       <p>
@@ -59,10 +61,11 @@ function One({ problem, onMended }: OneProps) {
           small
           kind="quiet"
           className="max-w-full -ms-2"
+          title={path}
           onClick={() => goToProblem(problem)}
         >
           <span className="sr-only">Go to </span>
-          <code className="min-w-0 truncate text-link">{where}</code>
+          <span className="min-w-0 truncate text-link">{where}</span>
         </Button>
       </div>
       <Fixes problem={problem} onMended={onMended} />

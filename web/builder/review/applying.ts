@@ -6,7 +6,7 @@
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { ask, longLimitMs, type Answered, type Refused } from '../../kit/api.ts';
-import { useToken } from '../../kit/token.ts';
+import { bearerOf, useToken } from '../../kit/token.ts';
 import { useDraft, type Base } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
@@ -22,8 +22,12 @@ type Taken = {
 export type ApplyState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'sending' }
-  | (Of & { readonly kind: 'applied'; readonly taken: Taken; readonly restored: boolean })
-  | (Of & { readonly kind: 'refused'; readonly refused: Refused });
+  | (Of & { readonly kind: 'applied'; readonly taken: Taken; readonly what: What })
+  /** `sent`: what was to be taken into use. */
+  | (Of & { readonly kind: 'refused'; readonly refused: Refused; readonly sent: string });
+
+/** What is in use now. `rest`: what of the draft needed no restart. */
+export type What = 'draft' | 'rest' | 'earlier';
 
 /** The draft as it was at the attempt. */
 type Of = { readonly text: string };
@@ -42,28 +46,39 @@ export const useApplying = create<Applying>(() => ({ ...idle, seen: null }));
 
 const { getState: now, setState: become } = useApplying;
 
-useToken.subscribe(({ token }) => {
-  if (token === null) become(idle);
+useToken.subscribe((signedIn) => {
+  const { state } = now();
+  // Somebody has signed in again: that they were out is told no more.
+  const wasOut = state.kind === 'refused' && state.refused.status === 401;
+  const isOver = wasOut && bearerOf(signedIn) !== null;
+  if (signedIn.token === null || isOver) become(idle);
 });
 
-/**
- * Puts the draft as it is into use.
- * @param edited the revision of a text that somebody wrote into the file by hand, and that the
- *   draft may replace; the service keeps it in the history
- */
-export async function apply(edited: string | null = null): Promise<void> {
-  const { base, text } = useDraft.getState();
+type Wish = {
+  /** Left out: the draft as it is. Else a part of it; what is left stays the draft. */
+  readonly text?: string;
+  /**
+   * The revision of a text that somebody wrote into the file by hand, and that this one may
+   * replace; the service keeps it in the history.
+   */
+  readonly edited?: string;
+};
+
+/** Puts the draft, or a part of it, into use. */
+export async function apply({ text: part, edited }: Wish = {}): Promise<void> {
+  const { base, text: draft } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
+  const text = part ?? draft;
   become({ state: { kind: 'sending' } });
-  const answer = await ask<Taken>(edited === null ? 'config' : `config?edited=${edited}`, {
+  const answer = await ask<Taken>(edited === undefined ? 'config' : `config?edited=${edited}`, {
     method: 'PUT',
     body: text,
     ifMatch: base.revision,
     limitMs: longLimitMs,
   });
   if (isOver(base)) return;
-  if (answer.kind === 'ok') return taken(answer.value, text, false);
-  await refusedWith(answer, base, text, text);
+  if (answer.kind === 'ok') return taken(answer.value, text, text === draft ? 'draft' : 'rest');
+  await refusedWith(answer, base, text, draft);
 }
 
 /** Puts an earlier configuration into use. A draft that equals what was in use goes along. */
@@ -78,17 +93,17 @@ export async function restore(revision: string, text: string): Promise<void> {
   if (isOver(base)) return;
   if (answer.kind === 'refused') return refusedWith(answer, base, text, draft);
   if (draft === base.text) useDraft.getState().replace(text);
-  taken(answer.value, text, true);
+  taken(answer.value, text, 'earlier');
 }
 
 /** Somebody signed out since the request: whoever signs in next is shown what is in use. */
 const isOver = (base: Base): boolean => useDraft.getState().base !== base;
 
-function taken(value: Taken, text: string, restored: boolean): void {
+function taken(value: Taken, text: string, what: What): void {
   const { base, rebase } = useDraft.getState();
   rebase({ ...base!, revision: value.revision, usedAt: value.usedAt, text });
   const { text: draft } = useDraft.getState();
-  become({ state: { kind: 'applied', taken: value, restored, text: draft }, theirs: null });
+  become({ state: { kind: 'applied', taken: value, what, text: draft }, theirs: null });
 }
 
 /** Without an answer the draft may still have been taken: what is in use tells. */
@@ -104,17 +119,21 @@ async function refusedWith(
     if (used.kind === 'ok') {
       if (used.value.text === text) {
         const { revision, usedAt } = used.value;
-        return taken({ revision, usedAt, changes: [], warnings: [] }, text, false);
+        const what = text === draft ? 'draft' : 'rest';
+        return taken({ revision, usedAt, changes: [], warnings: [] }, text, what);
       }
       if (used.value.revision !== base.revision) {
         const isClean = draft === base.text;
         meet(used.value);
         // Then the refusal is told beside what is in use, and not about a text that is gone.
-        if (isClean) return become({ state: { kind: 'refused', refused, text: used.value.text } });
+        const { text: theirs } = used.value;
+        if (isClean) {
+          return become({ state: { kind: 'refused', refused, text: theirs, sent: theirs } });
+        }
       }
     }
   }
-  become({ state: { kind: 'refused', refused, text: draft } });
+  become({ state: { kind: 'refused', refused, text: draft, sent: text } });
 }
 
 /** Looks whether what is in use is still what the draft began as. */
@@ -122,7 +141,7 @@ export async function lookAgain(): Promise<void> {
   const used = await ask<Base>('config');
   if (used.kind === 'refused') {
     const { text } = useDraft.getState();
-    return become({ state: { kind: 'refused', refused: used, text } });
+    return become({ state: { kind: 'refused', refused: used, text, sent: text } });
   }
   const isOther = used.value.revision !== useDraft.getState().base?.revision;
   become(idle);
@@ -138,9 +157,17 @@ export async function noticeOthers(): Promise<void> {
   if (used.value.revision !== base.revision) meet(used.value);
 }
 
-/** Where nothing was changed here there is nothing to choose: the draft begins with theirs. */
+/**
+ * Where nothing was changed here there is nothing to choose: the draft begins with theirs. Where
+ * theirs is the draft itself, somebody wrote it into the file by hand, and it is in use.
+ */
 function meet(theirs: Base): void {
-  const { base, text, open, selection, select } = useDraft.getState();
+  const { base, text, open, rebase, selection, select } = useDraft.getState();
+  if (theirs.text === text) {
+    rebase(theirs);
+    become(idle);
+    return announce('What you wrote here is in use now.');
+  }
   if (text !== base?.text) return become({ theirs });
   become({ theirs: null });
   open(theirs);

@@ -1,8 +1,9 @@
 import { useMemo, useState } from 'react';
 import type { JsonObject } from '../../../src/config/locate.ts';
+import { Ago } from '../../kit/ago.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
-import { ago, some } from '../../kit/words.ts';
+import { some } from '../../kit/words.ts';
 import { baseDocument, useDraft, type Base } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { settle } from './applying.ts';
@@ -23,7 +24,7 @@ export function ConflictChoice({ theirs }: { readonly theirs: Base }) {
   return (
     <Notice tone="wait">
       <h2 className="font-semibold">
-        Somebody else changed the configuration {ago(theirs.usedAt)}
+        Somebody else changed the configuration <Ago at={theirs.usedAt} />
       </h2>
       <p>
         {isClean

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
 import type { ConfigKept, ConfigRow } from '../../../src/admin/config-control.ts';
 import { locate } from '../../../src/config/locate.ts';
+import { Ago } from '../../kit/ago.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Diff } from '../../kit/diff.tsx';
@@ -9,7 +10,7 @@ import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
-import { ago, count, moment } from '../../kit/words.ts';
+import { count, moment } from '../../kit/words.ts';
 import { baseDocument, isDirty, useDraft } from '../document/store.ts';
 import { restore } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
@@ -50,7 +51,10 @@ const facts: readonly Column<ConfigRow>[] = [
     title: 'Saved',
     cell: ({ savedAt }) => (
       <span className="whitespace-nowrap">
-        {moment(savedAt)} <span className="text-soft">({ago(savedAt)})</span>
+        {moment(savedAt)}{' '}
+        <span className="text-soft">
+          (<Ago at={savedAt} />)
+        </span>
       </span>
     ),
   },

@@ -5,7 +5,8 @@ import { Notice } from '../../kit/notice.tsx';
 import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
-import { useApplying, type ApplyState } from './applying.ts';
+import { placeWords, withPlaces } from '../outline/place-words.ts';
+import { useApplying, type ApplyState, type What } from './applying.ts';
 import { ageOf, type Age } from './outcome-age.ts';
 import { NotApplied, titleOf } from './refusal.tsx';
 
@@ -36,7 +37,7 @@ export function Outcome() {
     case 'applied':
       return (
         <Notice tone="good">
-          <h2 className="font-semibold">{appliedTitle(state.restored)}</h2>
+          <h2 className="font-semibold">{appliedTitles[state.what]}</h2>
           <p>
             Revision <code>{state.taken.revision.slice(0, 12)}</code>.{' '}
             {saidOf(state.taken.warnings)}
@@ -47,7 +48,7 @@ export function Outcome() {
       return isConflict ? null : (
         <>
           {age === 'now' ? null : <p className="text-wait">This was before your last edit.</p>}
-          <NotApplied refused={state.refused} />
+          <NotApplied refused={state.refused} sent={state.sent} />
         </>
       );
     default:
@@ -86,7 +87,7 @@ function shortOf(state: Exclude<ApplyState, { kind: 'idle' }>): string {
     case 'sending':
       return 'Applying …';
     case 'applied':
-      return `${appliedTitle(state.restored)}.`;
+      return `${appliedTitles[state.what]}.`;
     case 'refused':
       return `${titleOf(state.refused)}.`;
     default:
@@ -94,11 +95,18 @@ function shortOf(state: Exclude<ApplyState, { kind: 'idle' }>): string {
   }
 }
 
-function appliedTitle(restored: boolean): string {
-  return restored ? 'The earlier configuration is in use' : 'The configuration is in use';
-}
+const appliedTitles: Readonly<Record<What, string>> = {
+  draft: 'The configuration is in use',
+  rest: 'The rest is in use; what needs a restart stays as the draft',
+  earlier: 'The earlier configuration is in use',
+};
 
 function saidOf(warnings: readonly ConfigProblem[]): string {
   if (warnings.length === 0) return 'The service warns of nothing.';
-  return `The service warns: ${warnings.map(({ message }) => message).join('; ')}.`;
+  const { document } = useDraft.getState();
+  const said = warnings.map(({ path, message }) => {
+    const where = path === '' ? '' : `${placeWords(path, document)}: `;
+    return `${where}${withPlaces(message, document)}`;
+  });
+  return `The service warns: ${said.join('; ')}.`;
 }

@@ -6,6 +6,7 @@ import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, type Tone } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
+import { withPlaces } from '../outline/place-words.ts';
 import { GoTo } from './go-to.tsx';
 
 const tones: Readonly<Record<CheckLine['kind'], Tone>> = {
@@ -48,8 +49,8 @@ export function Preflight() {
       }
     >
       <p className="text-soft">
-        The service looks for every secret, reaches every model and receiver, and asks each bot who
-        it is. No text of a conversation is sent to anyone.
+        The service looks for every secret, tries where it would listen, reaches every model and
+        receiver, and asks each bot who it is. No text of a conversation is sent to anyone.
       </p>
       <div aria-live="polite">
         {result === null ? null : <Told result={result} isOld={result.text !== text} />}
@@ -59,6 +60,7 @@ export function Preflight() {
 }
 
 function Told({ result: { answer }, isOld }: { readonly result: Result; readonly isOld: boolean }) {
+  const document = useDraft((state) => state.document);
   if (answer.kind === 'refused') return <Refusal refused={answer} />;
   const { lines, problems } = answer.value;
   const errors = problems.filter(({ severity }) => severity === 'error');
@@ -74,8 +76,11 @@ function Told({ result: { answer }, isOld }: { readonly result: Result; readonly
         {lines.map(({ kind, subject, message, remedy }) => (
           <li key={`${subject} ${message}`} className="px-3 py-1.5">
             <State tone={tones[kind]}>{words[kind]}</State>{' '}
-            <span className="font-medium">{subject}</span>: {message}
-            {remedy === null ? null : <span className="text-soft"> {remedy}</span>}
+            <span className="font-medium">{withPlaces(subject, document)}</span>:{' '}
+            {withPlaces(message, document)}
+            {remedy === null ? null : (
+              <span className="text-soft"> {withPlaces(remedy, document)}</span>
+            )}
           </li>
         ))}
       </ul>

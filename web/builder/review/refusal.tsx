@@ -1,23 +1,33 @@
 import type { ReactNode } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Refused } from '../../kit/api.ts';
-import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { useDraft } from '../document/store.ts';
-import { signInAgain } from '../shell/leaving.tsx';
-import { apply, lookAgain } from './applying.ts';
+import { withPlaces } from '../outline/place-words.ts';
 import { GoTo } from './go-to.tsx';
+import { HandEdit } from './hand-edit.tsx';
+import { LookAgain } from './look-again.tsx';
+import { NeedsRestart } from './needs-restart.tsx';
+
+type Props = {
+  readonly refused: Refused;
+  /** What was to be taken into use. */
+  readonly sent: string;
+};
 
 /**
  * Why a configuration was not taken into use, and what comes next. The service runs on with the one
  * before.
  */
-export function NotApplied({ refused }: { readonly refused: Refused }) {
-  const { title, next } = adviceFor(refused);
+export function NotApplied({ refused, sent }: Props) {
+  const document = useDraft((state) => state.document);
+  const { title, next } = adviceFor(refused, sent);
   return (
     <Notice tone="bad">
       <h2 className="font-semibold">{title}</h2>
-      <p className="break-words whitespace-pre-line">{shownDetail(refused)}</p>
+      <p className="break-words whitespace-pre-line">
+        {withPlaces(shownDetail(refused), document)}
+      </p>
       {problemsOf(refused).length === 0 ? null : (
         <ul className="my-1 ms-5 list-disc">
           {problemsOf(refused).map(({ path, message, remedy }) => (
@@ -32,13 +42,13 @@ export function NotApplied({ refused }: { readonly refused: Refused }) {
   );
 }
 
-export const titleOf = (refused: Refused): string => adviceFor(refused).title;
+export const titleOf = (refused: Refused): string => adviceFor(refused, '').title;
 
 type Advice = { readonly title: string; readonly next: ReactNode };
 
 const stays = 'Nothing was changed: the configuration before runs on.';
 
-function adviceFor({ code, status, extra }: Refused): Advice {
+function adviceFor({ code, status, extra }: Refused, sent: string): Advice {
   switch (code) {
     case 'rolled_back':
       return { title: 'It could not be taken into use; the old one runs on', next: null };
@@ -58,13 +68,13 @@ function adviceFor({ code, status, extra }: Refused): Advice {
         ),
       };
     case 'restart_required':
-      return { title: 'This needs a restart', next: <ByHand /> };
+      return { title: 'This needs a restart', next: <ByHand fields={extra['fields']} /> };
     case 'would_lock_out':
       return { title: 'It would lock you out', next: null };
     case 'file_changed':
       return {
         title: 'Somebody has edited the file itself',
-        next: <OverTheEdit revision={extra['revision']} />,
+        next: <HandEdit sent={sent} />,
       };
     case 'config_refused_by_instance':
       return { title: 'Not every svc on the database can use it', next: null };
@@ -73,8 +83,7 @@ function adviceFor({ code, status, extra }: Refused): Advice {
     case 'not_saved':
       return { title: 'It could not be saved', next: null };
     default:
-      if (status === 401)
-        return { title: 'The service does not accept the token', next: <Again /> };
+      if (status === 401) return { title: 'You are signed out', next: null };
       if (status === 0) return { title: 'The service did not answer', next: <LookAgain /> };
       return { title: 'It was not applied', next: null };
   }
@@ -95,53 +104,9 @@ function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
   return (problems as ConfigProblem[]).filter(({ severity }) => severity === 'error');
 }
 
-/** The edit of the file is not lost: it goes into the history when the draft takes its place. */
-function OverTheEdit({ revision }: { readonly revision: unknown }) {
-  return (
-    <div className="flex flex-wrap gap-2">
-      <LookAgain />
-      {typeof revision === 'string' ? (
-        <Button small kind="danger" className="mt-2" onClick={() => void apply(revision)}>
-          Put mine over it; the edit is kept in the history
-        </Button>
-      ) : null}
-    </div>
-  );
-}
-
-function LookAgain() {
-  return (
-    <Button small className="mt-2" onClick={() => void lookAgain()}>
-      Look what is in use now
-    </Button>
-  );
-}
-
-/** Asks for another token, where the service no longer takes this one. */
-export function Again() {
-  return (
-    <Button small className="mt-2" onClick={signInAgain}>
-      Sign in again; the draft stays
-    </Button>
-  );
-}
-
-/** Settings that belong to the process can only be changed in the file. */
-function ByHand() {
-  const text = useDraft((state) => state.text);
+/** What belongs to the process, and what the service alone knows to come by hand only. */
+function ByHand({ fields }: { readonly fields: unknown }) {
   const base = useDraft((state) => state.base);
-  const copy = (): void => void navigator.clipboard?.writeText(text);
-  return (
-    <div className="mt-2 flex flex-wrap items-center gap-2">
-      <Button small onClick={copy}>
-        Copy the whole text
-      </Button>
-      <span>
-        {base?.place === 'database'
-          ? 'Put it where that says. '
-          : `Put it into ${base?.file ?? 'the file'} on that machine, and restart svc. `}
-        Or undo that part, and apply the rest.
-      </span>
-    </div>
-  );
+  if (base === null || !Array.isArray(fields)) return null;
+  return <NeedsRestart base={base} fields={fields as readonly string[]} />;
 }

@@ -1,19 +1,16 @@
-import type { ReactNode } from 'react';
-import { useApplication } from '../../kit/application.ts';
-import { useArrival } from '../../kit/arrival.ts';
-import { Button, ButtonLink } from '../../kit/button.tsx';
-import { ComeBack } from '../../kit/come-back.tsx';
-import { Notice } from '../../kit/notice.tsx';
-import { useGone } from '../../kit/watch.ts';
-import { ago, some } from '../../kit/words.ts';
+import { Ago } from '../../kit/ago.tsx';
+import { Button } from '../../kit/button.tsx';
+import { SignedOut } from '../../kit/signed-out.tsx';
+import { some } from '../../kit/words.ts';
 import { dropResumed, goOn, setAside, takeUp, throwAway, useKeeping } from '../document/keeping.ts';
 import type { KeptDraft } from '../document/kept.ts';
 import { useDraft } from '../document/store.ts';
-import { signInAgain } from './leaving.tsx';
+import { Banner } from './banner.tsx';
+import { Gone } from './gone.tsx';
 import { unkeptWords } from './unkept-words.ts';
 
 /**
- * Banners about the application around, and about drafts: this one goes on, there are others, this
+ * Banners about the service, who is signed in, and drafts: this one goes on, there are others, this
  * one is not kept.
  */
 export function Banners() {
@@ -21,7 +18,10 @@ export function Banners() {
   const [first] = offered;
   return (
     <>
-      <Around />
+      <Gone />
+      <div className="px-3 pt-3 empty:hidden">
+        <SignedOut stays="Your draft stays." />
+      </div>
       {resumed === null ? null : <Resumed kept={resumed} />}
       {first === undefined ? null : (
         <Offered key={first.id} kept={first} more={offered.length - 1} />
@@ -34,35 +34,17 @@ export function Banners() {
   );
 }
 
-/** svc has ended, or takes this page's token no more: the draft stays, and there is a way on. */
-function Around() {
-  const { isGone } = useGone();
-  const { now } = useArrival();
-  const { isThere, page } = useApplication();
-  if (isGone && page !== null) {
-    return (
-      <Banner words="svc has ended, so nothing can be applied now. Your draft stays.">
-        <ButtonLink small kind="main" href={page}>
-          See why
-        </ButtonLink>
-      </Banner>
-    );
-  }
-  if (now.kind !== 'out' || now.why === null) return null;
-  return (
-    <Banner words={`${now.why} Your draft stays.`}>
-      {isThere ? <ComeBack /> : null}
-      <Button small onClick={signInAgain}>
-        Sign in with a token …
-      </Button>
-    </Banner>
-  );
-}
-
 function Resumed({ kept }: { readonly kept: KeptDraft }) {
-  const words = kept.more
-    ? `Your draft is here as it was ${ago(kept.savedAt)}. What you wrote after that was not kept.`
-    : `Your draft is here again, as you left it ${ago(kept.savedAt)}.`;
+  const words = kept.more ? (
+    <>
+      Your draft is here as it was <Ago at={kept.savedAt} />. What you wrote after that was not
+      kept.
+    </>
+  ) : (
+    <>
+      Your draft is here again, as you left it <Ago at={kept.savedAt} />.
+    </>
+  );
   return (
     <Banner words={words}>
       <Button small onClick={goOn}>
@@ -86,7 +68,14 @@ function Offered({ kept, more }: OfferedProps) {
     : 'The configuration in use has been changed since: what it changed would be taken back by ' +
       'that draft.';
   return (
-    <Banner words={`There is a draft from ${ago(kept.savedAt)}. ${from}${others}`}>
+    <Banner
+      words={
+        <>
+          There is a draft from <Ago at={kept.savedAt} />. {from}
+          {others}
+        </>
+      }
+    >
       <Button small onClick={() => takeUp(kept)}>
         Take up the draft
       </Button>
@@ -97,18 +86,5 @@ function Offered({ kept, more }: OfferedProps) {
         Throw it away
       </Button>
     </Banner>
-  );
-}
-
-function Banner({ words, children }: { readonly words: string; readonly children?: ReactNode }) {
-  return (
-    <div className="px-3 pt-3">
-      <Notice tone="wait">
-        <div className="flex flex-wrap items-center gap-2">
-          <p className="min-w-0 flex-1 basis-64 break-words">{words}</p>
-          {children}
-        </div>
-      </Notice>
-    </div>
   );
 }

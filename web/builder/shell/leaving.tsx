@@ -12,12 +12,6 @@ export function signOut(): void {
   else openOverlay('leaving');
 }
 
-/** Leaves for another token, and keeps the draft; asks first where that cannot be. */
-export function signInAgain(): void {
-  if (keepNow() === null) putOut(null);
-  else openOverlay('leaving');
-}
-
 /** Asked of somebody who signs out: what becomes of the drafts? */
 export function Leaving() {
   const open = useOverlay((state) => state.open);

@@ -1,5 +1,6 @@
 import { useRef } from 'react';
 import { Dialog } from '../../kit/dialog.tsx';
+import { WayIn } from '../../kit/ways-in.tsx';
 import { keys } from './keys.ts';
 import { Leaving } from './leaving.tsx';
 import { closeOverlay, useOverlay } from './overlay.ts';
@@ -28,6 +29,7 @@ export function Overlays() {
         </dl>
       </Dialog>
       <Leaving />
+      <WayIn />
     </>
   );
 }

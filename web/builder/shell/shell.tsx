@@ -2,7 +2,9 @@ import { useEffect } from 'react';
 import { leave } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
+import { SignedOut } from '../../kit/signed-out.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
+import { WayIn } from '../../kit/ways-in.tsx';
 import { useFactsAsked } from '../document/facts.ts';
 import { closeDraft, openDraft, useKeepingUp } from '../document/keeping.ts';
 import { useDraft, type Base } from '../document/store.ts';
@@ -36,6 +38,8 @@ export function Shell() {
       ) : (
         <>
           <Refusal refused={refused} />
+          <SignedOut stays={null} />
+          <WayIn />
           <div className="flex gap-2">
             <Button kind="main" onClick={again}>
               Try again

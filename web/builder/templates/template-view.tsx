@@ -90,8 +90,8 @@ function Using({ template, onClose }: UsingProps) {
           </>
         )}
         <p className="text-sm text-soft">
-          The admin server, the administrator and the storage that you have stay as they are. It can
-          be undone.
+          The admin server, the administrator, the storage and a channel of the same kind that you
+          have stay as they are. It can be undone.
         </p>
       </div>
     </Dialog>

@@ -16,6 +16,13 @@ const own: JsonObject = {
   observability: { addr: '127.0.0.1:2113' },
   admin: { token_env: 'ADMIN' },
   ...templates.find(({ name }) => name === 'private-assistant')!.document,
+  channels: [
+    {
+      type: 'webhook',
+      token_env: 'OURS',
+      webhook: { bind: '127.0.0.1:9090', outbound_url: 'http://127.0.0.1:9091/in' },
+    },
+  ],
   storage: { path: 'ours.db' },
 };
 
@@ -29,6 +36,7 @@ for (const { title, document } of templates) {
       assert.deepEqual(over[key], own[key]);
     }
     assert.deepEqual(over['brains'], document['brains']);
+    assert.deepEqual(over['channels'], own['channels'], 'the listener stays where it is');
     const beside = addBeside(own, document)!;
     assert.deepEqual(errorsOf(beside), []);
     assert.equal((beside['brains'] as unknown[]).length, 2);

@@ -1,4 +1,5 @@
 /** What a template makes of a configuration that is there. */
+import { keyed } from '../../../src/config/changes/entries.ts';
 import { isOfProcess } from '../../../src/config/changes/lifetime.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
@@ -12,12 +13,15 @@ const replaced = new Set(
 
 /**
  * Puts the template in the place of the configuration. Settings of the process stay, since they
- * only change with a restart, and so do notes. Storage is added where it is needed and there is
- * none.
+ * only change with a restart, and so do notes. A channel of a kind that is there already stays as
+ * it is: its address, its secret and where it replies are the person's. Storage is added where it
+ * is needed and there is none.
  */
 export function beginWith(document: JsonObject, template: JsonObject): JsonObject {
   const kept = Object.entries(document).filter(([key]) => !replaced.has(key));
-  const own = Object.entries(template).filter(([key]) => replaced.has(key));
+  const own = Object.entries(template)
+    .filter(([key]) => replaced.has(key))
+    .map(([key, value]) => [key, key === 'channels' ? keptIn(document, value) : value] as const);
   const storage = document['storage'] ?? template['storage'];
   const rest = Object.fromEntries(kept);
   return { ...Object.fromEntries(own), ...rest, ...(storage === undefined ? {} : { storage }) };
@@ -38,6 +42,14 @@ export function addBeside(document: JsonObject, template: JsonObject): JsonObjec
     brains: [...brains, ...added],
     ...(storage === undefined ? {} : { storage }),
   };
+}
+
+/** The channels of a template, each as the document has it where it has one of that kind. */
+function keptIn(document: JsonObject, channels: Json): Json {
+  const there = new Map(
+    keyed(document['channels'], 'channels').map(({ key, value }) => [key, value] as const),
+  );
+  return keyed(channels, 'channels').map(({ key, value }) => there.get(key) ?? value);
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

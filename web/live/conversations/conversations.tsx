@@ -12,7 +12,7 @@ import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, count, moment } from '../../kit/words.ts';
-import { askToSignIn, useWayIn } from '../operator.tsx';
+import { askToSignIn, useWayIn } from '../../kit/ways-in.tsx';
 import { Conversation } from './conversation.tsx';
 import { numberOf, remember, useConversation } from './opened.ts';
 

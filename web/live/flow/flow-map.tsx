@@ -2,6 +2,7 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
+import { PageLink } from '../../kit/page-link.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { visible } from '../../kit/visible.ts';
@@ -22,6 +23,7 @@ const columnWidth = 28;
 export function FlowMap() {
   const { value: status, refused } = useStatus();
   const isWide = useMedia('(min-width: 48rem)');
+  const canEdit = status?.access === 'operator';
   return (
     <Panel
       title="Flow"
@@ -33,9 +35,9 @@ export function FlowMap() {
       ) : (
         <OfBefore when={refused !== null}>
           {isWide ? (
-            <Drawing graph={graphOf(status)} rates={ratesOf(status)} />
+            <Drawing graph={graphOf(status)} rates={ratesOf(status)} canEdit={canEdit} />
           ) : (
-            <Lists graph={graphOf(status)} rates={ratesOf(status)} />
+            <Lists graph={graphOf(status)} rates={ratesOf(status)} canEdit={canEdit} />
           )}
         </OfBefore>
       )}
@@ -43,9 +45,14 @@ export function FlowMap() {
   );
 }
 
-type Props = { readonly graph: FlowGraph; readonly rates: Rates };
+type Props = {
+  readonly graph: FlowGraph;
+  readonly rates: Rates;
+  /** Whether there is a builder. */
+  readonly canEdit: boolean;
+};
 
-function Drawing({ graph, rates }: Props) {
+function Drawing({ graph, rates, canEdit }: Props) {
   const { columns } = graph;
   const most = Math.max(...columns.map(({ nodes }) => nodes.length));
   const height = most * (nodeHeight + gap) - gap;
@@ -77,7 +84,7 @@ function Drawing({ graph, rates }: Props) {
                   height: nodeHeight,
                 }}
               >
-                <Node node={node} rates={rates} />
+                <Node node={node} rates={rates} canEdit={canEdit} />
               </li>
             ))}
           </ul>
@@ -89,7 +96,9 @@ function Drawing({ graph, rates }: Props) {
 
 const topOf = (index: number): number => index * (nodeHeight + gap);
 
-function Edges({ graph, rates, height }: Props & { readonly height: number }) {
+type EdgesProps = Omit<Props, 'canEdit'> & { readonly height: number };
+
+function Edges({ graph, rates, height }: EdgesProps) {
   const spots = new Map(
     graph.columns.flatMap(({ nodes }, column) =>
       nodes.map(({ key }, index) => {
@@ -128,14 +137,14 @@ function Edges({ graph, rates, height }: Props & { readonly height: number }) {
 }
 
 /** The same nodes one below the other, where there is no room for lines. */
-function Lists({ graph, rates }: Props) {
+function Lists({ graph, rates, canEdit }: Props) {
   return graph.columns.map(({ title, nodes }) => (
     <div key={title} className="flex flex-col gap-2">
       <h3 className="text-sm text-soft">{title}</h3>
       <ul aria-label={title} className="flex flex-col gap-2">
         {nodes.map((node) => (
           <li key={node.key}>
-            <Node node={node} rates={rates} />
+            <Node node={node} rates={rates} canEdit={canEdit} />
           </li>
         ))}
       </ul>
@@ -143,8 +152,10 @@ function Lists({ graph, rates }: Props) {
   ));
 }
 
-function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates }) {
-  const { key, name, tone, state, to, place } = node;
+type NodeProps = Omit<Props, 'graph'> & { readonly node: FlowNode };
+
+function Node({ node, rates, canEdit }: NodeProps) {
+  const { key, name, tone, state, to, place, at } = node;
   const rate = rates.nodes.get(key) ?? 0;
   return (
     <div className="relative flex h-full flex-col justify-center gap-0.5 rounded-md border border-line bg-card px-3 py-2 hover:border-edge">
@@ -157,9 +168,12 @@ function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates 
         </Link>
         <span className="shrink-0 tabular-nums">{count(rate)}</span>
       </div>
-      <span className="truncate text-sm">
-        <State tone={tone}>{state}</State>
-      </span>
+      <div className="flex items-baseline justify-between gap-2 text-sm">
+        <span className="min-w-0 truncate">
+          <State tone={tone}>{state}</State>
+        </span>
+        {canEdit ? <Edit name={name} at={at} /> : null}
+      </div>
       {to.length === 0 ? null : (
         <p className="truncate text-sm text-soft">
           <span aria-hidden="true">→ </span>
@@ -168,5 +182,15 @@ function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates 
         </p>
       )}
     </div>
+  );
+}
+
+/** Above the link that fills the node. */
+function Edit({ name, at }: { readonly name: string; readonly at: string }) {
+  const place = new URLSearchParams({ view: 'form', at });
+  return (
+    <PageLink href={`/builder?${place.toString()}`} className="relative z-10 shrink-0">
+      Edit<span className="sr-only"> {visible(name)} in the builder</span>
+    </PageLink>
   );
 }

@@ -13,6 +13,8 @@ export type FlowNode = {
   /** The names of the nodes to which this one hands on. */
   readonly to: readonly string[];
   readonly place: Place;
+  /** Where it stands in the configuration in use: `brains[0].models[1]`. */
+  readonly at: string;
 };
 
 export type FlowEdge = { readonly from: string; readonly to: string; readonly isOpen: boolean };
@@ -29,7 +31,10 @@ export function graphOf(status: Status): FlowGraph {
   return {
     columns: [
       { title: 'Channels', nodes: channels.map(channelNode) },
-      { title: 'Brains', nodes: brains.map((brain) => brainNode(brain, served.has(brain.name))) },
+      {
+        title: 'Brains',
+        nodes: brains.map((brain, index) => brainNode(brain, index, served.has(brain.name))),
+      },
       { title: 'Models', nodes: modelNodes(status) },
     ],
     edges: [
@@ -46,7 +51,7 @@ export function graphOf(status: Status): FlowGraph {
   };
 }
 
-function channelNode({ type, state, brain }: Status['channels'][number]): FlowNode {
+function channelNode({ type, state, brain }: Status['channels'][number], index: number): FlowNode {
   return {
     key: `channel ${type}`,
     name: type,
@@ -54,10 +59,11 @@ function channelNode({ type, state, brain }: Status['channels'][number]): FlowNo
     state: spaced(state),
     to: brain === null ? [] : [brain],
     place: { view: 'messages', channel: type },
+    at: `channels[${index}]`,
   };
 }
 
-function brainNode(brain: Status['brains'][number], isServed: boolean): FlowNode {
+function brainNode(brain: Status['brains'][number], index: number, isServed: boolean): FlowNode {
   const { name, sensitivity, dispatch, policy, models } = brain;
   const asks = dispatch === 'fanout' ? 'all at once' : 'in turn';
   return {
@@ -67,13 +73,17 @@ function brainNode(brain: Status['brains'][number], isServed: boolean): FlowNode
     state: `${sensitivity}, ${asks}, ${policy}`,
     to: models.flatMap((model) => (model.state === 'asked' ? [model.name] : [])),
     place: { view: 'messages', brain: name },
+    at: `brains[${index}]`,
   };
 }
 
 /** Each model once, whichever brains ask it. */
 function modelNodes({ brains, providers }: Status): readonly FlowNode[] {
   const nodes = new Map<string, FlowNode>();
-  for (const { name, state } of brains.flatMap(({ models }) => models)) {
+  const listed = brains.flatMap(({ models }, brain) => {
+    return models.map((model, index) => ({ ...model, at: `brains[${brain}].models[${index}]` }));
+  });
+  for (const { name, state, at } of listed) {
     const key = `model ${name}`;
     if (nodes.has(key) && state === 'dropped') continue;
     const provider = providers.find((one) => one.provider === name.split('/')[0]);
@@ -86,6 +96,7 @@ function modelNodes({ brains, providers }: Status): readonly FlowNode[] {
       state: isDropped ? 'dropped by the shield' : told === 'unknown' ? 'not asked yet' : told,
       to: [],
       place: { view: 'providers' },
+      at,
     });
   }
   return [...nodes.values()];

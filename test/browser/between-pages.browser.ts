@@ -1,0 +1,50 @@
+/** From what a thing does to what it is configured as, and back. */
+import type { Page } from 'playwright-core';
+import { browserTest } from './browser.ts';
+import { deskWith, enter, show } from './builder-desk.ts';
+
+const notSignedIn = /401 \(Unauthorized\)/;
+
+/** By its link, which has the focus of the keyboard. */
+async function followLink(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name }).press('Enter');
+}
+
+browserTest(
+  'a node of the flow leads to its form in the builder, and back',
+  deskWith(),
+  async (s) => {
+    const view = await s.open();
+    const { page } = view;
+    view.expectFault(notSignedIn);
+    await page.goto('/ui?view=flow');
+    await view.assertAccessible();
+    await followLink(page, 'Edit echo in the builder');
+    await enter(page);
+    await page.getByRole('heading', { name: 'echo' }).waitFor();
+    await page.waitForURL(/view=form&at=brains%5B0%5D$/);
+    await followLink(page, 'Its messages');
+    await page.waitForURL(/\/ui\?view=messages&brain=echo$/);
+    await page.goto('/ui?view=flow');
+    await followLink(page, 'Edit local_runtime/llama3.2 in the builder');
+    await enter(page);
+    await page.getByRole('heading', { name: 'llama3.2' }).waitFor();
+    await show(page, 'Graph');
+    await view.assertAccessible();
+    await followLink(page, 'Does it answer?');
+    await page.getByRole('heading', { name: 'local_runtime/llama3.2' }).waitFor();
+  },
+);
+
+browserTest('what is not in use has no live page', deskWith(), async ({ open }) => {
+  const view = await open();
+  const { page } = view;
+  view.expectFault(notSignedIn);
+  await page.goto('/builder?view=form&at=brains[0]');
+  await enter(page);
+  await page.getByRole('link', { name: 'Its messages' }).waitFor();
+  await page.getByLabel('Name (required)').fill('other');
+  await page.getByRole('link', { name: 'Its messages' }).waitFor({ state: 'detached' });
+  await page.getByLabel('Name (required)').fill('echo');
+  await page.getByRole('link', { name: 'Its messages' }).waitFor();
+});

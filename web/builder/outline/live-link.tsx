@@ -1,0 +1,50 @@
+import { canonical, keyed } from '../../../src/config/changes/entries.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { PageLink } from '../../kit/page-link.tsx';
+import { baseDocument, useDraft } from '../document/store.ts';
+import { isObject, valueAt, wordOf } from '../document/value.ts';
+
+/** From a channel, brain or model to what it does now; nothing for what is not in use. */
+export function LiveLink({ path }: { readonly path: Path }) {
+  const document = useDraft((state) => state.document);
+  const base = useDraft((state) => state.base);
+  const place = base === null ? null : livePlace(path, document, baseDocument(base));
+  if (place === null) return null;
+  const { words, ...query } = place;
+  return (
+    <PageLink href={`/ui?${new URLSearchParams(query).toString()}`} className="text-sm">
+      {words}
+    </PageLink>
+  );
+}
+
+type LivePlace = { readonly words: string } & Readonly<Record<string, string>>;
+
+/** @param document the draft; `used` is what is in use */
+function livePlace(path: Path, document: JsonObject, used: JsonObject): LivePlace | null {
+  const entry = valueAt(document, path);
+  const [list, , inside] = path;
+  if (!isObject(entry)) return null;
+  if (list === 'channels' && path.length === 2) {
+    const channel = canonical(wordOf(entry['type']));
+    return isUsed(used['channels'], 'channels', channel)
+      ? { words: 'Its messages', view: 'messages', channel }
+      : null;
+  }
+  if (list === 'brains' && path.length === 2) {
+    const brain = wordOf(entry['name']);
+    return isUsed(used['brains'], 'brains', brain)
+      ? { words: 'Its messages', view: 'messages', brain }
+      : null;
+  }
+  if (list !== 'brains' || inside !== 'models' || path.length !== 4) return null;
+  const id = `${canonical(wordOf(entry['provider']))}/${wordOf(entry['model_id'])}`;
+  const brains = keyed(used['brains'], 'brains');
+  return brains.some(({ value }) => isUsed(valueAt(value, ['models']), 'models', id))
+    ? { words: 'Does it answer?', view: 'model', id }
+    : null;
+}
+
+const isUsed = (entries: Parameters<typeof keyed>[0], list: string, name: string): boolean =>
+  keyed(entries, list).some(({ key }) => key === name);

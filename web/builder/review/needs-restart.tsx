@@ -1,0 +1,72 @@
+import { useMemo } from 'react';
+import { pathOf } from '../../../src/config/edit/path.ts';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { Button } from '../../kit/button.tsx';
+import { upper } from '../../kit/words.ts';
+import { baseDocument, useDraft, type Base } from '../document/store.ts';
+import { crumbsOf } from '../outline/tree.ts';
+import { apartFrom, type Apart } from './apart.ts';
+import { apply, useApplying } from './applying.ts';
+import { Finish } from './finish.tsx';
+
+type Props = {
+  readonly base: Base;
+  /** What needs a restart, as paths in the draft. */
+  readonly fields: readonly string[];
+};
+
+/** What cannot change while svc runs: the way to apply the rest now, and what finishes it. */
+export function NeedsRestart({ base, fields }: Props) {
+  const text = useDraft((state) => state.text);
+  const document = useDraft((state) => state.document);
+  const isSending = useApplying(({ state }) => state.kind === 'sending');
+  const apart = useMemo(() => apartFrom(baseDocument(base), text, fields), [base, text, fields]);
+  const names = namesOf(fields, document);
+  return (
+    <div className="flex flex-col gap-2">
+      <p>
+        {upper(names)} cannot change while svc runs. {sayApart(apart)}
+      </p>
+      {apart.kind === 'rest' ? (
+        <Button
+          kind="main"
+          className="self-start"
+          aria-disabled={isSending}
+          onClick={() => void apply({ text: apart.text })}
+        >
+          Apply the rest; {names} after a restart
+        </Button>
+      ) : null}
+      <details open={apart.kind === 'alone'}>
+        <summary className="cursor-pointer">What finishes it, at the machine of svc</summary>
+        <div className="pt-2">
+          <Finish fields={fields} />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function sayApart(apart: Apart): string {
+  switch (apart.kind) {
+    case 'rest':
+      return 'All else can be applied now; that stays as the draft.';
+    case 'alone':
+      return 'Nothing else is changed.';
+    case 'together':
+      return `All else cannot run without it: ${apart.problem.message}.`;
+    default:
+      return apart satisfies never;
+  }
+}
+
+/** As the outline calls them, each once, inside a sentence. */
+function namesOf(fields: readonly string[], document: JsonObject): string {
+  const names = fields.map((field) => {
+    const path = pathOf(field);
+    const label = crumbsOf(path, document).at(-1)?.label ?? field;
+    // A name of a platform, or of a brain, is written as it is.
+    return path.length > 1 && typeof path[1] === 'number' ? label : label.toLowerCase();
+  });
+  return [...new Set(names)].join(', ');
+}

@@ -1,0 +1,69 @@
+import { useEffect } from 'react';
+import { useApplication } from '../../kit/application.ts';
+import { Button, ButtonLink } from '../../kit/button.tsx';
+import { forgetGone, useReached } from '../../kit/reached.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { useGone } from '../../kit/watch.ts';
+import { lasted, length, moment } from '../../kit/words.ts';
+import { noticeOthers } from '../review/applying.ts';
+import { Banner } from './banner.tsx';
+
+/** A shorter while is told to nobody: a listener that moved has one, too. */
+const toldMs = 1_000;
+
+/** That the service does not answer, for how long, and that it does again. */
+export function Gone() {
+  const { isGone } = useGone();
+  const { goneSince, wasGone } = useReached();
+  const page = useApplication((state) => state.page);
+  // However short it was, another configuration may be in use since.
+  useEffect(() => {
+    if (wasGone !== null) void noticeOthers();
+  }, [wasGone]);
+  if (isGone && page !== null) {
+    return (
+      <Banner words="svc has ended, so nothing can be applied now. Your draft stays.">
+        <ButtonLink small kind="main" href={page}>
+          See why
+        </ButtonLink>
+      </Banner>
+    );
+  }
+  if (isGone && goneSince !== null) return <Silent since={goneSince} />;
+  const ms = wasGone === null ? 0 : wasGone.until - wasGone.since;
+  return ms < toldMs ? null : <Back ms={ms} />;
+}
+
+function Silent({ since }: { readonly since: number }) {
+  const now = useNow();
+  return (
+    <Banner
+      words={
+        <>
+          svc does not answer since {moment(since, now)}
+          {/* What changes each second is not read out each second. */}
+          <span aria-hidden="true"> ({lasted(since, now)})</span>: it was stopped, or the way to it
+          is cut. Your draft stays; nothing can be tried or applied until it answers.
+        </>
+      }
+    />
+  );
+}
+
+function Back({ ms }: { readonly ms: number }) {
+  return (
+    <Banner
+      tone="good"
+      words={
+        <span role="status">
+          svc answers again, after {length(Math.round(ms / 1_000) * 1_000)}. Your draft is as it
+          was.
+        </span>
+      }
+    >
+      <Button small onClick={forgetGone}>
+        Close
+      </Button>
+    </Banner>
+  );
+}
