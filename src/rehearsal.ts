@@ -12,7 +12,7 @@ import { createIdSource, type ChannelKey, type ConversationId } from './domain/i
 import type { ModelName } from './domain/ids.ts';
 import type { Note } from './domain/note.ts';
 import type { Outcome } from './domain/outcome.ts';
-import type { ToldUse } from './domain/tool-use.ts';
+import type { ToolUse } from './domain/tool-use.ts';
 import type { TraceStep } from './domain/trace.ts';
 import { later } from './lib/clock.ts';
 import type { Model } from './model/model.ts';
@@ -24,7 +24,7 @@ export type Rehearsed = {
   readonly steps: readonly TraceStep[];
   /** Of every model of the brain, as listed. */
   readonly answers: readonly ModelAnswer[];
-  readonly uses: readonly ToldUse[];
+  readonly uses: readonly (ToolUse & { readonly told: string })[];
   /** Of the turns it was given: a conversation goes on without these. */
   readonly leftOut: readonly TurnRow[];
   readonly askedAt: number;

@@ -42,7 +42,8 @@ function model(
   result: 'answer' | 'rate_limited',
 ): Extract<TraceStep, { kind: 'model' }> {
   const of = `local_runtime/${name}` as ModelName;
-  return { kind: 'model', model: of, rank, startMs, ms, result, tries: [], linesDropped: 0 };
+  const usage = result === 'answer' ? { inputTokens: 40, outputTokens: 7 } : null;
+  return { kind: 'model', model: of, rank, startMs, ms, result, tries: [], linesDropped: 0, usage };
 }
 
 /** Accepted, waited 10 ms, decided after 115, delivered by its second try. */
@@ -88,6 +89,8 @@ export const storyText: StoryText = {
   text: 'hello\u001B]0;gotcha\u0007 there\nsecond line',
   media: null,
   replies: [{ id: replyId, text: 'a reply' }],
+  unsent: [{ model: 'local_runtime/b' as ModelName, text: 'another\u001B[2J\nanswer' }],
+  tools: [],
 };
 
 /** A reply that could not be delivered. */

@@ -1,7 +1,7 @@
 /** Pages, conversations and texts, as every reader tells them. */
 import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
-import type { ChannelKey } from '../../src/domain/ids.ts';
+import type { ChannelKey, ModelName } from '../../src/domain/ids.ts';
 import { accept, answer, effects, hook, oneIn, oneOut, other, said } from './ledger/kit.ts';
 import { answered, arrive } from './reader-kit.ts';
 import type { ReaderCase } from './reader.ts';
@@ -85,6 +85,38 @@ export const pageReads: readonly ReaderCase[] = [
       const text = await it.reader.storyText(message.id);
       assert.equal(text?.text ?? null, durable ? 'hello' : null);
       assert.deepEqual(text?.replies.map((reply) => reply.text) ?? null, durable ? ['hi'] : null);
+    },
+  ],
+  [
+    'what other models answered is told with the text, and goes with the message',
+    async (it, { durable }) => {
+      const id = await arrive(it);
+      const claim = await oneIn(it);
+      const unsent = [
+        { model: 'local_runtime/b' as ModelName, text: 'so "quoted" \0 \u{1F600}' },
+        { model: 'hosted_runtime/c' as ModelName, text: 'otherwise' },
+      ];
+      await it.ledger.complete(claim, { ...effects(claim, ['hi']), unsent });
+      const told = await it.reader.storyText(id);
+      assert.deepEqual(told?.unsent ?? null, durable ? unsent : null);
+      assert.doesNotMatch(JSON.stringify(await it.reader.story(id)), /otherwise/);
+      const { channel, conversation } = claim.message;
+      await it.ledger.forget({ kind: 'conversation', channel, conversation });
+      assert.equal(await it.reader.storyText(id), null);
+    },
+  ],
+  [
+    'a message that was dead and is answered anew has none of what was answered before',
+    async (it, { durable }) => {
+      const id = await arrive(it);
+      const claim = await oneIn(it);
+      const unsent = [{ model: 'local_runtime/b' as ModelName, text: 'before' }];
+      await it.ledger.bury(claim, failure('fault'), { ...effects(claim, ['Sorry.']), unsent });
+      assert.equal(await it.ledger.replay(id), durable ? 'done' : 'not_kept');
+      if (!durable) return;
+      assert.deepEqual((await it.reader.storyText(id))?.unsent, []);
+      await answer(it, await oneIn(it), 'hi');
+      assert.deepEqual((await it.reader.storyText(id))?.unsent, []);
     },
   ],
   [

@@ -30,6 +30,7 @@ export const ids = {
 };
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
+export const unsent = 'it never left';
 
 /** The path of an operation, of something that is there. */
 export function pathOf({ path }: { readonly path: string }): string {
@@ -92,6 +93,7 @@ const story: Story = Object.assign({
         result: 'answer',
         tries: [answerTry],
         linesDropped: 0,
+        usage: { inputTokens: 12, outputTokens: 3 },
       },
       {
         kind: 'policy',
@@ -125,6 +127,8 @@ const storyText: StoryText = {
   text: said,
   media: { type: 'image/png', reference: 'https://files.example/1' },
   replies: [{ id: ids.reply, text: answered }],
+  unsent: [{ model: 'local_runtime/b' as ModelName, text: unsent }],
+  tools: [],
 };
 
 const letterText: DeadLetterText = {
@@ -174,6 +178,7 @@ const toolUse: ToolUseText = {
   rule: 'no_governance',
   outcome: 'done',
   arguments: `{"body":"${said}"}`,
+  told: unsent,
 };
 
 const messageRow = {
