@@ -1,5 +1,5 @@
 /** So much is kept of a text that stood behind a reply. */
-export const keptCharactersMax = 2_000;
+const keptCharactersMax = 2_000;
 
 /** Its beginning, with `…` where something is left out. */
 export function keptText(text: string): string {

@@ -265,7 +265,7 @@ function tellEnd(reply: ReplyStory, lastMs: number, around: Around): void {
   }
 }
 
-export function sayFailure(failure: Story['failure']): string {
+function sayFailure(failure: Story['failure']): string {
   if (failure === null) return 'why was not kept';
   const status = failure.status === null ? '' : `, status ${failure.status}`;
   return `${failure.kind}${status}: ${failure.detail}`;

@@ -207,7 +207,7 @@ browserTest(
     const { page } = view;
     await page.goto(`/ui?view=message&id=${id}`);
     // It is followed until it is over, without a reload.
-    await page.getByText('answered and delivered').waitFor();
+    await page.getByText('Answered by a (Ollama); delivered').waitFor();
     for (const told of [
       'waited in the inbox',
       'shield dropped hosted_runtime/big; 3 may be asked',
@@ -293,7 +293,7 @@ browserTest('every view fits a small telephone', startLiveStage, async ({ site, 
   for (const [place, sight] of [
     ['', 'Working'],
     ['?view=messages', '1 message.'],
-    [`?view=message&id=${id}`, 'answered and delivered'],
+    [`?view=message&id=${id}`, 'Answered by a (Ollama); delivered'],
     ['?view=conversations', 'Each conversation'],
     ['?view=flow', 'dropped by the shield'],
   ] as const) {

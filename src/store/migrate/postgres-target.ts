@@ -51,7 +51,8 @@ const intos: Readonly<Record<TableName, Into>> = {
     table: 'tool_use',
     columns:
       'seq bigint, key text, message_id text, channel text, conversation text, at bigint, ' +
-      'ms double precision, tool text, mode text, rule text, outcome text, arguments text, told text',
+      'ms double precision, tool text, mode text, rule text, outcome text, arguments text, ' +
+      'told text',
   },
   tool_calls: {
     table: 'tool_call',

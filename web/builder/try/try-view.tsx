@@ -9,6 +9,7 @@ import { entriesOf, textAt } from '../graph/reading.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
+import { FromMessage } from './from-message.tsx';
 import { History } from './history-fields.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
@@ -34,6 +35,7 @@ export function TryView() {
           The draft is asked as it stands here. Nothing is delivered or kept, and tools that reach
           out do not run.
         </p>
+        <FromMessage />
         <SelectField
           id="try-brain"
           label="Brain"

@@ -49,7 +49,7 @@ export type AuditWrite = {
 };
 
 export const useColumns =
-  'key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, arguments, ' + 'told';
+  'key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, arguments, told';
 
 /**
  * What was begun is there already. It happened when it began, and an end that is known is not
