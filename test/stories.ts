@@ -121,5 +121,6 @@ export function turn(number: number, conversation = 'c1', sender = 'ada'): TurnT
     sender,
     text: `message ${number}`,
     reply: `reply ${number}`,
+    model: 'local_runtime/a' as ModelName,
   };
 }

@@ -122,4 +122,6 @@ export type TurnText = ConversationKey & {
   readonly sender: string | null;
   readonly text: string;
   readonly reply: string | null;
+  /** The model whose answer is the reply; null: none is, or that is not kept any more. */
+  readonly model: ModelName | null;
 };

@@ -88,6 +88,30 @@ export const pageReads: readonly ReaderCase[] = [
     },
   ],
   [
+    'a turn names the model whose answer is the reply, of an agent too, while that is kept',
+    async (it, { durable }) => {
+      await arrive(it);
+      const claim = await oneIn(it);
+      const made = effects(claim, ['hi']);
+      const call = { kind: 'model', rank: 0, startMs: 0, ms: 1, tries: [] } as const;
+      const more = { result: 'answer', linesDropped: 0, usage: null } as const;
+      const steps = [{ ...call, ...more, model: 'local_runtime/a' as ModelName }];
+      await it.ledger.complete(claim, { ...made, trace: { ...made.trace!, steps } });
+      await arrive(it);
+      const command = await oneIn(it);
+      const end = { ...made.trace!, outcome: 'fault' } as const;
+      await it.ledger.complete(command, { ...effects(command, ['Sorry.']), trace: end });
+      const { channel, conversation } = claim.message;
+      const whose = { kind: 'conversation', channel, conversation } as const;
+      const { rows } = await it.reader.turns(whose, all);
+      const models = rows.map(({ model }) => model);
+      assert.deepEqual(models, durable ? ['local_runtime/a', null] : []);
+      const sender = { kind: 'sender', channel, sender: claim.message.sender.id } as const;
+      const theirs = await it.reader.turns(sender, all);
+      assert.deepEqual(theirs.rows, rows);
+    },
+  ],
+  [
     'what other models answered is told with the text, and goes with the message',
     async (it, { durable }) => {
       const id = await arrive(it);

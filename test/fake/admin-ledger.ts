@@ -163,6 +163,7 @@ const turn: TurnText = {
   sender: ids.sender,
   text: said,
   reply: answered,
+  model,
 };
 
 const noteText: NoteText = { channel, conversation, at: 1_050, text: said };

@@ -172,6 +172,7 @@ export const turnsSchema = pageOf(
     sender: maybeText,
     text,
     reply: maybeText,
+    model: maybe(model),
   }),
 );
 
