@@ -105,7 +105,10 @@ browserTest(
     const view = await open();
     const { page } = view;
     await page.goto('/ui?view=messages');
-    await page.getByRole('cell', { name: /llama3\.2/ }).nth(1).waitFor();
+    await page
+      .getByRole('cell', { name: /llama3\.2/ })
+      .nth(1)
+      .waitFor();
     await page.goto(`/ui?view=message&id=${calc!.id}`);
     await page.getByText(/^Answered by llama3.2 \(Ollama\); /).waitFor();
     await page.getByRole('definition').filter({ hasText: 'llama3.2 (Ollama)' }).waitFor();
