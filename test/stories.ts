@@ -90,7 +90,22 @@ export const storyText: StoryText = {
   media: null,
   replies: [{ id: replyId, text: 'a reply' }],
   unsent: [{ model: 'local_runtime/b' as ModelName, text: 'another\u001B[2J\nanswer' }],
-  tools: [],
+  tools: [
+    {
+      key: `${messageId}:1:0`,
+      messageId,
+      channel,
+      conversation: 'c1' as ConversationId,
+      at: acceptedAt + 20,
+      ms: 1,
+      tool: 'calc',
+      mode: 'shadow',
+      rule: 'governance[0]',
+      outcome: 'rehearsed',
+      arguments: '{}',
+      told: '42\u001B[2J',
+    },
+  ],
 };
 
 /** A reply that could not be delivered. */

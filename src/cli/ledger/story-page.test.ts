@@ -111,7 +111,11 @@ test('the columns stand under each other, and texts cannot drive the terminal', 
   assert.match(page, /\nat ms {2}for ms {2}what\n {4}0 {10}accepted\n {4}0 {6}10 {2}waited/);
   assert.match(page, /^message 01kaabcdefghjkmnpqrst0: answered by a \(Ollama\); delivered\n/);
   assert.match(page, /\n80 tokens in, 14 out\n/);
-  assert.match(page, /\nlocal_runtime\/b answered:\n {2}another\[2J\n {2}answer\n/);
+  assert.match(page, /\nb \(Ollama\) answered, which was not sent:\n {2}another\[2J\n {2}answer\n/);
+  assert.match(
+    page,
+    /\ntool calc, in shadow: rehearsed: it did not run\n {2}\{\}\nits model was told:\n {2}42\[2J\n/,
+  );
   assert.match(page, /\nada \(Ada\):\n {2}hello\]0;gotcha there\n {2}second line\n/);
   assert.doesNotMatch(page, /[[\p{Cc}]--\n]/v);
 });

@@ -1,6 +1,8 @@
 import type { Story, StoryText } from '../../domain/story.ts';
 import { endingOf } from '../../domain/ending.ts';
+import { sayModelName } from '../../domain/model-words.ts';
 import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
+import { modeWords, outcomeWords } from '../../domain/tool-words.ts';
 import { sayUsage, usageOf } from '../../domain/trace.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
 import { length, localTime } from './table.ts';
@@ -45,7 +47,7 @@ function rowsOf(rows: readonly Row[]): string {
   return `${'at ms'.padStart(atWidth)}  ${'for ms'.padStart(forWidth)}  what\n${lines.join('')}`;
 }
 
-function textPage({ sender, conversation, text, media, replies, unsent }: StoryText): string {
+function textPage({ sender, conversation, text, media, replies, ...behind }: StoryText): string {
   const name = sender.name === null ? '' : ` (${plainLine(sender.name)})`;
   const attached = media === null ? [] : [`[attachment: ${media.type ?? ''} ${media.reference}]`];
   return [
@@ -53,7 +55,21 @@ function textPage({ sender, conversation, text, media, replies, unsent }: StoryT
     `${plainLine(sender.id)}${name}:\n`,
     indented([...(text === '' ? [] : [text]), ...attached].join('\n')),
     ...replies.map((reply) => `\nreply ${reply.id}:\n${indented(reply.text)}`),
-    ...unsent.map((one) => `\n${plainLine(one.model)} answered:\n${indented(one.text)}`),
+    behindPage(behind),
+  ].join('');
+}
+
+/** What stood behind the reply: other answers, and what tools were asked and gave. */
+function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): string {
+  return [
+    ...unsent.map(({ model, text }) => {
+      return `\n${plainLine(sayModelName(model))} answered, which was not sent:\n${indented(text)}`;
+    }),
+    ...tools.map(({ tool, mode, outcome, arguments: given, told }) => {
+      const what = `tool ${plainLine(tool)}, ${modeWords[mode]}: ${outcomeWords[outcome]}`;
+      const found = told === null ? '' : `its model was told:\n${indented(told)}`;
+      return `\n${what}\n${indented(given ?? '(not kept)')}${found}`;
+    }),
   ].join('');
 }
 
