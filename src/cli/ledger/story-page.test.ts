@@ -114,7 +114,7 @@ test('the columns stand under each other, and texts cannot drive the terminal', 
   assert.match(page, /\nb \(Ollama\) answered, which was not sent:\n {2}another\[2J\n {2}answer\n/);
   assert.match(
     page,
-    /\ntool calc, in shadow: rehearsed: it did not run\n {2}\{\}\nits model was told:\n {2}42\[2J\n/,
+    /\ntool calc, in shadow: rehearsed: it did not run\n {2}\{\}\nits model was told:\n {2}42\[2J/,
   );
   assert.match(page, /\nada \(Ada\):\n {2}hello\]0;gotcha there\n {2}second line\n/);
   assert.doesNotMatch(page, /[[\p{Cc}]--\n]/v);
