@@ -87,6 +87,7 @@ export const storyText: StoryText = {
   sender: { id: 'ada', name: 'Ada' },
   conversation: 'c\u001B[2J1' as ConversationId,
   text: 'hello\u001B]0;gotcha\u0007 there\nsecond line',
+  sensitivity: 'public',
   media: null,
   replies: [{ id: replyId, text: 'a reply' }],
   unsent: [{ model: 'local_runtime/b' as ModelName, text: 'another\u001B[2J\nanswer' }],

@@ -4,6 +4,7 @@ import type { Box } from './event.ts';
 import type { Failure, FailureKind } from './failure.ts';
 import type { ChannelKey, ConversationId, ModelName } from './ids.ts';
 import type { Message } from './message.ts';
+import type { Sensitivity } from './sensitivity.ts';
 import type { ToolUseText } from './tool-use.ts';
 import type { Trace } from './trace.ts';
 
@@ -68,6 +69,8 @@ export type StoryText = {
   readonly sender: Message['sender'];
   readonly conversation: ConversationId;
   readonly text: string;
+  /** Its stamp. */
+  readonly sensitivity: Sensitivity;
   readonly media: Message['media'];
   readonly replies: readonly { readonly id: string; readonly text: string }[];
   /** Best rank first. */

@@ -144,7 +144,11 @@ browserTest(
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('This is what was said in').waitFor();
     assert.equal(await page.getByLabel('What a sender says').inputValue(), said);
-    await page.getByRole('button', { name: /^Ask the draft/ }).waitFor();
+    // It was said to a private brain.
+    await page.getByText('What is written here was said in private').waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Keep as a test case' }).isDisabled());
+    await page.getByRole('button', { name: 'Ask the draft', exact: true }).click();
+    await page.getByText('this is the reply').waitFor();
     await view.assertAccessible();
     addresses.push(page.url());
     for (const address of addresses) assert.doesNotMatch(decodeURIComponent(address), /dear/);

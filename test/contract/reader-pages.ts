@@ -123,10 +123,14 @@ export const pageReads: readonly ReaderCase[] = [
       await it.ledger.complete(claim, { ...effects(claim, ['hi']), unsent });
       const told = await it.reader.storyText(id);
       assert.deepEqual(told?.unsent ?? null, durable ? unsent : null);
+      assert.equal(told?.sensitivity ?? null, durable ? 'public' : null);
       assert.doesNotMatch(JSON.stringify(await it.reader.story(id)), /otherwise/);
       const { channel, conversation } = claim.message;
       await it.ledger.forget({ kind: 'conversation', channel, conversation });
       assert.equal(await it.reader.storyText(id), null);
+      const [stamped] = await accept(it, said('eve', 'x', { sensitivity: 'private' }));
+      const text = await it.reader.storyText(stamped!.id);
+      assert.equal(text?.sensitivity ?? null, durable ? 'private' : null);
     },
   ],
   [

@@ -125,6 +125,7 @@ const storyText: StoryText = {
   sender: { id: ids.sender, name: 'Ada' },
   conversation,
   text: said,
+  sensitivity: 'private',
   media: { type: 'image/png', reference: 'https://files.example/1' },
   replies: [{ id: ids.reply, text: answered }],
   unsent: [{ model: 'local_runtime/b' as ModelName, text: unsent }],

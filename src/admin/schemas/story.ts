@@ -122,6 +122,7 @@ export const storyTextSchema = object({
   sender: object({ id: text, name: maybeText }),
   conversation,
   text,
+  sensitivity: oneOf('public', 'private'),
   media: maybe(object({ type: maybeText, reference: text })),
   replies: list(object({ id: text, text })),
   unsent: list(object({ model, text })),

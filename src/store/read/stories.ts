@@ -80,9 +80,17 @@ function replyStory(row: ReplyRecord): ReplyStory {
   };
 }
 
+/** What was said, as its row tells it. */
+export type SaidRecord = {
+  readonly conversation: string;
+  readonly private: Flag;
+  readonly body: string;
+  readonly unsent: string | null;
+};
+
 /** @returns null where what was said cannot be read any more */
 export function storyTextOf(
-  found: { readonly conversation: string; readonly body: string; readonly unsent: string | null },
+  found: SaidRecord,
   replies: readonly { readonly id: string; readonly body: string }[],
   uses: readonly ToolUseRecord[],
 ): StoryText | null {
@@ -91,6 +99,7 @@ export function storyTextOf(
   return {
     ...said,
     conversation: found.conversation as ConversationId,
+    sensitivity: Boolean(found.private) ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
     unsent: unsentOf(found.unsent),
     tools: uses.map(toolUseTextOf),

@@ -77,7 +77,8 @@ async function bring(id: string, signal: AbortSignal): Promise<Brought> {
   );
   if (signal.aborted) return { kind: 'nothing' };
   if (found === undefined) return { kind: 'elsewhere', id, brain };
-  write(brain, { text: said.value.text });
+  const { text, sensitivity } = said.value;
+  write(brain, { text, isPrivate: sensitivity === 'private' });
   select(['brains', found.index]);
   return { kind: 'brought', id, brain };
 }

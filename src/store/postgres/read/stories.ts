@@ -1,6 +1,7 @@
 /** One message: what happened to it, and what was said. */
 import type { Story, StoryText } from '../../../domain/story.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
+import type { SaidRecord } from '../../read/stories.ts';
 import { listUsesOf } from './agents.ts';
 import { num, placed, type Ask } from './ask.ts';
 
@@ -27,11 +28,11 @@ export async function findStory(ask: Ask, messageId: string): Promise<Story | nu
   return told === undefined ? null : storyOf(told, told.trace, rows);
 }
 
-type Said = Parameters<typeof storyTextOf>[0] & { readonly channel: string };
+type Said = SaidRecord & { readonly channel: string };
 
 const said =
-  'SELECT channel, conversation, body, NULL AS unsent FROM svc.inbox WHERE id = $1 ' +
-  'UNION ALL SELECT channel, conversation, body, unsent FROM svc.message WHERE id = $1';
+  'SELECT channel, conversation, private, body, NULL AS unsent FROM svc.inbox WHERE id = $1 ' +
+  'UNION ALL SELECT channel, conversation, private, body, unsent FROM svc.message WHERE id = $1';
 const answeredIn = (table: string): string =>
   `SELECT id, seq, body FROM svc.${table} WHERE message_id = $1`;
 const answered = `${answeredIn('outbox')} UNION ALL ${answeredIn('sent')} ORDER BY seq, id`;

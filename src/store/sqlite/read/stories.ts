@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Story, StoryText } from '../../../domain/story.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
+import type { SaidRecord } from '../../read/stories.ts';
 import { listUsesOf } from './agents.ts';
 
 const message =
@@ -12,8 +13,10 @@ const replies =
   'possible_duplicate AS possibleDuplicate, settled_at AS settledAt, took_ms AS tookMs, tries, ' +
   'failure FROM outbox WHERE message_id = ? ORDER BY seq';
 
-type Said = Parameters<typeof storyTextOf>[0];
-const saidIn = 'SELECT conversation, body, unsent FROM inbox WHERE id = ?';
+const saidIn =
+  'SELECT conversation, body, unsent, ' +
+  'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
+  'FROM inbox WHERE id = ?';
 
 export function findStory(db: DatabaseSync, messageId: string): Story | null {
   const told = db.prepare(message).get(messageId) as MessageRecord | undefined;
@@ -24,14 +27,13 @@ export function findStory(db: DatabaseSync, messageId: string): Story | null {
 }
 
 export function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
-  const found = db.prepare(saidIn).get(messageId);
+  const found = db.prepare(saidIn).get(messageId) as SaidRecord | undefined;
   if (found === undefined) return null;
   const rows = db
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
     .all(messageId);
-  const { conversation, body, unsent } = found as Said;
   return storyTextOf(
-    { conversation, body, unsent },
+    found,
     rows.map((row) => ({ id: String(row['id']), body: String(row['body']) })),
     listUsesOf(db, messageId),
   );
