@@ -99,7 +99,7 @@ export function storyTextOf(
   return {
     ...said,
     conversation: found.conversation as ConversationId,
-    sensitivity: Boolean(found.private) ? 'private' : 'public',
+    sensitivity: found.private ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
     unsent: unsentOf(found.unsent),
     tools: uses.map(toolUseTextOf),
