@@ -156,6 +156,7 @@ function effectsOf({ message }: InClaim): Effects {
     doubted: [],
     notes: [],
     toolUses: [],
+    unsent: [],
     trace: {
       acceptedAt,
       claimedAt: acceptedAt,

@@ -29,7 +29,7 @@ const pictures: readonly Picture[] = [
   {
     name: 'live-message',
     path: `/ui?view=message&id=${shown}`,
-    until: 'text=answered and delivered',
+    until: 'text=; delivered',
   },
   {
     name: 'live-dead-letters',

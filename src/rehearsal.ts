@@ -12,7 +12,8 @@ import { createIdSource, type ChannelKey, type ConversationId } from './domain/i
 import type { ModelName } from './domain/ids.ts';
 import type { Note } from './domain/note.ts';
 import type { Outcome } from './domain/outcome.ts';
-import type { ToldUse } from './domain/tool-use.ts';
+import { strictest, type Sensitivity } from './domain/sensitivity.ts';
+import type { ToolUse } from './domain/tool-use.ts';
 import type { TraceStep } from './domain/trace.ts';
 import { later } from './lib/clock.ts';
 import type { Model } from './model/model.ts';
@@ -24,7 +25,7 @@ export type Rehearsed = {
   readonly steps: readonly TraceStep[];
   /** Of every model of the brain, as listed. */
   readonly answers: readonly ModelAnswer[];
-  readonly uses: readonly ToldUse[];
+  readonly uses: readonly (ToolUse & { readonly told: string })[];
   /** Of the turns it was given: a conversation goes on without these. */
   readonly leftOut: readonly TurnRow[];
   readonly askedAt: number;
@@ -90,12 +91,20 @@ export class Rehearsal {
     this.#brain = createBrain(config, secrets, kit, listened, skills);
   }
 
-  /** @param turns the conversation so far, oldest first, as much of it as a turn sees */
-  async ask(text: string, turns: readonly TurnRow[], signal: AbortSignal): Promise<Rehearsed> {
+  /**
+   * @param turns the conversation so far, oldest first, as much of it as a turn sees
+   * @param stamp of the text, which a brain makes no weaker
+   */
+  async ask(
+    text: string,
+    turns: readonly TurnRow[],
+    signal: AbortSignal,
+    stamp: Sensitivity = 'public',
+  ): Promise<Rehearsed> {
     await this.#looked;
     this.#heard.fill(null);
     const { now, steady } = this.#kit;
-    const { sensitivity } = this.#config;
+    const sensitivity = strictest(this.#config.sensitivity, stamp);
     const [askedAt, since] = [now(), steady()];
     const id = this.#ids.message();
     const channel = this.#channel;
@@ -109,10 +118,10 @@ export class Rehearsal {
     );
     const { steps, toolUses: uses, leftOut } = desk;
     const times = { askedAt, decidedAt: now(), ms: steady() - since };
-    return { decision, steps, answers: this.#answers(steps), uses, leftOut, ...times };
+    return { decision, steps, answers: this.#answers(steps, sensitivity), uses, leftOut, ...times };
   }
 
-  #answers(steps: readonly TraceStep[]): readonly ModelAnswer[] {
+  #answers(steps: readonly TraceStep[], sensitivity: Sensitivity): readonly ModelAnswer[] {
     const { models, policy } = this.#config;
     const ranked = rankModels(policy.order, models);
     const asked = Map.groupBy(
@@ -124,7 +133,7 @@ export class Rehearsal {
       const own = asked.get(index);
       const last = own?.at(-1);
       if (own === undefined || last === undefined) {
-        return { model, ...this.#unasked(index, answered) };
+        return { model, ...this.#unasked(index, answered, sensitivity) };
       }
       const ms = own.reduce((sum, step) => sum + step.ms, 0);
       const heard = this.#heard[index];
@@ -137,10 +146,15 @@ export class Rehearsal {
     });
   }
 
-  #unasked(index: number, answered: boolean): { kind: 'dropped' | 'not_asked'; reason: string } {
-    const { sensitivity, agent, models } = this.#config;
+  #unasked(
+    index: number,
+    answered: boolean,
+    sensitivity: Sensitivity,
+  ): { kind: 'dropped' | 'not_asked'; reason: string } {
+    const { agent, models } = this.#config;
     if (sensitivity === 'private' && models[index]!.locality === 'cloud') {
-      return { kind: 'dropped', reason: 'the brain is private, and this model is declared cloud' };
+      const what = this.#config.sensitivity === 'private' ? 'the brain' : 'what is asked';
+      return { kind: 'dropped', reason: `${what} is private, and this model is declared cloud` };
     }
     if (agent !== null) return { kind: 'not_asked', reason: 'an agent asks one model alone' };
     const why = answered ? 'one that is listed before it answered' : 'the turn was over before';

@@ -48,6 +48,17 @@ test('a trial shows what every model said, and why one of them is the reply', as
     ],
   );
 
+  const asked = started.hosted.calls.length;
+  const stamped = resultOf(await started.tryIt(open, { sensitivity: 'private' }));
+  assert.deepEqual(
+    stamped.answers.map(({ kind, reason }) => [kind, reason]),
+    [
+      ['answer', null],
+      ['dropped', 'what is asked is private, and this model is declared cloud'],
+    ],
+  );
+  assert.equal(started.hosted.calls.length, asked, 'nothing private was sent there');
+
   await started.local.script({ fail: '500' });
   const one = started.draft({ sensitivity: 'public', dispatch: 'sequential', models });
   const second = resultOf(await started.tryIt(one));

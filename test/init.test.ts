@@ -325,7 +325,7 @@ test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C
     body: JSON.stringify({ sender_id: 'somebody', text: 'Are you there?' }),
   });
   assert.equal(response.status, 200);
-  await terminal.sees(/somebody on webhook: answered by \S+ in/);
+  await terminal.sees(/somebody on webhook: answered by \S+ \([A-Z].*\) in/);
   terminal.interrupt();
   assert.equal(await terminal.ended, 0, terminal.seen());
   assert.ok(!terminal.seen().includes(secret));

@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import type { ModelName } from '../src/domain/ids.ts';
 import { anyMessage } from '../src/domain/records.ts';
 import { failure } from '../src/domain/failure.ts';
 import type { Page, PageAsked } from '../src/domain/page.ts';
@@ -67,6 +68,7 @@ async function fill(path: string): Promise<void> {
     ...effects(cut, ['yes'], { session }),
     notes: [note('remember'), { ...note('of all'), scope: { kind: 'brain', brain: 'main' } }],
     toolUses: [use(`${cut.message.id}:1:1`)],
+    unsent: [{ model: 'local_runtime/b' as ModelName, text: 'otherwise \0 "quoted"' }],
   });
   const keyed = { dedupeKey: 'once', sensitivity: 'private' } as const;
   await accept(bench, said('bob', 'dies', keyed));
@@ -110,7 +112,7 @@ function note(text: string) {
 
 function use(key: string) {
   const where = { key, at: Date.now(), ms: 1.5, tool: 'echo', mode: 'allow', rule: 'grant' };
-  return { ...where, outcome: 'ran', arguments: '{"a":"\u00e9"}' } as never;
+  return { ...where, outcome: 'ran', arguments: '{"a":"\u00e9"}', told: 'found \0' } as never;
 }
 
 async function move(from: Place, to: Place): Promise<Moved> {

@@ -77,7 +77,7 @@ test('a message’s story is the same while svc runs and when it has stopped', a
   assert.deepEqual([code, out, err], [0, running, '']);
   assert.match(
     out,
-    /: answered and delivered\n(.*\n)* +\d+ +\d+ +local_runtime\/llama3\.2: answer/,
+    /: answered by llama3\.2 .*; delivered\n(.*\n)* +\d+ +\d+ +local_runtime\/llama3\.2: answer/,
   );
   assert.doesNotMatch(out, /hello/);
   const told = await on.svc(`trace ${id} --text`);
@@ -102,7 +102,7 @@ test('conversations are listed, shown and exported from the database', async (t)
   assert.match(show.out, /^webhook, conversation 7: 2 turns in 1 session\n/);
   assert.match(
     show.out,
-    / {2}ada, session 1 of 7\n {2}one\nreply\n {2}\S.*\n\n.*\n {2}two\nreply\n/,
+    / {2}ada, session 1 of 7\n {2}one\nreply by llama3\.2 .*\n {2}\S.*\n\n.*\n {2}two\nreply by /,
   );
   const json = JSON.parse((await on.svc('conversations show webhook 7 --json --limit 1')).out);
   assert.deepEqual([json.conversation.turns, json.rows.length, typeof json.next], [2, 1, 'string']);
@@ -159,7 +159,8 @@ test('a reply that died is listed, shown, and traced by its own id', async (t) =
     /: a reply\nwebhook, conversation 7, message .*\n(.*\n)*gone .*\(operator\)/,
   );
   const traced = await on.svc(`trace ${rows[0]!.id}`);
-  assert.match(traced.out, new RegExp(`^message ${id}: answered, but not delivered\n`));
+  const ending = 'answered by llama3.2 (Ollama); not delivered: the receiver answers 410, given up';
+  assert.equal(traced.out.split('\n')[0], `message ${id}: ${ending}`);
 });
 
 test('while a service holds the database, writes go through it', async (t) => {

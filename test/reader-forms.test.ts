@@ -77,7 +77,7 @@ async function end(ledger: Ledger, claim: InClaim, chance: () => number): Promis
     replies: parts.length > 0 ? split : made.replies,
     session: cut ? ({ reason: 'idle', at: note.at } as const) : null,
     notes: [{ kind: 'add', scope: { kind: 'conversation' }, note, notesMax: 9 } as const],
-    toolUses: [{ ...use, rule: 'r', outcome: 'done', arguments: '{}' } as const],
+    toolUses: [{ ...use, rule: 'r', outcome: 'done', arguments: '{}', told: 'it is' } as const],
   };
   if (chance() < 0.15) await ledger.bury(claim, gone, whole_);
   else await ledger.complete(claim, whole_);

@@ -36,7 +36,7 @@ test('at a terminal each message has a line, without a word of it', async () => 
   await using terminal = openRealTerminal(['serve', '--config', file], { env });
   await terminal.sees(/svc is listening/);
   await post(url, { sender_id: 'ada', text: 'a private question' });
-  await terminal.sees(/✓ \d\d:\d\d:\d\d ada on webhook: answered by local_runtime\/llama3\.2 in/);
+  await terminal.sees(/✓ \d\d:\d\d:\d\d ada on webhook: answered by llama3\.2 \(Ollama\) in/);
   await model.script({ fail: '404' });
   await post(url, { sender_id: 'bob', text: 'another question' });
   await terminal.sees(

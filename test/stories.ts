@@ -42,7 +42,8 @@ function model(
   result: 'answer' | 'rate_limited',
 ): Extract<TraceStep, { kind: 'model' }> {
   const of = `local_runtime/${name}` as ModelName;
-  return { kind: 'model', model: of, rank, startMs, ms, result, tries: [], linesDropped: 0 };
+  const usage = result === 'answer' ? { inputTokens: 40, outputTokens: 7 } : null;
+  return { kind: 'model', model: of, rank, startMs, ms, result, tries: [], linesDropped: 0, usage };
 }
 
 /** Accepted, waited 10 ms, decided after 115, delivered by its second try. */
@@ -86,8 +87,26 @@ export const storyText: StoryText = {
   sender: { id: 'ada', name: 'Ada' },
   conversation: 'c\u001B[2J1' as ConversationId,
   text: 'hello\u001B]0;gotcha\u0007 there\nsecond line',
+  sensitivity: 'public',
   media: null,
   replies: [{ id: replyId, text: 'a reply' }],
+  unsent: [{ model: 'local_runtime/b' as ModelName, text: 'another\u001B[2J\nanswer' }],
+  tools: [
+    {
+      key: `${messageId}:1:0`,
+      messageId,
+      channel,
+      conversation: 'c1' as ConversationId,
+      at: acceptedAt + 20,
+      ms: 1,
+      tool: 'calc',
+      mode: 'shadow',
+      rule: 'governance[0]',
+      outcome: 'rehearsed',
+      arguments: '{}',
+      told: '42\u001B[2J',
+    },
+  ],
 };
 
 /** A reply that could not be delivered. */
@@ -118,5 +137,6 @@ export function turn(number: number, conversation = 'c1', sender = 'ada'): TurnT
     sender,
     text: `message ${number}`,
     reply: `reply ${number}`,
+    model: 'local_runtime/a' as ModelName,
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answered, ids, pathOf, said } from '../../test/fake/admin-ledger.ts';
+import { answered, ids, pathOf, said, unsent } from '../../test/fake/admin-ledger.ts';
 import { adminToken, live, makeWorld, openAdmin, revision } from '../../test/fake/admin-world.ts';
 import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
@@ -44,7 +44,7 @@ test('every operation answers as the API describes it', async () => {
 
 test('what a reader is told names no sender, no conversation, and no text', async () => {
   await using started = await start();
-  const secrets = [ids.sender, ids.conversation, conversation, said, answered, adminToken];
+  const secrets = [ids.sender, ids.conversation, conversation, said, answered, unsent, adminToken];
   const operations = operationsOf(started.api).filter(({ method }) => method === 'GET');
   let readable = 0;
   for (const operation of operations) {

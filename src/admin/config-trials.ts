@@ -5,6 +5,7 @@
 import type { ChannelType, ConfigProblem } from '../config/config.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Apology } from '../domain/decision.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { FailureTold } from '../domain/story.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
@@ -34,6 +35,8 @@ export type Draft = {
   readonly config: string;
   readonly brain: string;
   readonly text: string;
+  /** Its stamp: private, and no model elsewhere is asked, whatever the brain is. */
+  readonly sensitivity: Sensitivity;
   /** For the grants of an agent; null: the channel that the draft routes to the brain. */
   readonly channel: ChannelType | null;
   /** What was said before, oldest first. */

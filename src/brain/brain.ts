@@ -19,6 +19,7 @@ import type {
   ToolUse,
 } from '../domain/tool-use.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
@@ -67,6 +68,8 @@ export interface Desk {
   leaveOut(turns: readonly TurnRow[]): void;
   /** Unanswered turns of it that failed the model once, which may have been chance. */
   doubt(turns: readonly TurnRow[]): void;
+  /** Answers that are not the reply, for the operator. */
+  keepUnsent(answers: readonly UnsentAnswer[]): void;
   /** The notes of that scope, oldest first, without those of this turn. */
   notes(scope: NoteScope): Promise<readonly Note[]>;
   /** Takes effect with the turn's end, in its commit. */

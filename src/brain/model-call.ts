@@ -146,6 +146,7 @@ export class ModelCall implements Slot {
       result: answered ? 'answer' : (outcome?.failure.kind ?? 'cancelled'),
       tries: this.#tries,
       linesDropped: answered ? outcome.linesDropped : 0,
+      usage: answered ? outcome.usage : null,
     };
   }
 

@@ -1,6 +1,7 @@
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { EarlierCall, Journaled, ToldUse, ToolUse } from '../domain/tool-use.ts';
+import type { UnsentAnswer } from '../domain/story.ts';
+import type { EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
@@ -15,7 +16,7 @@ export class RehearsalDesk implements Desk {
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
-  readonly toolUses: ToldUse[] = [];
+  readonly toolUses: (ToolUse & { readonly told: string })[] = [];
   readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
@@ -37,6 +38,8 @@ export class RehearsalDesk implements Desk {
   }
 
   doubt(): void {}
+
+  keepUnsent(_answers: readonly UnsentAnswer[]): void {}
 
   notes(_scope: NoteScope): Promise<readonly Note[]> {
     return Promise.resolve([...this.#kept]);

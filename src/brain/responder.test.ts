@@ -52,6 +52,7 @@ test('one model is asked once, and its answer is the reply', async (t) => {
       result: 'answer',
       tries: [{ startedAt: 1_000_000, ms: 70, failed: null }],
       linesDropped: 0,
+      usage: null,
     },
     {
       kind: 'policy',
@@ -294,4 +295,36 @@ test('a private brain without a local model answers nobody', async (t) => {
   const turn = think(t, [a], { sensitivity: 'private' });
   assert.equal(brief(await turn.decision), 'no_answer');
   assert.deepEqual(turn.steps, [{ kind: 'shield', dropped: ['local_runtime/a'], kept: 0 }]);
+});
+
+test('what is answered beside the reply is kept, cut; what is answered alone is not', async (t) => {
+  const long = 'x'.repeat(1_998) + '\u{1F600}'.repeat(9);
+  const alone = new ScriptedModel('a');
+  const one = think(t, [alone]);
+  await alone.last.answer('the reply');
+  assert.deepEqual([brief(one.now()), one.unsent], ['a: the reply', []]);
+  t.mock.timers.reset();
+  const [a, b, c] = three();
+  const turn = think(t, [a, b, c], { policy: createConsensus() });
+  await b.last.answer('same');
+  await c.last.answer(long);
+  await a.last.answer('same');
+  assert.equal(brief(turn.now()), 'a: same');
+  const [agreed, dissenting] = turn.unsent;
+  assert.deepEqual(agreed, { model: b.name, text: 'same' });
+  assert.equal(dissenting?.text.length, 2_000);
+  assert.ok(dissenting.text.isWellFormed() && dissenting.text.endsWith('…'));
+});
+
+test('where the models do not agree, all that they answered is kept', async (t) => {
+  const [a, b, c] = three();
+  const turn = think(t, [a, b, c], { policy: createConsensus() });
+  await a.last.answer('one');
+  await b.last.answer('two');
+  await c.last.fail('unauthorized');
+  assert.equal(brief(turn.now()), 'no_consensus');
+  assert.deepEqual(
+    turn.unsent.map(({ text }) => text),
+    ['one', 'two'],
+  );
 });

@@ -9,6 +9,7 @@ import { dispatch } from './dispatch.ts';
 import type { DispatchKit, Dispatched } from './dispatch.ts';
 import { noneKept, shield, turnsIn } from './shield.ts';
 import { tellLeftOut } from './left-out.ts';
+import { tellUnsent } from './unsent-answers.ts';
 
 export type ResponderOptions = DispatchKit & {
   readonly name: string;
@@ -61,6 +62,7 @@ class Responder implements Brain {
     const { verdict, calls } = judged;
     const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
     tellLeftOut(turn.history, 0, calls, chosen, desk);
+    tellUnsent(calls, chosen, desk);
     const { why, votes } = verdict;
     desk.addStep({
       kind: 'policy',

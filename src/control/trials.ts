@@ -133,7 +133,8 @@ class ServiceTrials implements ConfigTrials {
     const place = { channel: draft.channel ?? routed, skills: skills.text };
     const mask = await this.#maskOf(secrets, left);
     const rehearsal = new Rehearsal(brain, secrets, createTrialKit(this.#settings.kit), place);
-    const rehearsed = await rehearsal.ask(draft.text, fitWindow(draft.turns), left);
+    const { text, turns, sensitivity } = draft;
+    const rehearsed = await rehearsal.ask(text, fitWindow(turns), left, sensitivity);
     return { kind: 'tried', result: told(brain, rehearsed, mask) };
   }
 

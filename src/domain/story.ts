@@ -2,8 +2,10 @@
 import type { CutReason } from './conversation.ts';
 import type { Box } from './event.ts';
 import type { Failure, FailureKind } from './failure.ts';
-import type { ChannelKey, ConversationId } from './ids.ts';
+import type { ChannelKey, ConversationId, ModelName } from './ids.ts';
 import type { Message } from './message.ts';
+import type { Sensitivity } from './sensitivity.ts';
+import type { ToolUseText } from './tool-use.ts';
 import type { Trace } from './trace.ts';
 
 /** One conversation, or all that one sender said on a channel. */
@@ -60,12 +62,21 @@ export type DeliveryTry = {
 
 export type FailureTold = Pick<Failure, 'kind' | 'whose' | 'status' | 'detail'>;
 
+/** What a model answered whose answer is not the reply, cut. */
+export type UnsentAnswer = { readonly model: ModelName; readonly text: string };
+
 export type StoryText = {
   readonly sender: Message['sender'];
   readonly conversation: ConversationId;
   readonly text: string;
+  /** Its stamp. */
+  readonly sensitivity: Sensitivity;
   readonly media: Message['media'];
   readonly replies: readonly { readonly id: string; readonly text: string }[];
+  /** Best rank first. */
+  readonly unsent: readonly UnsentAnswer[];
+  /** The calls of tools, as they were asked for. */
+  readonly tools: readonly ToolUseText[];
 };
 
 /** The parts of a split reply that died together are one letter; its id is the whole reply's. */
@@ -114,4 +125,6 @@ export type TurnText = ConversationKey & {
   readonly sender: string | null;
   readonly text: string;
   readonly reply: string | null;
+  /** The model whose answer is the reply; null: none is, or that is not kept any more. */
+  readonly model: ModelName | null;
 };

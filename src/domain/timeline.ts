@@ -5,7 +5,8 @@
 import type { CutReason } from './conversation.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
-import { sayLeftOut, type Trace, type TraceStep } from './trace.ts';
+import { modeWords, outcomeWords } from './tool-words.ts';
+import { sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -107,13 +108,6 @@ export function unexplainedIn(rows: readonly Row[]): number {
   }, 0);
 }
 
-export function sayState({ state, replies }: Story): string {
-  if (state !== 'answered') return state === 'dead' ? 'given up' : 'waiting';
-  if (replies.some((reply) => reply.state === 'dead')) return 'answered, but not delivered';
-  if (replies.some((reply) => reply.state === 'waiting')) return 'answered, not yet delivered';
-  return replies.length === 0 ? 'answered without a reply' : 'answered and delivered';
-}
-
 function waitedFor({ attempt }: Trace): string {
   const again = attempt === 1 ? '' : ` (and had been begun ${plural(attempt - 1, 'time')} before)`;
   return `waited in the inbox${again}`;
@@ -145,9 +139,10 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       tellModel(step, acceptedAt, claimedMs, telling);
       return;
     case 'tool': {
-      const what = `tool ${step.tool}: ${step.outcome} (${step.mode}, ${step.rule})`;
+      const what = `tool ${step.tool}, ${modeWords[step.mode]}: ${outcomeWords[step.outcome]}`;
       const ended = step.outcome === 'done' || step.outcome === 'rehearsed' ? 'well' : 'badly';
-      tellSpan(claimedMs + step.startMs, step.ms, what, { part: 'tool', ended }, telling);
+      const told = { part: 'tool', ended } as const;
+      tellSpan(claimedMs + step.startMs, step.ms, `${what} (${step.rule})`, told, telling);
       return;
     }
     case 'policy': {
@@ -197,7 +192,8 @@ function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling:
 function sayModel(step: ModelStep): string {
   const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
-  return `${step.model}: ${step.result}${tries} (rank ${step.rank + 1})${less}`;
+  const tokens = step.usage === null ? '' : `, ${sayUsage(step.usage)}`;
+  return `${step.model}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */
@@ -269,7 +265,7 @@ function tellEnd(reply: ReplyStory, lastMs: number, around: Around): void {
   }
 }
 
-export function sayFailure(failure: Story['failure']): string {
+function sayFailure(failure: Story['failure']): string {
   if (failure === null) return 'why was not kept';
   const status = failure.status === null ? '' : `, status ${failure.status}`;
   return `${failure.kind}${status}: ${failure.detail}`;

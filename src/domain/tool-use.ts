@@ -45,8 +45,8 @@ export type ToolUse = {
   readonly arguments: string;
 };
 
-/** A call, and what its model was told of it. */
-export type ToldUse = ToolUse & { readonly told: string };
+/** A call, and what its model was told of it; null: that was not kept, or not seen. */
+export type ToldUse = ToolUse & { readonly told: string | null };
 
 /** One call in the audit, without anything that a person or a model wrote. */
 export type ToolUseRow = Omit<ToolUse, 'arguments'> & {
@@ -54,10 +54,14 @@ export type ToolUseRow = Omit<ToolUse, 'arguments'> & {
   readonly channel: ChannelKey;
 };
 
-/** `arguments` null: without storage they are not kept, nor is the conversation (then empty). */
+/**
+ * `arguments` null: without storage they are not kept, nor is the conversation (then empty). `told`
+ * is the beginning of what the model was told of it; null: that is not kept.
+ */
 export type ToolUseText = ToolUseRow & {
   readonly conversation: ConversationId;
   readonly arguments: string | null;
+  readonly told: string | null;
 };
 
 /** A call that changes something elsewhere, as it is written down before it runs. */

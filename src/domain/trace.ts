@@ -3,7 +3,7 @@ import type { ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
 import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
-import type { Try } from './outcome.ts';
+import type { Try, Usage } from './outcome.ts';
 
 /** One thing that happened to a message, without any text. Times are ms since its claim. */
 export type TraceStep =
@@ -37,6 +37,8 @@ export type TraceStep =
       readonly result: 'answer' | FailureKind;
       readonly tries: readonly Try[];
       readonly linesDropped: number;
+      /** Of the call that answered; null: its provider told none, or none answered. */
+      readonly usage: Usage | null;
     }
   | {
       readonly kind: 'tool';
@@ -115,4 +117,25 @@ export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
     }
   }
   return { brain, outcome, model: null };
+}
+
+/** What the models of a turn told of tokens, all together; null: none told any. */
+export function usageOf({ steps }: Trace): Usage | null {
+  const told = steps.flatMap((step) => {
+    return step.kind === 'model' && step.usage !== null ? [step.usage] : [];
+  });
+  const sum = (of: (usage: Usage) => number | null): number | null =>
+    told.reduce<number | null>((all, one) => {
+      const tokens = of(one);
+      return tokens === null ? all : (all ?? 0) + tokens;
+    }, null);
+  const inputTokens = sum((usage) => usage.inputTokens);
+  const outputTokens = sum((usage) => usage.outputTokens);
+  return inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+}
+
+/** `1,240 tokens in, 80 out` */
+export function sayUsage({ inputTokens, outputTokens }: Usage): string {
+  const say = (tokens: number | null): string => tokens?.toLocaleString('en-US') ?? '?';
+  return `${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
 }

@@ -1,9 +1,18 @@
 import type { Brain, Desk } from '../brain/brain.ts';
 import type { Events } from '../domain/event.ts';
 import type { TurnRow } from '../domain/conversation.ts';
+import { keptText } from '../domain/kept-text.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { BegunCall, CallEnding, EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
+import type {
+  BegunCall,
+  CallEnding,
+  EarlierCall,
+  Journaled,
+  ToldUse,
+  ToolUse,
+} from '../domain/tool-use.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
@@ -22,7 +31,8 @@ export class TurnDesk implements Desk {
   /** Of what comes of this turn; it never becomes weaker. */
   sensitivity: Sensitivity;
   noteMoves: NoteMove[] | null = null;
-  toolUses: ToolUse[] | null = null;
+  toolUses: ToldUse[] | null = null;
+  unsent: readonly UnsentAnswer[] | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
   readonly #brain: string;
@@ -57,6 +67,10 @@ export class TurnDesk implements Desk {
     this.doubted.push(...turns);
   }
 
+  keepUnsent(answers: readonly UnsentAnswer[]): void {
+    this.unsent = answers;
+  }
+
   notes(scope: NoteScope): Promise<readonly Note[]> {
     return this.#kit.ledger.notes(this.#claim, scope);
   }
@@ -77,8 +91,8 @@ export class TurnDesk implements Desk {
     return this.#kit.ledger.calls.earlierCalls(this.#claim);
   }
 
-  used(use: ToolUse): void {
-    (this.toolUses ??= []).push(use);
+  used(use: ToolUse, told: string): void {
+    (this.toolUses ??= []).push({ ...use, told: keptText(told) });
     const { channel, id } = this.#claim.message;
     const { tool, mode, rule, outcome, ms } = use;
     this.#kit.events.toolUsed({ channel, id, brain: this.#brain, tool, mode, rule, outcome, ms });

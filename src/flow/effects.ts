@@ -19,7 +19,7 @@ export type TurnTimeline = {
   /** What the turn left on its desk. */
   readonly desk: Pick<
     TurnDesk,
-    'steps' | 'noteMoves' | 'toolUses' | 'leftOut' | 'doubted' | 'sensitivity'
+    'steps' | 'noteMoves' | 'toolUses' | 'leftOut' | 'doubted' | 'unsent' | 'sensitivity'
   >;
 };
 
@@ -57,6 +57,7 @@ export function effectsOf(
     doubted: answered === null ? [] : desk.doubted,
     notes: command?.notes ?? desk.noteMoves ?? [],
     toolUses: desk.toolUses ?? [],
+    unsent: desk.unsent ?? [],
     trace: {
       acceptedAt: message.acceptedAt,
       claimedAt: timeline.claimedAt,

@@ -51,6 +51,7 @@ export async function buryMessage(
     toolUses: null,
     leftOut: [],
     doubted: [],
+    unsent: null,
     sensitivity,
   };
   const timeline = { decision, claimedAt: now, decidedAt: now, desk };

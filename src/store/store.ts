@@ -38,9 +38,10 @@ import type {
   Story,
   StoryText,
   TurnText,
+  UnsentAnswer,
   Whose,
 } from '../domain/story.ts';
-import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
+import type { ToldUse, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { CallJournal } from './call-journal.ts';
@@ -210,7 +211,9 @@ export type Effects = {
   /** In this order. */
   readonly notes: readonly NoteMove[];
   /** The audit of the tools that were asked for. */
-  readonly toolUses: readonly ToolUse[];
+  readonly toolUses: readonly ToldUse[];
+  /** What models answered beside the reply; kept with the message, and no longer. */
+  readonly unsent: readonly UnsentAnswer[];
   readonly trace: Trace | null;
 };
 

@@ -9,6 +9,8 @@ import type { Site } from './browser.ts';
 export const operatorToken = 'the-token-of-the-operator';
 
 export type LiveStage = Site & {
+  /** Its configuration. */
+  readonly file: string;
   readonly receiver: Receiver;
   /** Sends a message and returns its id. */
   say(text: string, conversation?: string): Promise<string>;
@@ -54,6 +56,7 @@ export async function startLiveStage(script = agree()): Promise<LiveStage> {
   let program = await serve(file, port, env);
   return {
     origin: `http://127.0.0.1:${adminPort}`,
+    file,
     receiver,
     async say(text, conversation = 'lobby') {
       const said = { sender_id: 'ada', conversation_id: conversation, text };

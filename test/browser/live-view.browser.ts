@@ -201,7 +201,7 @@ browserTest(
     const { page } = view;
     await page.goto(`/ui?view=message&id=${id}`);
     // It is followed until it is over, without a reload.
-    await page.getByText('answered and delivered').waitFor();
+    await page.getByText('Answered by a (Ollama); delivered').waitFor();
     for (const told of [
       'waited in the inbox',
       'shield dropped hosted_runtime/big; 3 may be asked',
@@ -222,7 +222,9 @@ browserTest(
     await signIn(page);
     await page.getByRole('button', { name: 'Reveal what was said' }).click();
     await page.getByText('When do you open?').waitFor();
-    await page.getByText('It opens at nine.').waitFor();
+    // The reply, and the answer of the model that agreed with it.
+    await page.getByText('It opens at nine.').nth(1).waitFor();
+    await page.getByText('b (Ollama), which agreed', { exact: true }).waitFor();
     await view.assertAccessible();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('Only an operator may see what was said.').waitFor();
@@ -289,7 +291,7 @@ browserTest('every view fits a small telephone', startLiveStage, async ({ site, 
   for (const [place, sight] of [
     ['', 'Working'],
     ['?view=messages', '1 message.'],
-    [`?view=message&id=${id}`, 'answered and delivered'],
+    [`?view=message&id=${id}`, 'Answered by a (Ollama); delivered'],
     ['?view=conversations', 'Each conversation'],
     ['?view=flow', 'dropped by the shield'],
   ] as const) {

@@ -46,7 +46,7 @@ export const agentReads: readonly ReaderCase[] = [
       do {
         const page: Page<ToolUseRow> = await it.reader.toolUses({ after, limit: 3 });
         assert.ok(page.rows.length <= 3);
-        assert.ok(page.rows.every((row) => !('arguments' in row) && !('conversation' in row)));
+        assert.ok(page.rows.every((row) => !('arguments' in row) && !('told' in row)));
         seen.push(...page.rows.map(({ key }) => key));
         after = page.next;
       } while (after !== null);
@@ -57,6 +57,9 @@ export const agentReads: readonly ReaderCase[] = [
       assert.deepEqual([use?.channel, use?.messageId], [hook, keys[3]!.split(':')[0]]);
       assert.equal(use?.arguments, durable ? '{"expression":"6*7"}' : null);
       assert.equal(use?.conversation, durable ? 'ada' : '');
+      assert.equal(use?.told ?? null, durable ? found : null);
+      const text = await it.reader.storyText(keys[3]!.split(':')[0]!);
+      assert.deepEqual(text?.tools ?? null, durable ? [use] : null);
       assert.equal(await it.reader.toolUse('nobody'), null);
       for (const place of ['', 'nonsense', 'W10', 'WzFd', 'WyJub2JvZHkiXQ']) {
         const page = await it.reader.toolUses({ after: place, limit: 3 });
@@ -65,6 +68,9 @@ export const agentReads: readonly ReaderCase[] = [
     },
   ],
 ];
+
+/** What the model is told of it. */
+const found = '42, \0 they say';
 
 /** One answered message in whose turn a tool was used; the key of that. */
 async function useOf(it: It): Promise<string> {
@@ -81,6 +87,9 @@ async function useOf(it: It): Promise<string> {
     outcome: 'done',
     arguments: '{"expression":"6*7"}',
   };
-  await it.ledger.complete(claim, { ...effects(claim, ['42']), toolUses: [use] });
+  await it.ledger.complete(claim, {
+    ...effects(claim, ['42']),
+    toolUses: [{ ...use, told: found }],
+  });
   return key;
 }

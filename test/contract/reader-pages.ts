@@ -1,7 +1,7 @@
 /** Pages, conversations and texts, as every reader tells them. */
 import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
-import type { ChannelKey } from '../../src/domain/ids.ts';
+import type { ChannelKey, ModelName } from '../../src/domain/ids.ts';
 import { accept, answer, effects, hook, oneIn, oneOut, other, said } from './ledger/kit.ts';
 import { answered, arrive } from './reader-kit.ts';
 import type { ReaderCase } from './reader.ts';
@@ -85,6 +85,66 @@ export const pageReads: readonly ReaderCase[] = [
       const text = await it.reader.storyText(message.id);
       assert.equal(text?.text ?? null, durable ? 'hello' : null);
       assert.deepEqual(text?.replies.map((reply) => reply.text) ?? null, durable ? ['hi'] : null);
+    },
+  ],
+  [
+    'a turn names the model whose answer is the reply, of an agent too, while that is kept',
+    async (it, { durable }) => {
+      await arrive(it);
+      const claim = await oneIn(it);
+      const made = effects(claim, ['hi']);
+      const call = { kind: 'model', rank: 0, startMs: 0, ms: 1, tries: [] } as const;
+      const more = { result: 'answer', linesDropped: 0, usage: null } as const;
+      const steps = [{ ...call, ...more, model: 'local_runtime/a' as ModelName }];
+      await it.ledger.complete(claim, { ...made, trace: { ...made.trace!, steps } });
+      await arrive(it);
+      const command = await oneIn(it);
+      const end = { ...made.trace!, outcome: 'fault' } as const;
+      await it.ledger.complete(command, { ...effects(command, ['Sorry.']), trace: end });
+      const { channel, conversation } = claim.message;
+      const whose = { kind: 'conversation', channel, conversation } as const;
+      const { rows } = await it.reader.turns(whose, all);
+      const models = rows.map(({ model }) => model);
+      assert.deepEqual(models, durable ? ['local_runtime/a', null] : []);
+      const sender = { kind: 'sender', channel, sender: claim.message.sender.id } as const;
+      const theirs = await it.reader.turns(sender, all);
+      assert.deepEqual(theirs.rows, rows);
+    },
+  ],
+  [
+    'what other models answered is told with the text, and goes with the message',
+    async (it, { durable }) => {
+      const id = await arrive(it);
+      const claim = await oneIn(it);
+      const unsent = [
+        { model: 'local_runtime/b' as ModelName, text: 'so "quoted" \0 \u{1F600}' },
+        { model: 'hosted_runtime/c' as ModelName, text: 'otherwise' },
+      ];
+      await it.ledger.complete(claim, { ...effects(claim, ['hi']), unsent });
+      const told = await it.reader.storyText(id);
+      assert.deepEqual(told?.unsent ?? null, durable ? unsent : null);
+      assert.equal(told?.sensitivity ?? null, durable ? 'public' : null);
+      assert.doesNotMatch(JSON.stringify(await it.reader.story(id)), /otherwise/);
+      const { channel, conversation } = claim.message;
+      await it.ledger.forget({ kind: 'conversation', channel, conversation });
+      assert.equal(await it.reader.storyText(id), null);
+      const [stamped] = await accept(it, said('eve', 'x', { sensitivity: 'private' }));
+      const text = await it.reader.storyText(stamped!.id);
+      assert.equal(text?.sensitivity ?? null, durable ? 'private' : null);
+    },
+  ],
+  [
+    'a message that was dead and is answered anew has none of what was answered before',
+    async (it, { durable }) => {
+      const id = await arrive(it);
+      const claim = await oneIn(it);
+      const unsent = [{ model: 'local_runtime/b' as ModelName, text: 'before' }];
+      await it.ledger.bury(claim, failure('fault'), { ...effects(claim, ['Sorry.']), unsent });
+      assert.equal(await it.ledger.replay(id), durable ? 'done' : 'not_kept');
+      if (!durable) return;
+      assert.deepEqual((await it.reader.storyText(id))?.unsent, []);
+      await answer(it, await oneIn(it), 'hi');
+      assert.deepEqual((await it.reader.storyText(id))?.unsent, []);
     },
   ],
   [

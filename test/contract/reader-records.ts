@@ -353,7 +353,7 @@ function endingOf(claim: InClaim, told: Ending): Effects {
 
 function answerOf(of: string): Extract<TraceStep, { kind: 'model' }> {
   const name = of as ModelName;
-  const times = { startMs: 0, ms: 1, tries: [], linesDropped: 0 };
+  const times = { startMs: 0, ms: 1, tries: [], linesDropped: 0, usage: null };
   return { kind: 'model', model: name, rank: 0, result: 'answer', ...times };
 }
 

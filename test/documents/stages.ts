@@ -41,7 +41,7 @@ LETTER=$(letters 0)
 kill $gone
 svc receive
 ID=$(say '{"sender_id": "ada", "text": "When do you open?", "conversation_id": "invoice-7"}')
-until svc trace $ID | grep -q 'answered and delivered'; do sleep 0.02; done
+until svc trace $ID | grep -q '^message .*; delivered$'; do sleep 0.02; done
 `;
 
 /** Those that need a server are run by a test of their own. */

@@ -33,6 +33,7 @@ export const ids = {
 };
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
+export const unsent = 'it never left';
 
 /** The path of an operation, of something that is there. */
 export function pathOf({ path }: { readonly path: string }): string {
@@ -95,6 +96,7 @@ const story: Story = Object.assign({
         result: 'answer',
         tries: [answerTry],
         linesDropped: 0,
+        usage: { inputTokens: 12, outputTokens: 3 },
       },
       {
         kind: 'policy',
@@ -126,8 +128,11 @@ const storyText: StoryText = {
   sender: { id: ids.sender, name: 'Ada' },
   conversation,
   text: said,
+  sensitivity: 'private',
   media: { type: 'image/png', reference: 'https://files.example/1' },
   replies: [{ id: ids.reply, text: answered }],
+  unsent: [{ model: 'local_runtime/b' as ModelName, text: unsent }],
+  tools: [],
 };
 
 const letterText: DeadLetterText = {
@@ -162,6 +167,7 @@ const turn: TurnText = {
   sender: ids.sender,
   text: said,
   reply: answered,
+  model,
 };
 
 const noteText: NoteText = { channel, conversation, at: 1_050, text: said };
@@ -177,6 +183,7 @@ const toolUse: ToolUseText = {
   rule: 'no_governance',
   outcome: 'done',
   arguments: `{"body":"${said}"}`,
+  told: unsent,
 };
 
 const messageRow = {

@@ -6,6 +6,7 @@ import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Failure } from '../../src/domain/failure.ts';
 import type { Media, Message } from '../../src/domain/message.ts';
+import type { UnsentAnswer } from '../../src/domain/story.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { type Stop, Stopper } from '../../src/lib/stop.ts';
@@ -15,6 +16,8 @@ import type { ScriptedModel } from './scripted-model.ts';
 
 type Thinking = {
   readonly steps: readonly TraceStep[];
+  /** What was answered beside the reply. */
+  readonly unsent: readonly UnsentAnswer[];
   readonly faults: readonly unknown[];
   readonly stopper: Stopper;
   readonly decision: Promise<Decision>;
@@ -57,10 +60,12 @@ export function think(
   const message = { text, media, sensitivity: 'public' } as Message;
   const desk = new RehearsalDesk(stop, mockedClock.in(turnMs));
   const { steps } = desk;
+  const unsent: UnsentAnswer[] = [];
+  desk.keepUnsent = (answers) => void unsent.push(...answers);
   let now: Decision | null = null;
   const decision = brain.think({ message, text, history }, desk);
   void decision.then((made) => (now = made));
-  return { steps, faults, stopper, decision, now: () => now };
+  return { steps, unsent, faults, stopper, decision, now: () => now };
 }
 
 const delayOf = (failure: Failure, attempt: number): number | null =>

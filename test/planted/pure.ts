@@ -161,6 +161,12 @@ export const lib: readonly Fault[] = [
 
 export const domain: readonly Fault[] = [
   {
+    name: 'An apology is headed as an answer.',
+    file: 'src/domain/ending.ts',
+    find: "return trace === null || trace.outcome === 'reply' || trace.outcome === 'command';",
+    replace: 'return trace === null || trace.brain !== null;',
+  },
+  {
     name: 'A model that is not there is told without the command that fetches it.',
     file: 'src/domain/remedy.ts',
     find: 'return known[kind]?.(modelId) ?? null;',

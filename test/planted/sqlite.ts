@@ -3,6 +3,13 @@ import type { Fault } from './fault.ts';
 
 export const sqlite: readonly Fault[] = [
   {
+    name: 'A message that is answered anew keeps the other answers of before.',
+    file: 'src/store/sqlite/write/statements.ts',
+    find: "    'unsent = NULL ' +\n",
+    replace: "    'unsent = unsent ' +\n",
+    seenBy: ['test/reader-sqlite.test.ts'],
+  },
+  {
     name: 'A message is acknowledged before it is on the disk.',
     file: 'src/store/sqlite/sqlite-storage.ts',
     find: "this.#journal.flush(written, () => refuse('full'));",

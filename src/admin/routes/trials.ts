@@ -108,7 +108,7 @@ function trial({ trials }: Ports): Route {
 
 async function tryBrain(
   trials: AdminPorts['trials'],
-  { config, brain, text, channel: named, history }: Described<typeof draftSchema>,
+  { config, brain, text, channel: named, sensitivity, history }: Described<typeof draftSchema>,
   left: AbortSignal,
 ): Promise<Answer> {
   if (Buffer.byteLength(config) > configBytesMax) {
@@ -123,7 +123,9 @@ async function tryBrain(
     reply: answered,
     sensitivity: 'public' as const,
   }));
-  const tried = await trials.tryBrain({ config, brain, text, channel, turns }, left);
+  const stamp = sensitivity ?? 'public';
+  const draft = { config, brain, text, sensitivity: stamp, channel, turns };
+  const tried = await trials.tryBrain(draft, left);
   const answer = answerOf(tried);
   return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
 }

@@ -48,6 +48,7 @@ const traceStep = kinds(
     result: oneOf('answer', ...failureKinds),
     tries: list(object({ startedAt: integer, ms: number, failed: maybe(failureKind) })),
     linesDropped: integer,
+    usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
   }),
   object({
     kind: oneOf('tool'),
@@ -103,12 +104,29 @@ export const storySchema = object({
   ),
 });
 
+const toolUse = {
+  key: text,
+  messageId: text,
+  channel,
+  at: integer,
+  ms: number,
+  tool: text,
+  mode: oneOf(...grantModes),
+  rule: text,
+  outcome: oneOf(...toolOutcomes),
+} as const;
+
+const toolUseText = { ...toolUse, conversation, arguments: maybeText, told: maybeText } as const;
+
 export const storyTextSchema = object({
   sender: object({ id: text, name: maybeText }),
   conversation,
   text,
+  sensitivity: oneOf('public', 'private'),
   media: maybe(object({ type: maybeText, reference: text })),
   replies: list(object({ id: text, text })),
+  unsent: list(object({ model, text })),
+  tools: list(object(toolUseText)),
 });
 
 const deadLetter = {
@@ -155,6 +173,7 @@ export const turnsSchema = pageOf(
     sender: maybeText,
     text,
     reply: maybeText,
+    model: maybe(model),
   }),
 );
 
@@ -164,17 +183,5 @@ export const notesSchema = object({
   rows: list(object({ channel, conversation, at: integer, text })),
 });
 
-const toolUse = {
-  key: text,
-  messageId: text,
-  channel,
-  at: integer,
-  ms: number,
-  tool: text,
-  mode: oneOf(...grantModes),
-  rule: text,
-  outcome: oneOf(...toolOutcomes),
-} as const;
-
 export const toolUsesSchema = pageOf(object(toolUse));
-export const toolUseTextSchema = object({ ...toolUse, conversation, arguments: maybeText });
+export const toolUseTextSchema = object(toolUseText);

@@ -26,6 +26,7 @@ export const draftSchema = objectWith(
   { config: text, brain: text, text },
   {
     channel: maybeText,
+    sensitivity: maybe(oneOf('public', 'private')),
     history: maybe(list(object({ asked: text, answered: maybeText }))),
   },
 );

@@ -37,7 +37,7 @@ test('a line says who asked where, which model answered, and how long it took', 
   lines.told({ ...turn(reply), command: '/new' });
   const time = String.raw`\d\d:\d\d:\d\d`;
   const pattern = [
-    `^✓ ${time} ada on webhook: answered by local_runtime/llama3\\.2 in 1\\.2 s`,
+    `^✓ ${time} ada on webhook: answered by llama3\\.2 \\(Ollama\\) in 1\\.2 s`,
     `✗ ${time} Eve\\[2J e{32}… on webhook: no answer after 1\\.2 s: no model answered`,
     `✓ ${time} ada on webhook: /new, answered by svc\n$`,
   ].join('\n');

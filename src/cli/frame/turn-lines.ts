@@ -5,6 +5,7 @@
  */
 import { channelTypeOf } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
+import { sayModelName } from '../../domain/model-words.ts';
 import type { Sender } from '../../domain/message.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Io } from '../cli.ts';
@@ -90,7 +91,7 @@ function outcomeOf(turn: TurnTold): string {
   if ('command' in turn) return `${plainLine(turn.command)}, answered by svc`;
   const { decision } = turn;
   return decision.kind === 'reply'
-    ? `answered by ${decision.model} in ${after}`
+    ? `answered by ${plainLine(sayModelName(decision.model))} in ${after}`
     : `no answer after ${after}: ${plainLine(decision.why)}`;
 }
 

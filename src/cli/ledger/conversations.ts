@@ -1,6 +1,7 @@
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import { sayModelName } from '../../domain/model-words.ts';
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -139,10 +140,11 @@ function notesPage(notes: readonly NoteText[]): string {
 
 /** A line names the speaker, and what was said stands indented below it. */
 function turnsPage(rows: readonly TurnText[]): string {
-  const blocks = rows.map(({ session, at, sender, conversation, text, reply }) => {
+  const blocks = rows.map(({ session, at, sender, conversation, text, reply, model }) => {
     const who = sender === null ? 'from the session before' : plainLine(sender);
     const where = `session ${session} of ${plainLine(conversation)}`;
-    const answer = reply === null ? 'no reply\n' : `reply\n${indented(reply)}`;
+    const by = model === null ? '' : ` by ${plainLine(sayModelName(model))}`;
+    const answer = reply === null ? 'no reply\n' : `reply${by}\n${indented(reply)}`;
     return `\n${localTime(at)}  ${who}, ${where}\n${indented(text)}${answer}`;
   });
   return blocks.join('');

@@ -19,8 +19,8 @@ test('a settled message is told on one clock, with votes, dissent and gaps', () 
     '10 - session 3, which began with it: nothing had been said for long',
     '10 - shield dropped hosted_runtime/big; 3 may be asked',
     '10 5 not accounted for',
-    '15 100 local_runtime/a: answer (rank 1)',
-    '15 80 local_runtime/b: answer (rank 2)',
+    '15 100 local_runtime/a: answer (rank 1), 40 tokens in, 7 out',
+    '15 80 local_runtime/b: answer (rank 2), 40 tokens in, 7 out',
     '15 90 local_runtime/c: rate_limited after 2 tries (rank 3)',
     '15 20 > try 1: overloaded',
     '85 20 > try 2: rate_limited',
@@ -80,11 +80,11 @@ test('the tries of a call stand below it, whatever began between them', () => {
   assert.deepEqual(
     rows.map((line) => line.split(' ').slice(2).join(' ')),
     [
-      'local_runtime/b: answer (rank 2)',
+      'local_runtime/b: answer (rank 2), 40 tokens in, 7 out',
       'local_runtime/c: rate_limited after 2 tries (rank 3)',
       '> try 1: overloaded',
       '> try 2: rate_limited',
-      'local_runtime/a: answer (rank 1)',
+      'local_runtime/a: answer (rank 1), 40 tokens in, 7 out',
     ],
   );
 });
@@ -94,7 +94,10 @@ test('a dead message and a dead reply say why', () => {
   const dead: Story = { ...story, state: 'dead', failure: why, diedUnder: 2 };
   assert.ok(says(dead).some((line) => line === '120 - given up: fault: it broke'));
   const page = storyPage(dead, null, later);
-  assert.match(page, /^message 01kaabcdefghjkmnpqrst0: given up\n/);
+  assert.match(
+    page,
+    /^message 01kaabcdefghjkmnpqrst0: given up: it broke; the apology is delivered\n/,
+  );
   assert.match(page, /svc ended 2 × while it was next/);
   const [reply] = story.replies;
   const gone = { ...why, kind: 'gone', status: 410 } as const;
@@ -106,6 +109,13 @@ test('a dead message and a dead reply say why', () => {
 test('the columns stand under each other, and texts cannot drive the terminal', () => {
   const page = storyPage(story, storyText, later);
   assert.match(page, /\nat ms {2}for ms {2}what\n {4}0 {10}accepted\n {4}0 {6}10 {2}waited/);
+  assert.match(page, /^message 01kaabcdefghjkmnpqrst0: answered by a \(Ollama\); delivered\n/);
+  assert.match(page, /\n80 tokens in, 14 out\n/);
+  assert.match(page, /\nb \(Ollama\) answered, which was not sent:\n {2}another\[2J\n {2}answer\n/);
+  assert.match(
+    page,
+    /\ntool calc, in shadow: rehearsed: it did not run\n {2}\{\}\nits model was told:\n {2}42\[2J/,
+  );
   assert.match(page, /\nada \(Ada\):\n {2}hello\]0;gotcha there\n {2}second line\n/);
   assert.doesNotMatch(page, /[[\p{Cc}]--\n]/v);
 });

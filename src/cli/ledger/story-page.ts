@@ -1,5 +1,9 @@
 import type { Story, StoryText } from '../../domain/story.ts';
-import { sayState, timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
+import { endingOf } from '../../domain/ending.ts';
+import { sayModelName } from '../../domain/model-words.ts';
+import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
+import { modeWords, outcomeWords } from '../../domain/tool-words.ts';
+import { sayUsage, usageOf } from '../../domain/trace.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
 import { length, localTime } from './table.ts';
 
@@ -13,15 +17,17 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
   const lost = length(unexplainedIn(rows));
   const ends = [story.settledAt ?? 0, ...story.replies.map(({ settledAt }) => settledAt ?? 0)];
   const lastAt = Math.max(story.acceptedAt, ...ends);
+  const usage = story.trace === null ? null : usageOf(story.trace);
   const brain = story.trace === null ? '' : `, brain ${plainLine(story.trace.brain)}`;
   return [
-    `message ${story.id}: ${sayState(story)}\n`,
+    `message ${story.id}: ${plainLine(endingOf(story, now, localTime).words)}\n`,
     `${plainLine(story.channel)}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
     ...(story.diedUnder > 0 ? [`svc ended ${story.diedUnder} × while it was next\n`] : []),
     '\n',
     rowsOf(rows),
     '\n',
     `${length(lastAt - story.acceptedAt)} in all, ${lost} not accounted for\n`,
+    ...(usage === null ? [] : [`${sayUsage(usage)}\n`]),
     ...(story.trace === null && story.state !== 'waiting'
       ? ['What happened between its acceptance and its end was not kept.\n']
       : []),
@@ -41,7 +47,7 @@ function rowsOf(rows: readonly Row[]): string {
   return `${'at ms'.padStart(atWidth)}  ${'for ms'.padStart(forWidth)}  what\n${lines.join('')}`;
 }
 
-function textPage({ sender, conversation, text, media, replies }: StoryText): string {
+function textPage({ sender, conversation, text, media, replies, ...behind }: StoryText): string {
   const name = sender.name === null ? '' : ` (${plainLine(sender.name)})`;
   const attached = media === null ? [] : [`[attachment: ${media.type ?? ''} ${media.reference}]`];
   return [
@@ -49,6 +55,21 @@ function textPage({ sender, conversation, text, media, replies }: StoryText): st
     `${plainLine(sender.id)}${name}:\n`,
     indented([...(text === '' ? [] : [text]), ...attached].join('\n')),
     ...replies.map((reply) => `\nreply ${reply.id}:\n${indented(reply.text)}`),
+    behindPage(behind),
+  ].join('');
+}
+
+/** What stood behind the reply: other answers, and what tools were asked and gave. */
+function behindPage({ unsent, tools }: Pick<StoryText, 'unsent' | 'tools'>): string {
+  return [
+    ...unsent.map(({ model, text }) => {
+      return `\n${plainLine(sayModelName(model))} answered, which was not sent:\n${indented(text)}`;
+    }),
+    ...tools.map(({ tool, mode, outcome, arguments: given, told }) => {
+      const what = `tool ${plainLine(tool)}, ${modeWords[mode]}: ${outcomeWords[outcome]}`;
+      const found = told === null ? '' : `its model was told:\n${indented(told)}`;
+      return `\n${what}\n${indented(given ?? '(not kept)')}${found}`;
+    }),
   ].join('');
 }
 

@@ -80,16 +80,26 @@ export function summaryOfTurn(effects: Effects | null): Summary {
   return { brain, outcome, model };
 }
 
-const traceLengthMax = 2_048;
+/** Null: there are none. */
+export function unsentText(effects: Effects | null): string | null {
+  if (effects === null || effects.unsent.length === 0) return null;
+  return JSON.stringify(effects.unsent.map(({ model, text }) => [model, text]));
+}
 
-/** A trace that is too long keeps when, who, how it ended, and the first steps that fit. */
+const traceLengthMax = 2_560;
+
+/** A trace that is too long keeps when, who, how it ended, the first steps that fit, and why. */
 export function traceText(trace: Trace): string {
   const whole = JSON.stringify(trace);
   return whole.length <= traceLengthMax ? whole : shortened(trace);
 }
 
 function shortened(trace: Trace): string {
-  let left = traceLengthMax - JSON.stringify({ ...trace, steps: [] }).length;
-  const fit = trace.steps.findIndex((step) => (left -= JSON.stringify(step).length + 1) < 0);
-  return JSON.stringify({ ...trace, steps: trace.steps.slice(0, fit) });
+  const textOf = (steps: Trace['steps']): string => JSON.stringify({ ...trace, steps });
+  const policy = trace.steps.filter(({ kind }) => kind === 'policy');
+  const why = textOf(policy).length <= traceLengthMax ? policy : [];
+  const others = trace.steps.filter(({ kind }) => kind !== 'policy');
+  let left = traceLengthMax - textOf(why).length;
+  const fit = others.findIndex((step) => (left -= JSON.stringify(step).length + 1) < 0);
+  return textOf([...(fit === -1 ? others : others.slice(0, fit)), ...why]);
 }

@@ -2,7 +2,13 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Whose } from '../../domain/story.ts';
-import type { BegunCall, CallEnding, ToolUse, ToolUseText } from '../../domain/tool-use.ts';
+import type {
+  BegunCall,
+  CallEnding,
+  ToldUse,
+  ToolUse,
+  ToolUseText,
+} from '../../domain/tool-use.ts';
 import { isOf } from '../order/removal.ts';
 
 const usesMax = 1_000;
@@ -16,10 +22,10 @@ const unknown = '' as ConversationId;
 export class ToolUseRing {
   #kept: Kept[] = [];
 
-  add({ id, channel, conversation, sender }: Message, uses: readonly ToolUse[]): void {
+  add({ id, channel, conversation, sender }: Message, uses: readonly ToldUse[]): void {
     if (uses.length === 0) return;
     const message = { id, channel, conversation, sender };
-    for (const use of uses) {
+    for (const { told: _told, ...use } of uses) {
       const at = this.#kept.findLastIndex((one) => one.use.key === use.key);
       if (at < 0) this.#kept.push({ message, use: { ...use, arguments: '' } });
       else this.#kept[at] = { message, use: { ...use, at: this.#kept[at]!.use.at, arguments: '' } };
@@ -30,7 +36,7 @@ export class ToolUseRing {
   /** A use is told as `unknown` until its own end, or that of its turn, is told. */
   begun(message: Message, { key, at, tool, mode, rule }: BegunCall): void {
     const use = { key, at, ms: 0, tool, mode, rule, arguments: '' };
-    this.add(message, [{ ...use, outcome: 'unknown' }]);
+    this.add(message, [{ ...use, outcome: 'unknown', told: null }]);
   }
 
   ended(key: string, { outcome, ms }: CallEnding): void {
@@ -58,7 +64,7 @@ export class ToolUseRing {
   /** All of them, newest first. */
   told(): readonly ToolUseText[] {
     return this.#kept.toReversed().map(({ message: { id, channel }, use }) => {
-      return { ...use, messageId: id, channel, conversation: unknown, arguments: null };
+      return { ...use, messageId: id, channel, conversation: unknown, arguments: null, told: null };
     });
   }
 }

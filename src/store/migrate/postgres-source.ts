@@ -29,10 +29,10 @@ const selects: Readonly<Record<TableName, string>> = {
   messages: `${places} SELECT one.*, number FROM (
     SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts, alone,
       body, 0 AS state, NULL::bigint AS settled_at, NULL AS brain, NULL AS outcome, NULL AS model,
-      NULL AS failure, NULL AS trace FROM svc.inbox
+      NULL AS failure, NULL AS trace, NULL AS unsent FROM svc.inbox
     UNION ALL SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts,
       0, body, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at, brain, outcome, model,
-      failure, trace FROM svc.message
+      failure, trace, unsent FROM svc.message
   ) AS one ${sameMessage('one')}, n`,
   replies: `SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
       possible_duplicate, late, replayed_at, parked, due_at, failure, tries, body, 0 AS state,
@@ -49,7 +49,7 @@ const selects: Readonly<Record<TableName, string>> = {
   notes: `SELECT seq, brain, channel, conversation, message_id, at, private, text
     FROM svc.note ORDER BY seq`,
   tool_uses: `SELECT seq, key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome,
-    arguments FROM svc.tool_use ORDER BY seq`,
+    arguments, told FROM svc.tool_use ORDER BY seq`,
   tool_calls: 'SELECT key, message_id, tool, hash, private, text, outcome, ms FROM svc.tool_call',
   keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM svc.dedupe',
   cursors: 'SELECT channel, name, value FROM svc.cursor',
@@ -65,7 +65,7 @@ const numbers = new Set(
   ).split(' '),
 );
 /** Ready JSON, which is stored as it is. */
-export const readyJson = new Set(['body', 'tries', 'trace', 'failure', 'target']);
+export const readyJson = new Set(['body', 'tries', 'trace', 'failure', 'target', 'unsent']);
 
 export class PostgresSide implements Side {
   protected readonly client: Client;

@@ -23,7 +23,7 @@ const intos: Readonly<Record<TableName, Into>> = {
     table: 'message',
     columns:
       `${message}, settled_at bigint, brain text, outcome text, model text, failure text, ` +
-      'trace text',
+      'trace text, unsent text',
   },
   replies: { table: 'sent', columns: `${reply}, settled_at bigint, took_ms double precision` },
   turns: {
@@ -51,7 +51,8 @@ const intos: Readonly<Record<TableName, Into>> = {
     table: 'tool_use',
     columns:
       'seq bigint, key text, message_id text, channel text, conversation text, at bigint, ' +
-      'ms double precision, tool text, mode text, rule text, outcome text, arguments text',
+      'ms double precision, tool text, mode text, rule text, outcome text, arguments text, ' +
+      'told text',
   },
   tool_calls: {
     table: 'tool_call',

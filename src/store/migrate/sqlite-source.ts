@@ -17,7 +17,8 @@ const selects: Readonly<Record<TableName, string>> = {
     "state, body ->> '$.sender.id' AS sender, iif(state = 0, NULL, settled_at) AS settled_at, " +
     'iif(state = 0, NULL, brain) AS brain, iif(state = 0, NULL, outcome) AS outcome, ' +
     'iif(state = 0, NULL, model) AS model, iif(state = 2, failure, NULL) AS failure, ' +
-    'iif(state = 0, NULL, (SELECT traces.body FROM traces WHERE message_id = inbox.id)) AS trace ' +
+    'iif(state = 0, NULL, (SELECT traces.body FROM traces WHERE message_id = inbox.id)) ' +
+    'AS trace, iif(state = 0, NULL, unsent) AS unsent ' +
     'FROM inbox ORDER BY channel, conversation, seq',
   replies:
     "SELECT id, channel, conversation, seq, created_at, coalesce(message_id, '') AS message_id, " +
@@ -38,7 +39,7 @@ const selects: Readonly<Record<TableName, string>> = {
     `${isPrivate('private')} AS private, text, NULL AS message_id FROM notes ORDER BY seq`,
   tool_uses:
     'SELECT seq, key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
-    'arguments FROM tool_uses ORDER BY seq',
+    'arguments, told FROM tool_uses ORDER BY seq',
   tool_calls:
     'SELECT key, message_id, tool, hash, coalesce(private, 1) AS private, text, outcome, ms ' +
     'FROM tool_calls',

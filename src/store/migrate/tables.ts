@@ -43,7 +43,7 @@ export type Table = {
 export const tables: Readonly<Record<TableName, Table>> = {
   messages: tableOf(
     'id channel conversation accepted_at private attempts alone body state settled_at brain ' +
-      'outcome model failure trace',
+      'outcome model failure trace unsent',
     'channel conversation',
   ),
   replies: tableOf(
@@ -58,7 +58,7 @@ export const tables: Readonly<Record<TableName, Table>> = {
   cuts: tableOf('channel conversation session at reason'),
   notes: tableOf('seq brain channel conversation at private text'),
   tool_uses: tableOf(
-    'seq key message_id channel conversation at ms tool mode rule outcome arguments',
+    'seq key message_id channel conversation at ms tool mode rule outcome arguments told',
   ),
   tool_calls: tableOf('key message_id tool hash private text outcome ms'),
   keys: tableOf('channel key message_id expires_at fingerprint'),

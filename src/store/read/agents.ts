@@ -16,6 +16,7 @@ export type ToolUseRecord = {
   readonly rule: string;
   readonly outcome: string;
   readonly arguments: string;
+  readonly told: string | null;
 };
 
 export function toolUseOf(record: ToolUseRecord): ToolUseRow {
@@ -35,5 +36,5 @@ export function toolUseOf(record: ToolUseRecord): ToolUseRow {
 
 export function toolUseTextOf(record: ToolUseRecord): ToolUseText {
   const conversation = record.conversation as ConversationId;
-  return { ...toolUseOf(record), conversation, arguments: record.arguments };
+  return { ...toolUseOf(record), conversation, arguments: record.arguments, told: record.told };
 }

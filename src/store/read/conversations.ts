@@ -35,6 +35,7 @@ export function conversationOf(
 }
 
 /** @param record may hold more than is told */
-export function turnText({ channel, conversation, session, at, sender, text, reply }: TurnText) {
-  return { channel, conversation, session, at, sender, text, reply } satisfies TurnText;
+export function turnText(record: TurnText): TurnText {
+  const { channel, conversation, session, at, sender, text, reply, model } = record;
+  return { channel, conversation, session, at, sender, text, reply, model };
 }

@@ -3,8 +3,10 @@
  * is left out or named so, and throws nothing: one bad row is not to break a list.
  */
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
+import type { ModelName } from '../../domain/ids.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
-import type { Trace } from '../../domain/trace.ts';
+import type { UnsentAnswer } from '../../domain/story.ts';
+import type { Trace, TraceStep } from '../../domain/trace.ts';
 
 type Kept = string | null;
 
@@ -45,7 +47,26 @@ export function traceOf(kept: Kept): Trace | null {
     typeof trace['outcome'] === 'string' &&
     Array.isArray(steps) &&
     steps.every((step) => typeof (step as { kind?: unknown } | null)?.kind === 'string');
-  return sound ? (trace as unknown as Trace) : null;
+  return sound ? whole(trace as unknown as Trace) : null;
+}
+
+/** What steps of an older svc do not tell is null. */
+function whole(trace: Trace): Trace {
+  const steps = trace.steps.map((step): TraceStep => {
+    return step.kind === 'model' ? { ...step, usage: step.usage ?? null } : step;
+  });
+  return { ...trace, steps };
+}
+
+/** @param kept `[model, text]` of each */
+export function unsentOf(kept: Kept): readonly UnsentAnswer[] {
+  const list = kept === null ? [] : parsed(kept);
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((one: unknown) => {
+    const [model, text] = Array.isArray(one) ? (one as unknown[]) : [];
+    if (typeof model !== 'string' || typeof text !== 'string') return [];
+    return [{ model: model as ModelName, text }];
+  });
 }
 
 /**

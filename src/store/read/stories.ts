@@ -2,7 +2,8 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
 import type { ReplyStory, Story, StoryText } from '../../domain/story.ts';
-import { failureOf, fieldsOf, traceOf, triesOf } from './stored-json.ts';
+import { toolUseTextOf, type ToolUseRecord } from './agents.ts';
+import { failureOf, fieldsOf, traceOf, triesOf, unsentOf } from './stored-json.ts';
 
 /** As a database keeps it: 1 and 0, or a boolean. */
 export type Flag = boolean | number;
@@ -79,17 +80,29 @@ function replyStory(row: ReplyRecord): ReplyStory {
   };
 }
 
+/** What was said, as its row tells it. */
+export type SaidRecord = {
+  readonly conversation: string;
+  readonly private: Flag;
+  readonly body: string;
+  readonly unsent: string | null;
+};
+
 /** @returns null where what was said cannot be read any more */
 export function storyTextOf(
-  found: { readonly conversation: string; readonly body: string },
+  found: SaidRecord,
   replies: readonly { readonly id: string; readonly body: string }[],
+  uses: readonly ToolUseRecord[],
 ): StoryText | null {
   const said = saidIn(found.body);
   if (said === null) return null;
   return {
     ...said,
     conversation: found.conversation as ConversationId,
+    sensitivity: found.private ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
+    unsent: unsentOf(found.unsent),
+    tools: uses.map(toolUseTextOf),
   };
 }
 

@@ -188,6 +188,7 @@ suite('a ledger whose commit fails', () => {
         doubted: [],
         notes: [],
         toolUses: [],
+        unsent: [],
         trace: null,
       }),
       it.ledger.accept([said('cid', 'in the same group')]),

@@ -46,6 +46,7 @@ export function effectsOf(
     doubted: [],
     notes: world.people ? noteMovesOf(short(text), message, dice.slice(6)) : [],
     toolUses: [],
+    unsent: [],
     trace: {
       acceptedAt,
       claimedAt: acceptedAt,

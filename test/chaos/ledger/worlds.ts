@@ -126,6 +126,7 @@ const nothing: Effects = {
   doubted: [],
   notes: [],
   toolUses: [],
+  unsent: [],
   trace: null,
 };
 

@@ -259,7 +259,10 @@ const journalCases: readonly LedgerCase[] = [
       ['1:0', 'unknown'],
     ]);
     const [use] = await it.ledger.toolUses(again, 1);
-    const all = { ...effects(again, ['a']), toolUses: [{ ...use!, outcome: 'failed' as const }] };
+    const all = {
+      ...effects(again, ['a']),
+      toolUses: [{ ...use!, outcome: 'failed' as const, told: null }],
+    };
     await it.ledger.complete(again, all);
     const later = await turn(it, 'ann');
     assert.deepEqual(
@@ -383,6 +386,6 @@ async function used(it: Bench, who: string, n: number): Promise<void> {
     outcome: 'done',
     arguments: JSON.stringify({ expression: String(n) }),
   };
-  const all = { ...effects(claim, ['a']), toolUses: [use] };
+  const all = { ...effects(claim, ['a']), toolUses: [{ ...use, told: null }] };
   assert.equal(await it.ledger.complete(claim, all), true);
 }

@@ -168,6 +168,7 @@ export function effects(
     doubted: [],
     notes: [],
     toolUses: [],
+    unsent: [],
     trace: {
       acceptedAt,
       claimedAt: acceptedAt,

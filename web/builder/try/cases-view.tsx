@@ -22,7 +22,7 @@ export function Cases({ brain, name }: Props) {
   const series = useTrials((state) => state.series);
   const cases = casesOf(document, brain);
   const all = (): void =>
-    void attemptAll(cases.map((one) => ({ brain: name, channel: '', ...one })));
+    void attemptAll(cases.map((one) => ({ brain: name, channel: '', isPrivate: false, ...one })));
   return (
     <Panel
       title="Test cases"
@@ -80,7 +80,9 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
             small
             aria-label={`Run “${named}”`}
             disabled={run?.now.kind === 'asking'}
-            onClick={() => void attempt({ brain: name, channel: '', text, history })}
+            onClick={() =>
+              void attempt({ brain: name, channel: '', isPrivate: false, text, history })
+            }
           >
             Run
           </Button>

@@ -22,13 +22,13 @@ type Trials = {
   readonly asked: ReadonlyMap<string, Asked>;
 };
 
-export type Asked = Pick<Attempt, 'text' | 'history' | 'channel'>;
+export type Asked = Pick<Attempt, 'text' | 'history' | 'channel' | 'isPrivate'>;
 
 const none = { runs: new Map(), series: false, asked: new Map() };
 
 export const useTrials = create<Trials>(() => none);
 
-export const nothingAsked: Asked = { text: '', history: [], channel: '' };
+export const nothingAsked: Asked = { text: '', history: [], channel: '', isPrivate: false };
 
 export function write(brain: string, part: Partial<Asked>): void {
   useTrials.setState(({ asked }) => {
@@ -49,10 +49,13 @@ export type Attempt = {
   readonly history: readonly Earlier[];
   /** For the grants of an agent; empty: the channel that is routed to the brain. */
   readonly channel: string;
+  /** Its stamp: no model elsewhere is asked, whatever the brain of the draft is. */
+  readonly isPrivate: boolean;
 };
 
 /** Asks the draft as it is now. */
-export async function attempt({ brain, text, history, channel }: Attempt): Promise<void> {
+export async function attempt(asked: Attempt): Promise<void> {
+  const { brain, text, history, channel, isPrivate } = asked;
   const key = keyOf(brain, { text, history });
   const known = useTrials.getState().runs.get(key);
   const before = known?.now.kind === 'told' ? known.now.result : (known?.before ?? null);
@@ -67,6 +70,7 @@ export async function attempt({ brain, text, history, channel }: Attempt): Promi
       brain,
       text,
       ...(channel === '' ? {} : { channel }),
+      ...(isPrivate ? { sensitivity: 'private' } : {}),
       ...(history.length === 0 ? {} : { history }),
     },
     signal: leaving.signal,

@@ -1,5 +1,6 @@
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField } from '../../kit/field.tsx';
+import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
@@ -9,10 +10,11 @@ import { entriesOf, textAt } from '../graph/reading.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
 import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
+import { FromMessage } from './from-message.tsx';
 import { History } from './history-fields.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
-import { attempt, keyOf, nothingAsked, stopAll, useTrials, write } from './trials.ts';
+import { attempt, type Asked, keyOf, nothingAsked, stopAll, useTrials, write } from './trials.ts';
 
 /** Asks a brain of the draft: nothing is delivered, and nothing stored. */
 export function TryView() {
@@ -34,6 +36,7 @@ export function TryView() {
           The draft is asked as it stands here. Nothing is delivered or kept, and tools that reach
           out do not run.
         </p>
+        <FromMessage />
         <SelectField
           id="try-brain"
           label="Brain"
@@ -56,16 +59,18 @@ type AskingProps = { readonly brain: Path; readonly name: string };
 function Asking({ brain, name }: AskingProps) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
-  const { text, history, channel } = useTrials(({ asked }) => asked.get(name) ?? nothingAsked);
+  const { text, history, channel, isPrivate } = useTrials(
+    ({ asked }) => asked.get(name) ?? nothingAsked,
+  );
   const said = { text: text.trim(), history: history.filter(({ asked }) => asked.trim() !== '') };
   const run = useTrials(({ runs }) => runs.get(keyOf(name, said)));
-  const paid = paidModels(document, brain);
+  const paid = isPrivate ? [] : paidModels(document, brain);
   const asking = run?.now.kind === 'asking';
   // Whatever is written by now: each trial under way holds a model, and may cost money.
   const anyAsking = useTrials(({ runs }) => {
     return runs.values().some(({ now }) => now.kind === 'asking');
   });
-  const ask = (): void => void attempt({ brain: name, channel, ...said });
+  const ask = (): void => void attempt({ brain: name, channel, isPrivate, ...said });
   const keep = (): void => void change((now) => keepCase(now, brain, { ...said, note: '' }));
   const canAsk = said.text !== '' && readable && !asking;
   return (
@@ -81,7 +86,7 @@ function Asking({ brain, name }: AskingProps) {
           className={inputLook}
           value={text}
           aria-describedby="try-text-hint"
-          onChange={({ target }) => write(name, { text: target.value })}
+          onChange={({ target }) => write(name, textOf(target.value))}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && canAsk) ask();
           }}
@@ -89,18 +94,33 @@ function Asking({ brain, name }: AskingProps) {
       </Field>
       <History turns={history} onChange={(turns) => write(name, { history: turns })} />
       <Channel brain={brain} value={channel} onChange={(type) => write(name, { channel: type })} />
+      {isPrivate ? <Private /> : null}
       <CostWarning models={paid} />
       <div className="flex flex-wrap gap-2">
         <Button kind="main" disabled={!canAsk} onClick={ask}>
           {paid.length === 0 ? 'Ask the draft' : 'Ask the draft, which may cost money'}
         </Button>
         {anyAsking ? <Button onClick={stopAll}>Stop</Button> : null}
-        <Button disabled={said.text === '' || !readable} onClick={keep}>
+        <Button disabled={said.text === '' || !readable || isPrivate} onClick={keep}>
           Keep as a test case
         </Button>
       </div>
       <div aria-live="polite">{run === undefined ? null : <Told run={run} />}</div>
     </>
+  );
+}
+
+/** What was private stays so for as long as anything of it may be left. */
+function textOf(text: string): Partial<Asked> {
+  return text === '' ? { text, isPrivate: false } : { text };
+}
+
+function Private() {
+  return (
+    <Notice>
+      What is written here was said in private: no model elsewhere is asked, whatever the brain is,
+      and it is no test case. Once the field is empty, something else may be written.
+    </Notice>
   );
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { Tabs } from '@base-ui/react/tabs';
 import type { Page } from '../../../src/domain/page.ts';
 import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
+import { sayModelName } from '../../../src/domain/model-words.ts';
 import { cutReasons } from '../../../src/domain/timeline.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import type { Refused } from '../../kit/api.ts';
@@ -65,7 +66,7 @@ function Session({ turns, cut }: SessionProps) {
         </p>
       )}
       <ol className="flex flex-col gap-4">
-        {turns.map(({ at, sender, text, reply }, index) => (
+        {turns.map(({ at, sender, text, reply, model }, index) => (
           // A turn has no id, and the order of what is kept does not change.
           // oxlint-disable-next-line react/no-array-index-key
           <li key={index} className="flex flex-col gap-1">
@@ -75,6 +76,11 @@ function Session({ turns, cut }: SessionProps) {
             </p>
             <Words>{text}</Words>
             <div className="ps-6">
+              {model === null ? null : (
+                <p className="text-sm text-soft wrap-anywhere">
+                  <AsWritten text={sayModelName(model)} />
+                </p>
+              )}
               {reply === null ? <p className="text-soft">No reply.</p> : <Words>{reply}</Words>}
             </div>
           </li>

@@ -1,16 +1,19 @@
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
-import { endOf, sayFailure, sayState, timelineOf } from '../../../src/domain/timeline.ts';
+import { endingOf } from '../../../src/domain/ending.ts';
+import { sayModelName } from '../../../src/domain/model-words.ts';
+import { endOf, timelineOf } from '../../../src/domain/timeline.ts';
 import { unexplainedIn } from '../../../src/domain/timeline.ts';
+import { sayUsage, summaryOf, usageOf } from '../../../src/domain/trace.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { usePlace } from '../../kit/place.ts';
-import { State, type Tone } from '../../kit/state.tsx';
+import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
-import { length, moment, some } from '../../kit/words.ts';
+import { length, moment, some, upper } from '../../kit/words.ts';
 import { CopyJson } from '../copy-json.tsx';
 import { useFrames } from '../feed.ts';
 import { MessageText } from './message-text.tsx';
@@ -50,18 +53,16 @@ function Told({ story }: { readonly story: Story }) {
   const now = useNow();
   const rows = timelineOf(story, now, (at) => moment(at, now));
   const endMs = endOf(story, now);
+  const ending = endingOf(story, now, (at) => moment(at, now));
   return (
     <>
-      <Panel
-        title={`Message ${story.id}`}
-        aside={<State tone={toneOfStory(story)}>{sayState(story)}</State>}
-      >
+      <Panel title={`Message ${story.id}`}>
+        <p className="text-lg wrap-anywhere">
+          <State tone={ending.means}>
+            <AsWritten text={upper(ending.words)} />
+          </State>
+        </p>
         <Facts story={story} endMs={endMs} lostMs={unexplainedIn(rows)} />
-        {story.failure === null ? null : (
-          <Notice tone="bad">
-            <AsWritten text={sayFailure(story.failure)} lines />
-          </Notice>
-        )}
       </Panel>
       <Panel title="What happened" aside={<CopyJson value={story} />}>
         <Waterfall rows={rows} endMs={endMs} />
@@ -76,24 +77,23 @@ function Told({ story }: { readonly story: Story }) {
   );
 }
 
-function toneOfStory(story: Story): Tone {
-  if (story.state === 'dead' || story.replies.some(({ state }) => state === 'dead')) return 'bad';
-  return isOver(story) ? 'good' : 'wait';
-}
-
 type FactsProps = { readonly story: Story; readonly endMs: number; readonly lostMs: number };
 
 function Facts({ story, endMs, lostMs }: FactsProps) {
   const { trace, channel, acceptedAt, diedUnder } = story;
-  const policy = trace?.steps.find((step) => step.kind === 'policy');
+  const model = trace === null ? null : summaryOf(trace).model;
+  const usage = trace === null ? null : usageOf(trace);
   return (
     <dl className="flex flex-wrap gap-x-8 gap-y-2 rounded-md border border-line bg-card px-4 py-3">
       <Fact name="Accepted">{moment(acceptedAt)}</Fact>
       <Fact name="Channel">{channel}</Fact>
       <Fact name="Brain">{trace === null ? '–' : <AsWritten text={trace.brain} />}</Fact>
-      <Fact name="Answer by">{policy?.winner ? <AsWritten text={policy.winner} /> : '–'}</Fact>
+      <Fact name="Answer by">
+        {model === null ? '–' : <AsWritten text={sayModelName(model)} />}
+      </Fact>
       <Fact name={isOver(story) ? 'In all' : 'So far'}>{length(endMs)}</Fact>
       <Fact name="Not accounted for">{lostMs === 0 ? 'nothing' : length(lostMs)}</Fact>
+      {usage === null ? null : <Fact name="Tokens">{upper(sayUsage(usage))}</Fact>}
       {diedUnder > 0 ? (
         <Fact name="svc ended while it was next">{some(diedUnder, 'time')}</Fact>
       ) : null}

@@ -1,28 +1,20 @@
 import { useState } from 'react';
-import type { ToolOutcome, ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
+import type { ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
+import { modeWords, outcomeWords } from '../../../src/domain/tool-words.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { State, toneOf, type Tone } from '../../kit/state.tsx';
+import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, length, moment } from '../../kit/words.ts';
-import { Words } from '../words.tsx';
+import { ToolTexts } from './tool-texts.tsx';
 import { opener } from '../opener.tsx';
 import { Paged } from '../paged.tsx';
 import { Reveal } from '../reveal.tsx';
 import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
-
-const outcomes: Readonly<Record<ToolOutcome, readonly [Tone, string]>> = {
-  done: ['good', 'done'],
-  failed: ['bad', 'failed'],
-  rehearsed: ['wait', 'rehearsed: it did not run'],
-  denied: ['bad', 'denied: no grant'],
-  refused: ['bad', 'refused by the cage'],
-  invalid: ['bad', 'wrong arguments'],
-  unknown: ['wait', 'not known: svc ended under it'],
-};
+import { toneOfTool } from './tool-tone.ts';
 
 /** The audit of agents' tools: what was called, by which rule, and what came of it. */
 export function Tools() {
@@ -70,14 +62,14 @@ function Arguments({ of }: { readonly of: string }) {
   return (
     <div className="rounded-md bg-raised p-3">
       <Reveal<ToolUseText> path={`tool-uses/${encodeURIComponent(of)}`} what="the arguments">
-        {({ arguments: given, conversation }) => (
+        {(use) => (
           <>
-            {conversation === '' ? null : (
+            {use.conversation === '' ? null : (
               <p className="text-sm text-soft wrap-anywhere">
-                In the conversation <AsWritten text={conversation} />
+                In the conversation <AsWritten text={use.conversation} />
               </p>
             )}
-            {given === null ? <p>Without storage they are not kept.</p> : <Words>{given}</Words>}
+            <ToolTexts use={use} />
           </>
         )}
       </Reveal>
@@ -95,12 +87,14 @@ const factsAt = (now: number): readonly Column<ToolUseRow>[] => [
       </code>
     ),
   },
-  { title: 'Mode', cell: ({ mode }) => <State tone={toneOf(mode)}>{mode}</State> },
+  {
+    title: 'Mode',
+    cell: ({ mode }) => <State tone={toneOf(mode)}>{modeWords[mode]}</State>,
+  },
   {
     title: 'Outcome',
     cell: ({ outcome }) => {
-      const [tone, words] = outcomes[outcome];
-      return <State tone={tone}>{words}</State>;
+      return <State tone={toneOfTool(outcome)}>{outcomeWords[outcome]}</State>;
     },
   },
   { title: 'Rule', cell: ({ rule }) => <code>{rule}</code> },

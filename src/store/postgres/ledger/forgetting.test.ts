@@ -168,7 +168,14 @@ postgresTest('notes are cleared of their scope, and those made afterwards stay',
   assert.deepEqual(await all(it.client, 'note', 'conversation'), ['ann', 'bob']);
   await put(it.client, 'inbox', {});
   const note = { kind: 'add', brain: null, at: 5, private: false, text: 'new', max: 9 } as const;
-  const end = { brain: 'b', outcome: 'reply', model: null, failure: null, trace: null };
+  const end = {
+    brain: 'b',
+    outcome: 'reply',
+    model: null,
+    failure: null,
+    trace: null,
+    unsent: null,
+  };
   const none = { replies: [], said: null, lane: null, cut: null, marks: [], uses: [] };
   it.flights.flush(() => {
     // It is asked for while the clearing is on its way.

@@ -26,10 +26,13 @@ const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
-  `${num('at', 'at')}, ms, tool, mode, rule, outcome, arguments`;
+  `${num('at', 'at')}, ms, tool, mode, rule, outcome, arguments, told`;
 // The column, and not what is told of it: the key is in its order.
 const usesBehind = 'WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2';
 const uses = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
+const usesOf =
+  `SELECT ${columns} FROM svc.tool_use WHERE message_id = $1 ` +
+  `ORDER BY tool_use.seq LIMIT ${pageRowsMax}`;
 const use = `SELECT ${columns} FROM svc.tool_use WHERE key = $1`;
 
 export async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<ToolUseRow>> {
@@ -50,7 +53,13 @@ export async function findToolUse(ask: Ask, key: string): Promise<ToolUseText | 
   return found === undefined ? null : toolUseTextOf(readable(found));
 }
 
+/** Those of one message, in their order. */
+export async function listUsesOf(ask: Ask, messageId: string): Promise<readonly ToolUseRecord[]> {
+  return (await ask<ToolUseRecord>(usesOf, messageId)).map(readable);
+}
+
 function readable(row: ToolUseRecord): ToolUseRecord {
   const [key, tool, rule] = [fromText(row.key), fromText(row.tool), fromText(row.rule)];
-  return { ...placed(row), key, tool, rule, arguments: fromText(row.arguments) };
+  const told = row.told === null ? null : fromText(row.told);
+  return { ...placed(row), key, tool, rule, arguments: fromText(row.arguments), told };
 }

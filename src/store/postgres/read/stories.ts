@@ -1,6 +1,8 @@
 /** One message: what happened to it, and what was said. */
 import type { Story, StoryText } from '../../../domain/story.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
+import type { SaidRecord } from '../../read/stories.ts';
+import { listUsesOf } from './agents.ts';
 import { num, placed, type Ask } from './ask.ts';
 
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
@@ -26,19 +28,20 @@ export async function findStory(ask: Ask, messageId: string): Promise<Story | nu
   return told === undefined ? null : storyOf(told, told.trace, rows);
 }
 
-type Said = { readonly channel: string; readonly conversation: string; readonly body: string };
+type Said = SaidRecord & { readonly channel: string };
 
-const saidIn = (table: string): string =>
-  `SELECT channel, conversation, body FROM svc.${table} WHERE id = $1`;
-const said = `${saidIn('inbox')} UNION ALL ${saidIn('message')}`;
+const said =
+  'SELECT channel, conversation, private, body, NULL AS unsent FROM svc.inbox WHERE id = $1 ' +
+  'UNION ALL SELECT channel, conversation, private, body, unsent FROM svc.message WHERE id = $1';
 const answeredIn = (table: string): string =>
   `SELECT id, seq, body FROM svc.${table} WHERE message_id = $1`;
 const answered = `${answeredIn('outbox')} UNION ALL ${answeredIn('sent')} ORDER BY seq, id`;
 
 export async function findStoryText(ask: Ask, messageId: string): Promise<StoryText | null> {
-  const [[found], rows] = await Promise.all([
+  const [[found], rows, uses] = await Promise.all([
     ask<Said>(said, messageId),
     ask<{ readonly id: string; readonly body: string }>(answered, messageId),
+    listUsesOf(ask, messageId),
   ]);
-  return found === undefined ? null : storyTextOf(placed(found), rows);
+  return found === undefined ? null : storyTextOf(placed(found), rows, uses);
 }

@@ -1,4 +1,5 @@
 /** What was said in a conversation, or by one sender, oldest first. */
+import type { ModelName } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { TurnText, Whose } from '../../../domain/story.ts';
 import { emptyPage, keyAfter, limitOf, pageCharactersMax, pageOf } from '../../pages.ts';
@@ -24,7 +25,8 @@ function turnsBy(where: string, order: string, limit: string): string {
     `FROM svc.turn WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
   return (
     `SELECT channel, conversation, session, ${num('n', 'n')}, message_id AS "messageId", ` +
-    `${num('at', 'at')}, sender, text, reply, ${num('bytes', 'bytes')} ` +
+    `${num('at', 'at')}, sender, text, reply, ${num('bytes', 'bytes')}, ` +
+    '(SELECT model FROM svc.message AS one WHERE one.id = turns.message_id) AS model ' +
     `FROM (${measured}) AS turns WHERE place <= 2 OR bytes - (${length}) <= ${pageCharactersMax} ` +
     `ORDER BY turns.place`
   );
@@ -84,11 +86,12 @@ function pageOfTurns(
 }
 
 function readable(row: TurnRecord): TurnRecord {
-  const { sender, text, reply } = row;
+  const { sender, text, reply, model } = row;
   return {
     ...placed(row),
     sender: fromTextOrNull(sender),
     text: fromText(text),
     reply: fromTextOrNull(reply),
+    model: fromTextOrNull(model) as ModelName | null,
   };
 }

@@ -164,7 +164,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     const lane = { channel: 'webhook', conversation: stored };
     await write({ ...came('m1', stored, null, lane), sender: stored, body });
     const use = { at: 1, ms: 1, tool: stored, mode: 'allow', rule: stored, outcome: 'unknown' };
-    const call = { key: stored, ...use, arguments: stored };
+    const call = { key: stored, ...use, arguments: stored, told: stored };
     const hash = { messageId: 'm1', ...lane, hash: 'h', private: false };
     await write(
       { kind: 'begun', ...call, ...hash },
@@ -305,6 +305,7 @@ function turn(id: string, notes: readonly NoteStep[] = []): TurnWrite {
     model: null,
     failure: null,
     trace: null,
+    unsent: null,
     replies,
     said: { session: 1, at: 1, quoted: false, private: false, text: 'hi', reply: 'hello' },
     lane: null,

@@ -47,7 +47,7 @@ export function begunWrite(
 ): BegunWrite {
   return {
     kind: 'begun',
-    ...useRow({ ...call, ms: 0, outcome: 'unknown' }),
+    ...useRow({ ...call, ms: 0, outcome: 'unknown', told: null }),
     messageId,
     channel,
     conversation: toText(conversation),

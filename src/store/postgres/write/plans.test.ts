@@ -49,12 +49,13 @@ function turn(number: number): TurnWrite {
     model: null,
     failure: null,
     trace: '{}',
+    unsent: null,
     replies: [{ id: `${idAt(messages - number)}-00`, channel: 'webhook', at: 1, body: '{}' }],
     said: { session: 2, at: 1, quoted: false, private: true, text: 'a', reply: 'b' },
     lane: { session: 2, startedAt: 1, previousAt: 1 },
     cut: { session: 2, at: 1, reason: 'command' },
     marks: [{ session: 1, at: 1, mark: 1 }],
-    uses: [{ ...use, outcome: 'done', arguments: '{}' }],
+    uses: [{ ...use, outcome: 'done', arguments: '{}', told: null }],
     notes: [
       { kind: 'clear', brain: null },
       { kind: 'clear', brain: 'b' },
@@ -65,7 +66,16 @@ function turn(number: number): TurnWrite {
 }
 
 const tried = { failure: '{}', tried: '[]', attempts: 1 };
-const call = { key: 'k1', at: 1, ms: 1, tool: 't', mode: 'allow', rule: 'r', arguments: '{}' };
+const call = {
+  key: 'k1',
+  at: 1,
+  ms: 1,
+  tool: 't',
+  mode: 'allow',
+  rule: 'r',
+  arguments: '{}',
+  told: null,
+};
 const place = { messageId: idAt(1), channel: 'webhook', conversation: 'c1' };
 
 const writes: readonly Write[] = [

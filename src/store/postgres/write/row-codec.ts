@@ -1,9 +1,10 @@
 /** From the end of a turn to the row of its set. */
 import { messageBody, replyBody, summaryOfTurn, traceText } from '../../ledger/bodies.ts';
+import { unsentText } from '../../ledger/bodies.ts';
 import type { Arrival, TurnEnd } from '../../ledger/storage.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { NoteMove } from '../../../domain/note.ts';
-import type { ToolUse } from '../../../domain/tool-use.ts';
+import type { ToldUse } from '../../../domain/tool-use.ts';
 import { dedupeMsOf } from '../../../channel/kinds.ts';
 import type { Effects, Memory } from '../../store.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
@@ -51,6 +52,7 @@ export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWr
     model: toTextOrNull(model),
     failure: why === null ? null : JSON.stringify(why),
     trace: trace === null || !traced ? null : traceText(trace),
+    unsent: unsentText(effects),
     replies: replies.map(({ reply }) => {
       const { id, address, createdAt } = reply;
       return { id, channel: address.channel, at: createdAt, body: replyBody(reply) };
@@ -113,8 +115,9 @@ function noteStep(move: NoteMove): NoteStep {
   return { kind: 'add', brain, at, private: stamp, text: toText(text), max: move.notesMax };
 }
 
-export function useRow(use: ToolUse): ToolUseRow {
-  const { key, at, ms, tool, mode, rule, outcome, arguments: given } = use;
+export function useRow(use: ToldUse): ToolUseRow {
+  const { key, at, ms, tool, mode, rule, outcome, arguments: given, told } = use;
   const named = { tool: toText(tool), mode, rule: toText(rule), outcome };
-  return { key: toText(key), at, ms, ...named, arguments: toText(given) };
+  const texts = { arguments: toText(given), told: toTextOrNull(told) };
+  return { key: toText(key), at, ms, ...named, ...texts };
 }

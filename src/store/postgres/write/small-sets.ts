@@ -10,6 +10,7 @@ export type ToolUseRow = {
   readonly rule: string;
   readonly outcome: string;
   readonly arguments: string;
+  readonly told: string | null;
 };
 
 /** A call that is to run: it is in the audit from now on, with an unknown end. */
@@ -48,7 +49,7 @@ export type AuditWrite = {
 };
 
 export const useColumns =
-  'key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, arguments';
+  'key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome, arguments, told';
 
 /**
  * What was begun is there already. It happened when it began, and an end that is known is not
@@ -57,6 +58,7 @@ export const useColumns =
 export const onKnownUse = `
 ON CONFLICT (key) DO UPDATE SET ms = greatest(was.ms, excluded.ms), tool = excluded.tool,
   mode = excluded.mode, rule = excluded.rule, arguments = excluded.arguments,
+  told = coalesce(excluded.told, was.told),
   outcome = CASE WHEN excluded.outcome = 'unknown' THEN was.outcome ELSE excluded.outcome END`;
 
 const begin = `
@@ -69,7 +71,7 @@ const beginUse = `
 INSERT INTO svc.tool_use AS was (${useColumns})
 SELECT * FROM json_to_recordset($1) AS x(key text, "messageId" text, channel text,
   conversation text, at bigint, ms double precision, tool text, mode text, rule text, outcome text,
-  arguments text)${onKnownUse}`;
+  arguments text, told text)${onKnownUse}`;
 
 const end = `
 UPDATE svc.tool_call AS was SET text = x.text, outcome = x.outcome, ms = x.ms

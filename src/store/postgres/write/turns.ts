@@ -15,9 +15,10 @@ export type TurnWrite = {
   readonly brain: string | null;
   readonly outcome: string | null;
   readonly model: string | null;
-  /** JSON, as `trace`; null: it is answered. */
+  /** JSON, as `trace` and `unsent`; null: it is answered. */
   readonly failure: string | null;
   readonly trace: string | null;
+  readonly unsent: string | null;
   /** In their order. */
   readonly replies: readonly ReplyRow[];
   readonly said: SaidRow | null;
@@ -57,7 +58,7 @@ export type CutRow = { readonly session: number; readonly at: number; readonly r
 export type MarkRow = { readonly session: number; readonly at: number; readonly mark: 1 | 2 };
 
 const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text,
-  model text, failure text, trace text, replies json, session integer, said_at bigint,
+  model text, failure text, trace text, unsent text, replies json, session integer, said_at bigint,
   quoted boolean, said_private boolean, text text, reply text, lane_session integer,
   started_at bigint, previous_at bigint, cut_session integer, cut_at bigint, cut_reason text,
   marks json, uses json, notes json)`;
@@ -70,9 +71,9 @@ WITH gone AS (
     was.replayed, was.attempts, was.body, x.*
 ), settled AS (
   INSERT INTO svc.message (id, channel, conversation, n, accepted_at, sender, private, replayed,
-    attempts, settled_at, brain, outcome, model, failure, trace, body)
+    attempts, settled_at, brain, outcome, model, failure, trace, unsent, body)
   SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts, at, brain,
-    outcome, model, failure, trace, body FROM gone
+    outcome, model, failure, trace, unsent, body FROM gone
 )`;
 
 const answered = `, answered AS (
@@ -119,9 +120,10 @@ const marked = `, marked AS (
 const used = `, used AS (
   INSERT INTO svc.tool_use AS was (${useColumns})
   SELECT one.key, gone.id, gone.channel, gone.conversation, one.at, one.ms, one.tool, one.mode,
-    one.rule, one.outcome, one.arguments
+    one.rule, one.outcome, one.arguments, one.told
   FROM gone CROSS JOIN LATERAL json_to_recordset(gone.uses) AS one(place integer, key text,
-    at bigint, ms double precision, tool text, mode text, rule text, outcome text, arguments text)
+    at bigint, ms double precision, tool text, mode text, rule text, outcome text, arguments text,
+    told text)
   ORDER BY gone.place, one.place
   ${onKnownUse}
 )`;
@@ -180,7 +182,8 @@ function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
 }
 
 function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): object {
-  const { id, at, brain, outcome, model, failure, trace, replies, said: turn, lane, marks } = write;
+  const { id, at, brain, outcome, model, failure, trace, unsent, replies, said: turn } = write;
+  const { lane, marks } = write;
   const uses = lastOf(write.uses, ({ key }) => key);
   return {
     place,
@@ -191,6 +194,7 @@ function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): ob
     model,
     failure,
     trace,
+    ...(unsent === null ? {} : { unsent }),
     replies: placed(replies),
     marks,
     uses: placed(uses),

@@ -106,7 +106,7 @@ async function agentTurn(it: Bench): Promise<void> {
   const scopes = [{ kind: 'conversation' }, { kind: 'brain', brain: 'main' }] as const;
   const notes = scopes.map((scope) => ({ kind: 'add', scope, note, notesMax: 9 }) as const);
   const did = { at: 1, ms: 1.5, tool: 'calc', mode: 'allow', rule: 'r', outcome: 'done' } as const;
-  const toolUses = [{ ...did, key: `${claim.message.id}:1:0`, arguments: '{}' }];
+  const toolUses = [{ ...did, key: `${claim.message.id}:1:0`, arguments: '{}', told: null }];
   await it.ledger.complete(claim, { ...effects(claim, ['42']), notes, toolUses });
 }
 

@@ -6,16 +6,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../../lib/clock.ts';
-import {
-  accept,
-  answer,
-  exchange,
-  hook,
-  oneIn,
-  said,
-} from '../../../../test/contract/ledger/kit.ts';
+import { accept, exchange, hook, oneIn, said } from '../../../../test/contract/ledger/kit.ts';
 import { effects, ids } from '../../../../test/contract/ledger/kit.ts';
-import type { ConversationId } from '../../../domain/ids.ts';
+import type { ConversationId, ModelName } from '../../../domain/ids.ts';
 import { createIdSource } from '../../../domain/ids.ts';
 import { openSqliteLedger } from '../sqlite.ts';
 
@@ -39,6 +32,7 @@ async function open(path: string, source = ids) {
 }
 
 const canary = 'canary-7c1f';
+const model = 'local_runtime/b' as ModelName;
 
 /** The files in which the canary can be read. */
 async function filesWithCanary(folder: string): Promise<readonly string[]> {
@@ -58,7 +52,10 @@ test('what was forgotten is in none of the files', async () => {
       await exchange(it, `c${i}`, 'x'.repeat(i * 97), 'kept');
       const sender = { id: canary, name: canary };
       await accept(it, said(`c${i}`, i % 3 === 0 ? long : canary, { sender }));
-      await answer(it, await oneIn(it), i % 5 === 0 ? long : canary);
+      const claim = await oneIn(it);
+      const unsent = [{ model, text: i % 7 === 0 ? long : canary }];
+      const end = effects(claim, [i % 5 === 0 ? long : canary]);
+      await it.ledger.complete(claim, { ...end, unsent });
     }
     assert.ok((await holds()).length > 0);
     assert.equal(await it.ledger.forget({ kind: 'sender', channel: hook, sender: canary }), 120);
@@ -78,9 +75,10 @@ test('what was kept long enough is in none of the files', async () => {
   await inFolder(async (path, folder) => {
     const it = await open(path);
     for (const text of [canary, canary, 'stays, since it is the newest']) {
+      const unsent = [{ model, text }];
       await accept(it, said('ann', text));
       const claim = await oneIn(it);
-      await it.ledger.complete(claim, effects(claim, [], { turn: null }));
+      await it.ledger.complete(claim, { ...effects(claim, [], { turn: null }), unsent });
     }
     await it.ledger[Symbol.asyncDispose]();
     assert.deepEqual(await filesWithCanary(folder), ['svc.db']);

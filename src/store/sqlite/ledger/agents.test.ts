@@ -59,7 +59,7 @@ function agentEffects(claim: InClaim, text: string): Effects {
     outcome: 'done',
     arguments: JSON.stringify({ body: text }),
   };
-  return { ...effects(claim, []), notes: moves, toolUses: [use] };
+  return { ...effects(claim, []), notes: moves, toolUses: [{ ...use, told: text }] };
 }
 
 function begun({ message }: InClaim, given: string): BegunCall {

@@ -31,7 +31,7 @@ export function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
 /** Needed by `toolUseOf`. */
 export const toolUseColumns =
   'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
-  'arguments';
+  'arguments, told';
 
 export function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
   const limit = limitOf(asked);
@@ -46,4 +46,12 @@ export function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRo
 export function findToolUse(db: DatabaseSync, key: string): ToolUseText | null {
   const found = db.prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE key = ?`).get(key);
   return found === undefined ? null : toolUseTextOf(found as unknown as ToolUseRecord);
+}
+
+/** Those of one message, in their order. */
+export function listUsesOf(db: DatabaseSync, messageId: string): readonly ToolUseRecord[] {
+  const rows = db
+    .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE message_id = ? ORDER BY seq LIMIT ?`)
+    .all(messageId, pageRowsMax);
+  return rows as unknown as ToolUseRecord[];
 }

@@ -131,7 +131,8 @@ export function findConversation(
 }
 
 const turnColumns =
-  'SELECT channel, conversation, session, seq, at, sender, text, reply FROM turns';
+  'SELECT channel, conversation, session, seq, at, sender, text, reply, ' +
+  '(SELECT model FROM inbox WHERE inbox.seq = turns.seq) AS model FROM turns';
 const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';

@@ -2,6 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Story, StoryText } from '../../../domain/story.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
+import type { SaidRecord } from '../../read/stories.ts';
+import { listUsesOf } from './agents.ts';
 
 const message =
   'SELECT id, channel, accepted_at AS acceptedAt, state, attempts AS diedUnder, ' +
@@ -10,6 +12,11 @@ const replies =
   'SELECT id, created_at AS createdAt, state, attempts, due_at AS dueAt, late, ' +
   'possible_duplicate AS possibleDuplicate, settled_at AS settledAt, took_ms AS tookMs, tries, ' +
   'failure FROM outbox WHERE message_id = ? ORDER BY seq';
+
+const saidIn =
+  'SELECT conversation, body, unsent, ' +
+  'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
+  'FROM inbox WHERE id = ?';
 
 export function findStory(db: DatabaseSync, messageId: string): Story | null {
   const told = db.prepare(message).get(messageId) as MessageRecord | undefined;
@@ -20,13 +27,14 @@ export function findStory(db: DatabaseSync, messageId: string): Story | null {
 }
 
 export function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
-  const found = db.prepare('SELECT conversation, body FROM inbox WHERE id = ?').get(messageId);
+  const found = db.prepare(saidIn).get(messageId) as SaidRecord | undefined;
   if (found === undefined) return null;
   const rows = db
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
     .all(messageId);
   return storyTextOf(
-    { conversation: String(found['conversation']), body: String(found['body']) },
+    found,
     rows.map((row) => ({ id: String(row['id']), body: String(row['body']) })),
+    listUsesOf(db, messageId),
   );
 }

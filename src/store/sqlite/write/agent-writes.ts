@@ -1,7 +1,7 @@
 /** What a finished turn writes of an agent's notes and of its uses of tools. */
 import type { Message } from '../../../domain/message.ts';
 import type { NoteMove, NotesOf } from '../../../domain/note.ts';
-import type { BegunCall, ToolUse } from '../../../domain/tool-use.ts';
+import type { BegunCall, ToldUse } from '../../../domain/tool-use.ts';
 import { stampOf } from '../ledger/stamps.ts';
 import type { Write } from './statements.ts';
 
@@ -50,18 +50,18 @@ export function begunWrites(
 ): readonly Write[] {
   return [
     ['toolBegun', use.key, message.id, use.tool, hash, stampOf(sensitivity)],
-    ...toolUseWrites(message, [{ ...use, ms: 0, outcome: 'unknown' }], nextSeq),
+    ...toolUseWrites(message, [{ ...use, ms: 0, outcome: 'unknown', told: null }], nextSeq),
   ];
 }
 
 export function toolUseWrites(
   { id, channel, conversation }: Message,
-  uses: readonly ToolUse[],
+  uses: readonly ToldUse[],
   nextSeq: () => number,
 ): readonly Write[] {
   return uses.map((use): Write => {
-    const { key, at, ms, tool, mode, rule, outcome } = use;
+    const { key, at, ms, tool, mode, rule, outcome, told } = use;
     const place = [nextSeq(), key, id, channel, conversation] as const;
-    return ['toolUse', ...place, at, ms, tool, mode, rule, outcome, use.arguments];
+    return ['toolUse', ...place, at, ms, tool, mode, rule, outcome, use.arguments, told];
   });
 }

@@ -28,10 +28,10 @@ test('of a trace that is too long the first steps are kept, as many as fit', () 
   for (let steps = 0; steps < 60; steps++) {
     const body = String(traceWrite(id, trace(steps))[2]);
     const kept = JSON.parse(body) as Trace;
-    assert.ok(body.length <= 2_048, `${steps} steps`);
+    assert.ok(body.length <= 2_560, `${steps} steps`);
     assert.deepEqual(kept, trace(kept.steps.length));
     const one = JSON.stringify(step(steps)).length + 1;
-    const full = kept.steps.length === steps || body.length + one > 2_048;
+    const full = kept.steps.length === steps || body.length + one > 2_560;
     assert.ok(full, `${kept.steps.length} of ${steps} steps fit`);
   }
 });

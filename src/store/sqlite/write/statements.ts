@@ -32,6 +32,7 @@ export const statements = {
   inboxDead:
     'UPDATE inbox SET state = 2, brain = ?, outcome = ?, model = ?, settled_at = ?, failure = ? ' +
     'WHERE seq = ?',
+  inboxUnsent: 'UPDATE inbox SET unsent = ? WHERE seq = ?',
   inboxTried: `UPDATE inbox SET attempts = attempts + 1 ${ofNumbers}`,
   inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
   inboxCleared: `UPDATE inbox SET attempts = 0, alone = 0 ${ofNumbers}`,
@@ -76,7 +77,8 @@ export const statements = {
     'UPDATE inbox SET seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
     // The brain that would tell its stamp goes with this.
     `private = coalesce(private, NOT (${isPublicBefore})), ` +
-    'settled_at = NULL, failure = NULL, brain = NULL, outcome = NULL, model = NULL ' +
+    'settled_at = NULL, failure = NULL, brain = NULL, outcome = NULL, model = NULL, ' +
+    'unsent = NULL ' +
     'WHERE seq = ? AND state = 2',
   replyReplayed:
     'UPDATE outbox SET seq = ?, state = 0, late = 1, parked = 0, replayed = attempts, ' +
@@ -110,11 +112,11 @@ export const statements = {
   notesForgotten: `DELETE FROM notes WHERE ${here} AND seq < ?3`,
   toolUse:
     'INSERT INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
-    'tool, mode, rule, outcome, arguments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ' +
+    'tool, mode, rule, outcome, arguments, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ' +
     // What was begun is there already; it happened when it began.
     'ON CONFLICT (key) DO UPDATE SET ms = max(ms, excluded.ms), tool = excluded.tool, ' +
     'mode = excluded.mode, rule = excluded.rule, outcome = excluded.outcome, ' +
-    'arguments = excluded.arguments',
+    'arguments = excluded.arguments, told = coalesce(excluded.told, told)',
   toolBegun:
     'INSERT OR IGNORE INTO tool_calls (key, message_id, tool, hash, private) ' +
     'VALUES (?, ?, ?, ?, ?)',

@@ -1,5 +1,6 @@
 /** What a finished turn leaves for those after it. */
 import type { Message } from '../../../domain/message.ts';
+import { unsentText } from '../../ledger/bodies.ts';
 import type { TurnEnd } from '../../ledger/storage.ts';
 import type { Effects, Memory } from '../../store.ts';
 import { noteWrites, toolUseWrites } from './agent-writes.ts';
@@ -23,6 +24,8 @@ export function turnEndWrites(
   const writes = turnWrites(message, seq, memory, effects);
   if (why === null) writes.push(['inboxSettled', ...summary, at, seq]);
   else writes.push(['inboxDead', ...summary, at, JSON.stringify(why), seq]);
+  const unsent = unsentText(effects);
+  if (unsent !== null) writes.push(['inboxUnsent', unsent, seq]);
   if (effects === null) return writes;
   const { notes, toolUses, trace } = effects;
   if (notes.length > 0) writes.push(...noteWrites(message, notes, nextSeq));

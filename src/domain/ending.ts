@@ -1,0 +1,161 @@
+/** What became of a message, in a sentence, and by what that means for the person who sent it. */
+import { failure } from './failure.ts';
+import type { ModelName } from './ids.ts';
+import { sayModelName } from './model-words.ts';
+import { plural } from './plural.ts';
+import type { FailureTold, ReplyStory, Story } from './story.ts';
+import { summaryOf, type Trace, type TraceStep } from './trace.ts';
+
+/**
+ * `words` go on in a sentence. `good`: the person has an answer. `wait`: it may still come, or
+ * nobody knows. `bad`: they have none, or only an apology.
+ */
+export type Ending = { readonly means: 'good' | 'wait' | 'bad'; readonly words: string };
+
+type ModelStep = Extract<TraceStep, { kind: 'model' }>;
+
+/**
+ * @param sayTime how a time (milliseconds since 1970) is written where the sentence is read
+ */
+export function endingOf(story: Story, now: number, sayTime: (at: number) => string): Ending {
+  switch (story.state) {
+    case 'waiting':
+      return { means: 'wait', words: sayWaiting(story, sayTime) };
+    case 'dead': {
+      const told = story.replies.length === 0 ? '' : `; ${sayDelivery(story, now, sayTime)}`;
+      return { means: 'bad', words: `given up: ${sayWhy(story.failure)}${told}` };
+    }
+    case 'answered': {
+      const { trace, replies } = story;
+      const delivery = sayDelivery(story, now, sayTime);
+      const words = `${sayDecision(trace)}; ${delivery}`;
+      if (!hasAnswer(trace) || replies.some(({ state }) => state === 'dead')) {
+        return { means: 'bad', words };
+      }
+      const isDone = replies.length > 0 && replies.every(({ state }) => state === 'delivered');
+      return { means: isDone ? 'good' : 'wait', words };
+    }
+    default:
+      return story.state satisfies never;
+  }
+}
+
+function sayWaiting({ acceptedAt, diedUnder }: Story, sayTime: (at: number) => string): string {
+  const died = diedUnder === 0 ? '' : `; svc ended ${plural(diedUnder, 'time')} while it was next`;
+  return `waits since ${sayTime(acceptedAt)}${died}`;
+}
+
+/** Where it is not known how the turn went, there was an answer, as far as anybody can tell. */
+function hasAnswer(trace: Trace | null): boolean {
+  return trace === null || trace.outcome === 'reply' || trace.outcome === 'command';
+}
+
+/** How the turn went: with whose answer, or why there is none. */
+function sayDecision(trace: Trace | null): string {
+  if (trace === null) return 'answered, by whom was not kept';
+  switch (trace.outcome) {
+    case 'reply': {
+      const { model } = summaryOf(trace);
+      return model === null ? 'answered' : `answered by ${sayModelName(model)}`;
+    }
+    case 'command':
+      return `answered by svc itself${commandIn(trace)}`;
+    case 'no_consensus':
+      return sayNoConsensus(trace);
+    case 'busy':
+    case 'no_answer':
+      return `no answer: ${sayNoAnswer(trace)}`;
+    case 'unfinished':
+      return `no answer: ${sayUnfinished(trace)}`;
+    case 'fault':
+      return 'no answer: something went wrong in svc itself';
+    default:
+      return trace.outcome satisfies never;
+  }
+}
+
+function commandIn({ steps }: Trace): string {
+  const session = steps.find((step) => step.kind === 'session');
+  return session?.command === null || session === undefined ? '' : `: ${session.command}`;
+}
+
+function sayNoConsensus({ steps }: Trace): string {
+  const policy = steps.find((step) => step.kind === 'policy');
+  const failed = sayFailures(lastCalls(steps));
+  const also = failed === '' ? '' : ` (${failed})`;
+  if (policy === undefined) return `no consensus${also}`;
+  const answers = policy.votes.reduce((sum, group) => sum + group.length, 0);
+  if (answers === 1) return `no consensus: only one model answered${also}`;
+  const most = Math.max(0, ...policy.votes.map((group) => group.length));
+  const agreed = most === 1 ? 'none agreed' : `only ${most} agreed`;
+  return `no consensus: ${answers} answers, ${agreed}${also}`;
+}
+
+function sayNoAnswer({ steps }: Trace): string {
+  const calls = lastCalls(steps);
+  const [first] = calls;
+  if (first === undefined) {
+    const isDropped = steps.some((step) => step.kind === 'shield' && step.kept === 0);
+    return isDropped ? 'the shield let no model be asked' : 'why was not kept';
+  }
+  if (calls.length === 1) return `${sayModelName(first.model)} failed (${first.result})`;
+  return `every model failed (${sayFailures(calls)})`;
+}
+
+function sayUnfinished({ steps }: Trace): string {
+  const [call] = lastCalls(steps);
+  const tools = steps.filter((step) => step.kind === 'tool').length;
+  const who = call === undefined ? 'the agent' : sayModelName(call.model);
+  const after = tools === 0 ? '' : `, after ${plural(tools, 'tool call')}`;
+  return `${who} did not come to an end${after}`;
+}
+
+/** The last call of each model; an agent asks its one model again and again. */
+function lastCalls(steps: readonly TraceStep[]): readonly ModelStep[] {
+  const calls = new Map<string, ModelStep>();
+  for (const step of steps) if (step.kind === 'model') calls.set(keyOf(step), step);
+  return [...calls.values()];
+}
+
+/** A model may be listed twice. */
+const keyOf = ({ rank, model }: { rank: number; model: ModelName }): string => `${rank} ${model}`;
+
+/** `2 connect_failed, 1 timeout`, the most frequent first. */
+function sayFailures(calls: readonly ModelStep[]): string {
+  const counts = new Map<string, number>();
+  for (const { result } of calls) {
+    if (result !== 'answer') counts.set(result, (counts.get(result) ?? 0) + 1);
+  }
+  const mostFirst = [...counts].sort(([, a], [, b]) => b - a);
+  return mostFirst.map(([kind, count]) => `${count} ${kind}`).join(', ');
+}
+
+/** What became of the reply, or of the apology that goes in its place. */
+function sayDelivery(story: Story, now: number, sayTime: (at: number) => string): string {
+  const { replies, state } = story;
+  const isReply = state === 'answered' && hasAnswer(story.trace);
+  const what = isReply ? '' : 'the apology is ';
+  const dead = replies.find((reply) => reply.state === 'dead');
+  if (dead !== undefined) {
+    const tries = dead.attempts > 1 ? ` after ${plural(dead.attempts, 'try', 'tries')}` : '';
+    return `${what}not delivered: ${sayWhy(dead.failure)}, given up${tries}`;
+  }
+  const waiting = replies.find((reply) => reply.state === 'waiting');
+  if (waiting !== undefined) return `${what}${sayOnItsWay(waiting, now, sayTime)}`;
+  return replies.length === 0 ? 'whether it was delivered is not kept' : `${what}delivered`;
+}
+
+function sayOnItsWay(reply: ReplyStory, now: number, sayTime: (at: number) => string): string {
+  const { dueAt, failure: why } = reply;
+  if (why === null) return 'on its way';
+  const next = dueAt === null || dueAt <= now ? 'tried again now' : `next try ${sayTime(dueAt)}`;
+  return `not delivered: ${sayWhy(why)}, ${next}`;
+}
+
+/** A status says more than the words that every failure of its kind has. */
+function sayWhy(told: FailureTold | null): string {
+  if (told === null) return 'why was not kept';
+  const { kind, status, detail } = told;
+  const isOwn = detail !== failure(kind).detail;
+  return status === null || isOwn ? detail : `the receiver answers ${status}`;
+}
