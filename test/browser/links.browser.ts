@@ -55,7 +55,9 @@ browserTest(
     await shared.getByRole('button', { name: 'Delete' }).click();
     await shared.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await shared.getByRole('link', { name: 'other' }).waitFor();
-    const { page: later } = await open();
+    const gone = await open();
+    gone.expectFault(/ 404 .*\/conversations\/c/);
+    const { page: later } = gone;
     await later.goto(address);
     await signIn(later);
     await later.getByText('No such conversation is kept').waitFor();
