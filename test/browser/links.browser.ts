@@ -1,4 +1,4 @@
-/** Everything leads to what it belongs to, has an address of its own, and Back leads to the same. */
+/** Everything leads to what it belongs to by an address of its own, and Back leads to the same. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { untilTrue } from '../chaos/outside.ts';
