@@ -8,7 +8,7 @@ const failure: FailureTold = { kind: 'gone', whose: 'operator', status: 410, det
 const whole = 'r'.repeat(22);
 
 function replyOf(id: string, more: Partial<ReplyStory>): ReplyStory {
-  return { ...story.replies[0]!, id, failure: null, dueAt: null, ...more };
+  return { ...story.replies[0], id, failure: null, dueAt: null, ...more };
 }
 
 const of = (replies: readonly ReplyStory[], more: Partial<Story> = {}): Story => ({
