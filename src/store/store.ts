@@ -274,6 +274,8 @@ export interface LedgerReader extends RecordsReader, FiguresReader, AsyncDisposa
   /** In the order of their keys. Empty without storage. */
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;
   conversation(where: ConversationKey): Promise<ConversationText | null>;
+  /** By the `id` of its row; null: no such conversation is kept. */
+  conversationById(id: string): Promise<ConversationKey | null>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
   channelKeys(type: string): Promise<readonly ChannelKey[]>;
   /**

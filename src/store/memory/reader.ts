@@ -46,6 +46,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     },
     conversations: async () => emptyPage,
     conversation: async () => null,
+    conversationById: async () => null,
     async channelKeys(type) {
       const keys = new Set([...stories].map(({ channel }) => channel));
       return [...keys].filter((key) => channelTypeOf(key) === type).sort();
@@ -115,7 +116,14 @@ function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
   const { channel, acceptedAt, attempts, settledAt, failure } = kept;
   const id = kept.id.toString();
   const letters: DeadLetterText[] = [];
-  const rest = { channel, messageId: id, acceptedAt, conversation: unknown, text: null };
+  const rest = {
+    channel,
+    messageId: id,
+    acceptedAt,
+    conversation: unknown,
+    text: null,
+    conversationId: null,
+  };
   if (kept.state === 'dead' && failure !== null) {
     const own = {
       box: 'in',

@@ -3,6 +3,7 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
 import type { ReplyStory, Story, StoryText } from '../../domain/story.ts';
 import { toolUseTextOf, type ToolUseRecord } from './agents.ts';
+import type { ConversationSeal } from './conversation-seal.ts';
 import { failureOf, fieldsOf, traceOf, triesOf, unsentOf } from './stored-json.ts';
 
 /** As a database keeps it: 1 and 0, or a boolean. */
@@ -82,6 +83,7 @@ function replyStory(row: ReplyRecord): ReplyStory {
 
 /** What was said, as its row tells it. */
 export type SaidRecord = {
+  readonly channel: string;
   readonly conversation: string;
   readonly private: Flag;
   readonly body: string;
@@ -90,15 +92,19 @@ export type SaidRecord = {
 
 /** @returns null where what was said cannot be read any more */
 export function storyTextOf(
+  seal: ConversationSeal,
   found: SaidRecord,
   replies: readonly { readonly id: string; readonly body: string }[],
   uses: readonly ToolUseRecord[],
 ): StoryText | null {
   const said = saidIn(found.body);
   if (said === null) return null;
+  const channel = found.channel as ChannelKey;
+  const conversation = found.conversation as ConversationId;
   return {
     ...said,
-    conversation: found.conversation as ConversationId,
+    conversation,
+    conversationId: seal.idOf({ channel, conversation }),
     sensitivity: found.private ? 'private' : 'public',
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
     unsent: unsentOf(found.unsent),

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
+import { Link } from '../../kit/link.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { usePlace } from '../../kit/place.ts';
@@ -9,8 +10,9 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { spaced } from '../../kit/words.ts';
 import { OperatorOnly } from '../operator-only.tsx';
+import { lettersIn } from '../links/of-story.ts';
+import { usePagesOf } from '../links/use-of-message.ts';
 import { Paged } from '../paged.tsx';
-import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { boxWords, isWithin, type Narrowing } from './letter-words.ts';
 import { Letters } from './letters.tsx';
@@ -22,7 +24,7 @@ export function DeadLetters() {
   const narrowing = useNarrowing();
   const now = useNow();
   const reasons = useAsked<{ readonly rows: readonly DeadLetterReason[] }>('dead-letters/reasons');
-  const letters = usePages<DeadLetter>('dead-letters');
+  const letters = usePagesOf<DeadLetter>('dead-letters', narrowing.message, lettersIn);
   const again = (): void => {
     reasons.again();
     letters.again();
@@ -43,7 +45,14 @@ export function DeadLetters() {
         <MayMove storage={storage} />
         <Reasons asked={reasons} narrowing={narrowing} onWish={onWish} />
       </Panel>
-      <Panel title={titleOf(narrowing)}>
+      <Panel
+        title={titleOf(narrowing)}
+        aside={
+          narrowing.message === null ? null : (
+            <Link to={{ view: 'dead-letters' }}>All dead letters</Link>
+          )
+        }
+      >
         <Paged pages={letters} words={['dead letter read', 'dead letters read']}>
           {(rows) => {
             const shown = rows.filter((letter) => isWithin(letter, narrowing));
@@ -59,11 +68,12 @@ export function DeadLetters() {
 }
 
 function useNarrowing(): Narrowing {
-  const { reason = null, box = null } = usePlace();
-  return { reason, box };
+  const { reason = null, box = null, message = null } = usePlace();
+  return { reason, box, message };
 }
 
-function titleOf({ reason, box }: Narrowing): string {
+function titleOf({ reason, box, message }: Narrowing): string {
+  if (message !== null) return `Of message ${message}`;
   const of = box === 'in' || box === 'out' ? `, ${boxWords[box]}` : '';
   return reason === null ? 'Newest first' : `Only ${spaced(reason)}${of}, newest first`;
 }

@@ -4,6 +4,7 @@ import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../.
 import type { SaidRecord } from '../../read/stories.ts';
 import { listUsesOf } from './agents.ts';
 import { num, placed, type Ask } from './ask.ts';
+import { sealOf } from './seal.ts';
 
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
 const message =
@@ -28,8 +29,6 @@ export async function findStory(ask: Ask, messageId: string): Promise<Story | nu
   return told === undefined ? null : storyOf(told, told.trace, rows);
 }
 
-type Said = SaidRecord & { readonly channel: string };
-
 const said =
   'SELECT channel, conversation, private, body, NULL AS unsent FROM svc.inbox WHERE id = $1 ' +
   'UNION ALL SELECT channel, conversation, private, body, unsent FROM svc.message WHERE id = $1';
@@ -38,10 +37,11 @@ const answeredIn = (table: string): string =>
 const answered = `${answeredIn('outbox')} UNION ALL ${answeredIn('sent')} ORDER BY seq, id`;
 
 export async function findStoryText(ask: Ask, messageId: string): Promise<StoryText | null> {
-  const [[found], rows, uses] = await Promise.all([
-    ask<Said>(said, messageId),
+  const [seal, [found], rows, uses] = await Promise.all([
+    sealOf(ask),
+    ask<SaidRecord>(said, messageId),
     ask<{ readonly id: string; readonly body: string }>(answered, messageId),
     listUsesOf(ask, messageId),
   ]);
-  return found === undefined ? null : storyTextOf(placed(found), rows, uses);
+  return found === undefined ? null : storyTextOf(seal, placed(found), rows, uses);
 }

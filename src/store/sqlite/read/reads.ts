@@ -10,6 +10,7 @@ import {
   listConversations,
   listTurns,
 } from './conversations.ts';
+import { findConversationKey, listOrigins } from './conversation-ids.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
 import { readFigures } from './figures.ts';
@@ -26,6 +27,8 @@ const questions: {
   deadLetter: findDeadLetter,
   conversations: listConversations,
   conversation: findConversation,
+  conversationById: findConversationKey,
+  origins: listOrigins,
   channelKeys: listChannelKeys,
   privateConversations: countPrivateConversations,
   turns: listTurns,

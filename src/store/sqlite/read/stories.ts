@@ -1,6 +1,7 @@
 /** One message: what happened to it, and what was said. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Story, StoryText } from '../../../domain/story.ts';
+import { sealOf } from './seal.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
 import type { SaidRecord } from '../../read/stories.ts';
 import { listUsesOf } from './agents.ts';
@@ -14,7 +15,7 @@ const replies =
   'failure FROM outbox WHERE message_id = ? ORDER BY seq';
 
 const saidIn =
-  'SELECT conversation, body, unsent, ' +
+  'SELECT channel, conversation, body, unsent, ' +
   'coalesce(private, channel NOT IN (SELECT channel FROM public_before)) AS private ' +
   'FROM inbox WHERE id = ?';
 
@@ -33,6 +34,7 @@ export function findStoryText(db: DatabaseSync, messageId: string): StoryText | 
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
     .all(messageId);
   return storyTextOf(
+    sealOf(db),
     found,
     rows.map((row) => ({ id: String(row['id']), body: String(row['body']) })),
     listUsesOf(db, messageId),

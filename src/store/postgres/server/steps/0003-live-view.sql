@@ -15,3 +15,9 @@ ALTER TABLE svc.message ADD COLUMN unsent text;
 
 -- The beginning of what the model was told of the call; null: it is not kept.
 ALTER TABLE svc.tool_use ADD COLUMN told text;
+
+-- The secret by which conversations have ids of svc's own (src/store/read/conversation-seal.ts).
+-- Among the cursors, where no channel has this name.
+INSERT INTO svc.cursor (channel, name, value) VALUES
+  ('svc', 'conversation_seal', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''))
+  ON CONFLICT (channel, name) DO NOTHING;

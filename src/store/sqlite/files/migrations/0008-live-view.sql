@@ -14,3 +14,8 @@ ALTER TABLE inbox ADD COLUMN unsent TEXT;
 
 -- The beginning of what the model was told of the call; null: it is not kept.
 ALTER TABLE tool_uses ADD COLUMN told TEXT;
+
+-- The secret by which conversations have ids of svc's own (src/store/read/conversation-seal.ts).
+-- Among the cursors, where no channel has this name.
+INSERT OR IGNORE INTO cursors (channel, name, value)
+  VALUES ('svc', 'conversation_seal', lower(hex(randomblob(32))));
