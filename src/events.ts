@@ -13,6 +13,7 @@ import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
+import { DeliveryTable } from './delivery-meters.ts';
 import { AskedCounts, ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newPace, newTallies, newTally } from './meters.ts';
 import type { ChannelCounts, Meters, ToolTally } from './meters.ts';
@@ -37,6 +38,7 @@ class Hub implements EventHub {
   readonly #steady: () => SteadyTime;
   readonly #debug: boolean;
   readonly #channels = new ChannelTable();
+  readonly #deliveries = new DeliveryTable();
   readonly #asked = new AskedCounts();
   readonly #recent = new RecentCount();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
@@ -62,6 +64,7 @@ class Hub implements EventHub {
       channels: this.#channels.byType,
       providers: this.#asked.providers,
       models: this.#asked.models,
+      deliveries: () => this.#deliveries.read(steady()),
       perMinute: () => this.#recent.count(steady()),
       tools: this.#tools,
       decisions: totals.decisions,
@@ -181,6 +184,7 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     counts.delivered++;
     counts.endToEnd.observe(e.totalMs);
+    this.#deliveries.arrived(e.channel, this.#steady());
     this.frames.replyDelivered(e);
     if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
   }
@@ -189,6 +193,7 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
     pace.count++;
+    this.#deliveries.failed(e.channel, e.failure, this.#now(), this.#steady());
     this.frames.deliveryFailed(e);
     if (!pace.isDue(this.#steady())) return;
     const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
@@ -204,8 +209,7 @@ class Hub implements EventHub {
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
-    const counts = this.#countsOf(e.channel);
-    counts.deadLetters[e.box]++;
+    this.#countsOf(e.channel).deadLetters[e.box]++;
     this.frames.buried(e);
     const what = e.box === 'in' ? 'message' : 'reply';
     this.#log.error('dead_letter', `A ${what} became a dead letter: ${e.failure.detail}.`, {
@@ -253,8 +257,8 @@ class Hub implements EventHub {
   configTried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
     entryOf(this.#configs, result, newTally).count++;
     // An operator who asked over the API has the answer; for a signal only the log can tell.
-    if (detail === null || by === 'operator') return;
-    this.#log.error('config_not_applied', detail, { result });
+    if (detail !== null && by === 'signal')
+      this.#log.error('config_not_applied', detail, { result });
   }
 
   bearerRefused({ why }: { why: BearerFault }): void {

@@ -18,6 +18,7 @@ const floors: Record<string, number> = {
   'events.ts': 2,
   'frames.ts': 2,
   'meters.ts': 2,
+  'delivery-meters.ts': 2,
   flow: 4,
   admin: 5,
   cli: 6,

@@ -14,6 +14,7 @@ import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
+import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
@@ -116,6 +117,8 @@ export type Status = {
   readonly providers: readonly ProviderStatus[];
   readonly models: readonly ModelCallsStatus[];
   readonly backlog: readonly BacklogStatus[];
+  /** Whether replies arrive, by channel; null: svc is older than that. */
+  readonly deliveries: readonly DeliveryStatus[] | null;
   readonly counts: CountsStatus;
   readonly times: {
     readonly waited: TimesStatus;

@@ -12,6 +12,7 @@ import type {
 import type { Viewer } from './http/auth.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
 import { channelsOf } from './instances/channels.ts';
+import { deliveriesOf } from './instances/deliveries.ts';
 import * as merging from './instances/merging.ts';
 import type { Took } from './instances/report.ts';
 import { instancesOf, wholeOf, type Whole } from './instances/whole.ts';
@@ -41,6 +42,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     providers: providersOf(asked, plan.config),
     models: modelsOf(asked, plan.config),
     backlog: merging.backlogOf(whole),
+    deliveries: deliveriesOf(whole),
     counts: merging.countsOf(whole),
     times: {
       waited: timesBy(whole, 'waited'),

@@ -222,6 +222,8 @@ export type ChannelBacklog = {
   readonly outbox: number;
   /** When the first of them was accepted or made, milliseconds since 1970. */
   readonly oldestAt: number;
+  /** When the first reply was made; null: none waits. */
+  readonly oldestReplyAt: number | null;
   /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
   readonly unroutableSince: number | null;
 };

@@ -21,6 +21,7 @@ import {
   type Described,
   type IdText,
 } from '../schemas/schema.ts';
+import { deliveryTold, toldDeliveries } from './told-deliveries.ts';
 import type { Place } from './instances.ts';
 
 const took = object({ counts: list(number), sumMs: number });
@@ -74,6 +75,8 @@ const reportSchema = object({
     deadOut: number,
     faults: number,
   }),
+  /** null: it is of a release that does not tell it. */
+  deliveries: maybe(list(deliveryTold)),
   waiting: number,
   inHand: number,
   deadLettersKept: number,
@@ -129,6 +132,7 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
       return { channel, inbox, outbox, oldestAt, unroutable };
     }),
     counts: countsOf(channels, meters.faults),
+    deliveries: toldDeliveries(meters, ports.backlog()),
     waiting: gauges.inboxWaiting + gauges.outboxWaiting + gauges.outboxDeferred,
     inHand: gauges.inboxClaimed + gauges.outboxClaimed,
     deadLettersKept: gauges.deadLetters,

@@ -71,6 +71,28 @@ const brains = list(
   }),
 );
 
+/** Of `DeliveryStatus` in deliveries.ts. */
+const tries = object({ tried: integer, failed: integer });
+const deliveries = list(
+  object({
+    channel: text,
+    state: oneOf('arriving', 'failing', 'unknown'),
+    since: maybeInteger,
+    minute: tries,
+    fiveMinutes: tries,
+    reasons: list(
+      object({
+        code: failureKind,
+        status: maybeInteger,
+        minute: integer,
+        fiveMinutes: integer,
+      }),
+    ),
+    waiting: integer,
+    oldestAt: maybeInteger,
+  }),
+);
+
 const statusFields = {
   status: oneOf('ok', 'failing'),
   reason: maybeText,
@@ -131,6 +153,7 @@ export const statusSchema = objectWith(statusFields, {
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),
+  deliveries: maybe(deliveries),
 });
 
 export const channelsSchema = object({ rows: channels });

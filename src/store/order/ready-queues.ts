@@ -96,6 +96,7 @@ export class ReadyQueues {
           inbox.first?.head.acceptedAt ?? Infinity,
           outbox.first?.head.createdAt ?? Infinity,
         ),
+        oldestReplyAt: outbox.first?.head.createdAt ?? null,
       }));
   }
 

@@ -2,29 +2,31 @@
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
+import { failingReceivers, undelivered } from './receivers.ts';
 
 export type HealthWords = { readonly tone: 'good' | 'wait' | 'bad'; readonly words: string };
 
 /**
- * Green only where each message can be answered and replied to: a channel that failed, or a brain
- * whose providers all fail, is said first.
+ * Green only where each message can be answered and replied to: a channel that failed, a brain
+ * whose providers all fail, or a receiver that takes no replies, is said first.
  */
 export function healthOf(status: Status): HealthWords {
   if (status.status === 'failing') return { tone: 'bad', words: status.reason ?? 'Failing' };
   const routed = status.channels.filter(({ brain }) => brain !== null);
   const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
   const silent = silentBrains(status);
+  const deaf = failingReceivers(status).map(({ channel }) => channel);
   const isNoneLeft = routed.every(
-    ({ type, brain }) => failed.includes(type) || silent.includes(brain!),
+    ({ type, brain }) => failed.includes(type) || silent.includes(brain!) || deaf.includes(type),
   );
   const what = [
     failed.length === 0 ? '' : `${listed('channel', failed)} failed`,
     silent.length === 0 ? '' : `no model answers for ${listed('brain', silent)}`,
+    ...failingReceivers(status).map(undelivered),
   ].filter((part) => part !== '');
   if (what.length === 0) return { tone: 'good', words: 'Working' };
-  const [tone, begin] = isNoneLeft
-    ? (['bad', 'Not working'] as const)
-    : (['wait', 'Working in part'] as const);
+  const begin = isNoneLeft ? 'Not working' : 'Working in part';
+  const tone = isNoneLeft || deaf.length > 0 ? 'bad' : 'wait';
   return { tone, words: `${begin}: ${what.join('; ')}` };
 }
 
