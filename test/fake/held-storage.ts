@@ -72,6 +72,10 @@ export class HeldStorage extends MemoryStorage {
     return this.#hold(() => super.deferred(...asked), false);
   }
 
+  override triedNow(...asked: Parameters<LedgerStorage['triedNow']>): Promise<boolean> {
+    return this.#hold(() => super.triedNow(...asked), false);
+  }
+
   override buried(...asked: Asked<'buried'>): Promise<boolean> {
     return this.#hold(() => super.buried(...asked), false);
   }
