@@ -42,7 +42,7 @@ export type AdminPorts = {
   /** All that work on the ledger; null: this one has it alone, whatever comes. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
-  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
   /** Whom the gates of messengers turned away here, newest first. */

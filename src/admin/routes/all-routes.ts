@@ -8,6 +8,7 @@ import { agentRoutes } from './agents.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
+import { deliveryRoutes } from './deliveries.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
 import { RouteTable } from './match.ts';
@@ -40,6 +41,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     eventsRoute(parts.live),
     ...messageRoutes(ports),
     ...recordRoutes(ports),
+    ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),

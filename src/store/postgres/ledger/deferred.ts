@@ -3,6 +3,7 @@
  * working set moves it there, and is told so on the board. One that is parked in a lane that is
  * nobody's is due by its row: whoever finds it takes its lane.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { DeferredFilter, DeferredGroup } from '../../../domain/records.ts';
@@ -10,14 +11,18 @@ import type { WhichDeferred } from '../../deferred.ts';
 import type { StorageTold, StoredDeferred } from '../../ledger/storage.ts';
 import type { OutRow } from '../../order/rows.ts';
 import type { Peers } from '../../peers.ts';
+import { ReadFailed } from '../../store.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import { Values } from '../read/ask.ts';
 import { onChannel } from '../read/lists.ts';
+import type { Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
 
 const tryNowKind = 'try_now';
 
+/** Whoever looks at a page waits no longer; the question itself waits for the server. */
+const answerMs = 5_000;
 /** So many rows are looked at to count them. */
 const countedMax = 200_000;
 const groups = `
@@ -68,6 +73,7 @@ export function triedNowWrite(rows: readonly OutRow[], at: number): Single {
 
 export class StoredReplies implements StoredDeferred {
   readonly #parts: DeferredParts;
+  #counting: Promise<Rows> | null = null;
 
   constructor(parts: DeferredParts) {
     this.#parts = parts;
@@ -79,7 +85,12 @@ export class StoredReplies implements StoredDeferred {
 
   async groups(): Promise<readonly DeferredGroup[]> {
     const { reads, now } = this.#parts;
-    const found = await reads.ask({ text: groups, values: [now()] });
+    this.#counting ??= reads.ask({ text: groups, values: [now()] });
+    const found = await Promise.race([
+      this.#counting.finally(() => (this.#counting = null)),
+      pause(answerMs, null, { ref: false }),
+    ]);
+    if (found === null) throw new ReadFailed('too_slow', 'The database server does not answer.');
     return found.map((row) => ({
       channel: row['channel'] as ChannelKey,
       failure: row['failure'] as FailureKind,
