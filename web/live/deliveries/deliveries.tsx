@@ -7,10 +7,13 @@ import { Panel } from '../../kit/panel.tsx';
 import { goTo, usePlace, type Place } from '../../kit/place.ts';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
+import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, ahead, count, moment, spaced } from '../../kit/words.ts';
 import { Paged } from '../paged.tsx';
+import { Groups } from './groups.tsx';
+import { TryOne } from './try-one.tsx';
 import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 
@@ -18,10 +21,12 @@ import { useRefresh } from '../use-refresh.ts';
 export function Deliveries() {
   const place = usePlace();
   const { state = '', channel = '' } = place;
+  const now = useNow();
   const isState = deliveryStates.some((one) => one === state) || state === 'any';
   return (
     <>
       <Filters place={place} />
+      <Groups channel={channel} now={now} />
       {isState ? (
         <List
           key={`${state} ${channel}`}
@@ -100,6 +105,7 @@ type ListProps = {
 
 function List({ title, state, channel, none }: ListProps) {
   const now = useNow();
+  const isOperator = useToken(({ token }) => token) !== null;
   const given = Object.entries({ state, channel }).filter(([, value]) => value !== '');
   const pages = usePages<DeliveryRow>(`deliveries?${new URLSearchParams(given).toString()}`);
   useRefresh(
@@ -112,7 +118,7 @@ function List({ title, state, channel, none }: ListProps) {
         {(rows) => (
           <Table
             name={title}
-            columns={columnsAt(now)}
+            columns={columnsAt(now, isOperator)}
             rows={rows}
             keyOf={({ id }) => id}
             none={none}
@@ -123,7 +129,7 @@ function List({ title, state, channel, none }: ListProps) {
   );
 }
 
-const columnsAt = (now: number): readonly Column<DeliveryRow>[] => [
+const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRow>[] => [
   {
     title: 'Made',
     cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt, now)}</span>,
@@ -147,10 +153,15 @@ const columnsAt = (now: number): readonly Column<DeliveryRow>[] => [
   { title: 'Attempts', number: true, cell: ({ attempts }) => count(attempts) },
   {
     title: 'Next try',
-    cell: ({ state, nextAt }) => {
+    cell: ({ id, state, nextAt }) => {
       if (state === 'delivered' || state === 'dead') return 'none';
       if (nextAt === null) return 'at its turn';
-      return <span title={moment(nextAt)}>{ahead(nextAt, now)}</span>;
+      return (
+        <>
+          <p title={moment(nextAt)}>{ahead(nextAt, now)}</p>
+          {isOperator ? <TryOne id={id} /> : null}
+        </>
+      );
     },
   },
   {

@@ -27,10 +27,10 @@ const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_0
 function doing({ reasons: [reason], minute }: DeliveryStatus): string {
   if (reason === undefined) return 'takes no replies';
   const { code, status } = reason;
-  const some = minute.failed < minute.tried ? ' at times' : '';
-  if (status !== null) return `answers ${status}${some}`;
+  const atTimes = minute.failed < minute.tried ? ' at times' : '';
+  if (status !== null) return `answers ${status}${atTimes}`;
   if (code === 'connect_failed') return 'cannot be reached';
-  return `fails${some} (${spaced(code)})`;
+  return `fails${atTimes} (${spaced(code)})`;
 }
 
 export function receiverMove({ channel, reasons: [reason] }: DeliveryStatus): string {
