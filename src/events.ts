@@ -135,15 +135,10 @@ class Hub implements EventHub {
     this.#countsOf(e.channel).turns.observe(e.ms);
     this.frames.turnFinished(e);
     if (!this.#debug) return;
-    this.#log.debug('turn_finished', 'A turn ended.', {
-      channel: e.channel,
-      id: e.id,
-      brain: e.brain,
-      decision: kind,
-      model: decision.kind === 'reply' ? decision.model : undefined,
-      why: decision.why,
-      ms: e.ms,
-    });
+    const model = decision.kind === 'reply' ? decision.model : undefined;
+    const { channel, id, brain, ms } = e;
+    const told = { channel, id, brain, decision: kind, model, why: decision.why, ms };
+    this.#log.debug('turn_finished', 'A turn ended.', told);
   }
 
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
-import type { TriedNow } from '../store/deferred.ts';
+import type { TriedNow } from '../domain/records.ts';
 
 const head = ['Host: localhost'];
 const asOperator = [...head, `Authorization: Bearer ${adminToken}`];

@@ -120,3 +120,14 @@ export type DeferredFilter = Pick<MessageFilter, 'channel'> & {
   readonly failure: FailureKind | null;
   readonly status: number | null;
 };
+
+/** Which of them are to be tried now. */
+export type WhichDeferred =
+  | { readonly kind: 'one'; readonly id: string }
+  /** Whose last try began before `before`, milliseconds since 1970: each is tried once then. */
+  | { readonly kind: 'all'; readonly filter: DeferredFilter; readonly before: number };
+
+/** What became of such a request; `more`: there are others like these. */
+export type TriedNow =
+  | { readonly kind: 'moved'; readonly moved: number; readonly more: boolean }
+  | { readonly kind: 'storage_failed' };

@@ -1,5 +1,5 @@
 /** Replies of which a try failed, and that wait for the next one: a part of the ledger. */
-import type { DeferredFilter, DeferredGroup } from '../domain/records.ts';
+import type { DeferredGroup, TriedNow, WhichDeferred } from '../domain/records.ts';
 
 export interface DeferredReplies {
   /**
@@ -15,13 +15,3 @@ export interface DeferredReplies {
    */
   tryNow(which: WhichDeferred, most: number): Promise<TriedNow>;
 }
-
-export type WhichDeferred =
-  | { readonly kind: 'one'; readonly id: string }
-  /** Whose last try began before `before`, milliseconds since 1970: each is tried once then. */
-  | { readonly kind: 'all'; readonly filter: DeferredFilter; readonly before: number };
-
-/** `more`: there are others like these. */
-export type TriedNow =
-  | { readonly kind: 'moved'; readonly moved: number; readonly more: boolean }
-  | { readonly kind: 'storage_failed' };

@@ -45,7 +45,7 @@ browserTest(
   async (it) => {
     const { receiver } = it.site;
     const later = { status: 503, headers: { 'retry-after': '3600' } };
-    receiver.script.push(...Array<typeof later>(4).fill(later));
+    receiver.script.push(later, later, later, later);
     await sayTo(it.site, 'a', 'b', 'c', 'd');
     await receiver.waitFor(4);
     const view = await it.open();

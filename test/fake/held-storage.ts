@@ -44,6 +44,11 @@ export class HeldStorage extends MemoryStorage {
     this.refuse();
   }
 
+  /** What a storage may tell the ledger over it. */
+  get told(): StorageTold {
+    return this.#told!;
+  }
+
   override gauges() {
     return { tracesDropped: 0, commitsPending: this.#held.length };
   }

@@ -1,4 +1,4 @@
-/** What an instance tells of the replies of each channel: whether its tries arrive, and who waits. */
+/** What an instance tells of each channel's replies: whether they arrive, and the oldest. */
 import type { DeliveryMeters } from '../../delivery-meters.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import { channelTypeOf } from '../../domain/ids.ts';

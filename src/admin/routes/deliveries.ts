@@ -1,6 +1,6 @@
-import { failureKinds, type FailureKind } from '../../domain/failure.ts';
+import { failureKinds } from '../../domain/failure.ts';
 import type { AdminPorts } from '../admin.ts';
-import type { TriedNow, WhichDeferred } from '../../store/deferred.ts';
+import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
 import { json, problem, tell, type Answer } from '../http/answer.ts';
 import { deferredGroupsSchema, triedNowSchema } from '../schemas/records.ts';
 import { ofChannel, onChannels, segment, unread } from './parameters.ts';
@@ -93,7 +93,7 @@ function tryAll({ writes, now }: Ports): Route {
         const began = before ?? now();
         const filter = {
           channel,
-          failure: failure as FailureKind | null,
+          failure,
           status: status === 0 ? null : status,
         };
         const which: WhichDeferred = { kind: 'all', filter, before: began };

@@ -3,10 +3,10 @@
  * storage each has some of them in hand, and nobody the rest: then the storage knows all, and tells
  * the others.
  */
-import type { DeferredGroup } from '../../domain/records.ts';
+import type { DeferredGroup, TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { OutRow } from '../order/rows.ts';
 import type { WorkingSet } from '../order/working-set.ts';
-import type { DeferredReplies, TriedNow, WhichDeferred } from '../deferred.ts';
+import type { DeferredReplies } from '../deferred.ts';
 import type { LedgerStorage } from './storage.ts';
 
 const groupsMax = 100;

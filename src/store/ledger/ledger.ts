@@ -104,7 +104,7 @@ export class LaneLedger implements Ledger {
       failed,
       roomChanged: settled,
       forgetHere: async (theirs, answered) => void (await forgetting.forgetHere(theirs, answered)),
-      tryHere: (ids) => this.deferred.tryHere(ids),
+      tryHere: (replies) => this.deferred.tryHere(replies),
     });
   }
 

@@ -125,13 +125,15 @@ export const deferredCases: readonly LedgerCase[] = [
     await noneOut(it);
   }),
   promise('the timer and a person together offer it once', async (it) => {
-    for (let round = 0; round < 20; round++) {
-      await exchange(it, 'ann', `${round}`, 'a');
+    for (const ms of [0, 1, 2, 3, 5, 8, 13, 21, 34, 55]) {
+      await exchange(it, 'ann', `${ms}`, 'a');
       const claim = await oneOut(it);
-      await it.ledger.defer(claim, Date.now() + (round % 5), broken, hot);
+      const dueAt = Date.now() + ms;
+      await it.ledger.defer(claim, dueAt, broken, hot);
       await Promise.all([tryOne(it, claim.reply.id), tryAll(it)]);
       const again = await next(it);
       assert.equal(again.attempt, 2);
+      await until('its own time has come, too', () => Date.now() > dueAt + 5);
       await noneOut(it);
       await deliver(it, again);
     }

@@ -102,7 +102,8 @@ function TryAll({ group, onBegin }: Pick<GroupProps, 'group' | 'onBegin'>) {
     onBegin(group);
     const all = group.count;
     setStage({ kind: 'trying', all, moved: 0 });
-    const onStep = (moved: number): void => setStage({ kind: 'trying', all, moved });
+    const onStep = (moved: number): void =>
+      setStage({ kind: 'trying', all: Math.max(all, moved), moved });
     setStage({ kind: 'tried', tried: await tryGroup(group, stop.signal, onStep) });
   };
   const isTrying = stage.kind === 'trying';
@@ -125,14 +126,16 @@ function TryAll({ group, onBegin }: Pick<GroupProps, 'group' | 'onBegin'>) {
   );
 }
 
+const again = 'What fails waits here again.';
+
 function saidOf(stage: Stage): string {
   switch (stage.kind) {
     case 'idle':
       return '';
     case 'trying':
-      return `${count(stage.moved)} of ${count(Math.max(stage.all, stage.moved))} are on their way …`;
+      return `${count(stage.moved)} of ${count(stage.all)} are on their way …`;
     case 'tried':
-      return `${some(stage.tried.moved, 'reply was', 'replies were')} sent on the way; what fails waits here again.`;
+      return `${some(stage.tried.moved, 'reply was', 'replies were')} sent on the way. ${again}`;
     default:
       return stage satisfies never;
   }

@@ -1,11 +1,14 @@
 /** Who takes replies, and does not: what is said of it, and what a person can do. */
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
+import type { FailureKind } from '../../../src/domain/failure.ts';
 import { length, moment, sentence, some, spaced } from '../../kit/words.ts';
 
 export function failingReceivers({ deliveries }: Pick<Status, 'deliveries'>) {
   return (deliveries ?? []).filter(({ state }) => state === 'failing');
 }
+
+type Moves = Partial<Readonly<Record<FailureKind, string>>>;
 
 /** For the headline. */
 export const undelivered = ({ channel }: DeliveryStatus): string =>
@@ -15,7 +18,7 @@ export const undelivered = ({ channel }: DeliveryStatus): string =>
 export function receiverCause(receiver: DeliveryStatus, now: number): string {
   const { channel, since, waiting, oldestAt } = receiver;
   const began = since === null ? '' : ` since ${moment(since, now)}`;
-  const who = channel === 'webhook' ? 'The receiver of webhook replies' : `${channel}`;
+  const who = channel === 'webhook' ? 'The receiver of webhook replies' : channel;
   const waits = some(waiting, 'reply waits', 'replies wait');
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
   return sentence(`${who} ${doing(receiver)}${began}; ${waits}${oldest}`);
@@ -37,30 +40,26 @@ export function receiverMove({ channel, reasons: [reason] }: DeliveryStatus): st
   return `${firstMove(channel, reason?.code ?? null)} At Deliveries all can be tried now.`;
 }
 
-function firstMove(
-  channel: string,
-  code: DeliveryStatus['reasons'][number]['code'] | null,
-): string {
+const webhookMoves: Moves = {
+  connect_failed: 'See that it runs, and that outbound_url is right.',
+  connect_timeout: 'See that it runs, and that outbound_url is right.',
+  unauthorized: 'Check outbound_token_env and its value.',
+  not_found: 'Check outbound_url.',
+  redirected: 'Check outbound_url.',
+  gone: 'Check outbound_url.',
+  rejected: 'Check outbound_url.',
+  overloaded: 'It has too much to do; svc waits and tries again.',
+  rate_limited: 'It has too much to do; svc waits and tries again.',
+};
+const messengerMoves: Moves = {
+  connect_failed: 'Check the way from this machine to the network.',
+  connect_timeout: 'Check the way from this machine to the network.',
+  unauthorized: 'Check token_env and its value.',
+};
+
+function firstMove(channel: string, code: FailureKind | null): string {
   const isWebhook = channel === 'webhook';
-  switch (code) {
-    case 'connect_failed':
-    case 'connect_timeout':
-      return isWebhook
-        ? 'See that it runs, and that outbound_url is right.'
-        : 'Check the way from this machine to the network.';
-    case 'unauthorized':
-      return isWebhook
-        ? 'Check outbound_token_env and its value.'
-        : 'Check token_env and its value.';
-    case 'not_found':
-    case 'redirected':
-    case 'gone':
-    case 'rejected':
-      return isWebhook ? 'Check outbound_url.' : 'Look at the reasons.';
-    case 'rate_limited':
-    case 'overloaded':
-      return 'It has too much to do; svc waits and tries again.';
-    default:
-      return isWebhook ? "Look into the receiver's log." : 'svc goes on trying.';
-  }
+  const otherwise = isWebhook ? "Look into the receiver's log." : 'svc goes on trying.';
+  if (code === null) return otherwise;
+  return (isWebhook ? webhookMoves : messengerMoves)[code] ?? otherwise;
 }

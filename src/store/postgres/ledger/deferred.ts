@@ -6,8 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
-import type { DeferredFilter, DeferredGroup } from '../../../domain/records.ts';
-import type { WhichDeferred } from '../../deferred.ts';
+import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../domain/records.ts';
 import type { StorageTold, StoredDeferred } from '../../ledger/storage.ts';
 import type { OutRow } from '../../order/rows.ts';
 import type { Peers } from '../../peers.ts';
