@@ -7,6 +7,7 @@ import type {
   ProviderStatus,
   Status,
 } from '../../admin/admin.ts';
+import type { DeliveryStatus } from '../../admin/deliveries.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
 import { plural } from '../../domain/plural.ts';
 import { length, localTime } from '../ledger/table.ts';
@@ -24,6 +25,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...(status.instances ?? []).map((instance) => instanceLine(instance, status, now)),
     ...status.channels.map((channel) => channelLine(channel, now)),
     ...status.providers.map((provider) => providerLine(provider, now)),
+    ...receiverLines(status.deliveries ?? [], now),
     ...backlogLines(status.backlog, now),
     countsLine(status),
     deadLettersLine(status.counts),
@@ -128,6 +130,22 @@ function providerLine(provider: ProviderStatus, now: number): Line {
   const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
   const message = `${stands}; ${calls}${remedy === null ? '' : `. ${remedy}`}`;
   return { mark: providerMarks[state], subject, message };
+}
+
+/** Channels whose replies do not arrive. */
+function receiverLines(deliveries: readonly DeliveryStatus[], now: number): Line[] {
+  return deliveries.flatMap(({ channel, state, since, reasons: [reason], waiting, oldestAt }) => {
+    if (state !== 'failing') return [];
+    const answered = reason?.status == null ? '' : `, status ${reason.status}`;
+    const why = reason === undefined ? '' : ` (${reason.code}${answered})`;
+    const began = since === null ? '' : ` for ${length(Math.max(0, now - since))}`;
+    const oldest =
+      oldestAt === null ? '' : `, the oldest for ${length(Math.max(0, now - oldestAt))}`;
+    const message =
+      `do not arrive${began}${why}; ${plural(waiting, 'waits', 'wait')}${oldest}. ` +
+      'Once the receiver is mended, try them now at Deliveries';
+    return [{ mark: 'failed', subject: `replies on ${channel}`, message }];
+  });
 }
 
 function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {
