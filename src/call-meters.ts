@@ -12,7 +12,7 @@ import {
 } from './domain/standing.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
-import { SlidingCounts } from './lib/sliding-counts.ts';
+import { SlidingShare } from './lib/sliding-share.ts';
 import { entryOf, Pace } from './meters.ts';
 import type { BrainMeters, CallResult, ModelMeters, ProviderMeters, Shown } from './meters.ts';
 
@@ -48,7 +48,7 @@ const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 class Watched {
   shown: Shown = nothing;
   readonly #clock: Clock;
-  readonly #counts = new SlidingCounts();
+  readonly #counts = new SlidingShare();
   #run = 0;
   #runAt = 0;
   #changedAt = 0;
@@ -116,7 +116,7 @@ class ModelCounts implements ModelMeters {
   last: FailureKind | null = null;
   #newest: FailureKind | null = null;
   #alike = 0;
-  readonly #replies = new SlidingCounts();
+  readonly #replies = new SlidingShare();
   readonly #clock: Clock;
 
   constructor(provider: string, clock: Clock) {

@@ -12,6 +12,7 @@ import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { AskedCounts } from './call-meters.ts';
+import { DeliveryTable } from './delivery-meters.ts';
 import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
@@ -33,9 +34,11 @@ const codesMax = 64;
 
 class Hub implements EventHub {
   readonly #log: Log;
+  readonly #now: () => number;
   readonly #steady: () => SteadyTime;
   readonly #debug: boolean;
   readonly #channels = new ChannelTable();
+  readonly #deliveries = new DeliveryTable();
   readonly #asked: AskedCounts;
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
@@ -55,6 +58,7 @@ class Hub implements EventHub {
     this.#log = log;
     this.#asked = new AskedCounts(clock);
     this.#steady = steady;
+    this.#now = clock.now;
     this.frames = new Frames(clock.now);
     this.#debug = log.enabled('debug');
     const totals = this.#totals;
@@ -63,6 +67,7 @@ class Hub implements EventHub {
       providers: this.#asked.providers,
       models: this.#asked.models,
       brains: this.#asked.brains,
+      deliveries: () => this.#deliveries.read(steady()),
       perMinute: () => this.#traffic.perMinute(steady()),
       ways: () => this.#traffic.ways(steady()),
       tools: this.#tools,
@@ -136,15 +141,10 @@ class Hub implements EventHub {
     this.#asked.decided(e);
     this.frames.turnFinished(e);
     if (!this.#debug) return;
-    this.#log.debug('turn_finished', 'A turn ended.', {
-      channel: e.channel,
-      id: e.id,
-      brain: e.brain,
-      decision: kind,
-      model: decision.kind === 'reply' ? decision.model : undefined,
-      why: decision.why,
-      ms: e.ms,
-    });
+    const model = decision.kind === 'reply' ? decision.model : undefined;
+    const { channel, id, brain, ms } = e;
+    const told = { channel, id, brain, decision: kind, model, why: decision.why, ms };
+    this.#log.debug('turn_finished', 'A turn ended.', told);
   }
 
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
@@ -187,6 +187,7 @@ class Hub implements EventHub {
     const counts = this.#channels.of(e.channel);
     counts.delivered++;
     counts.endToEnd.observe(e.totalMs);
+    this.#deliveries.arrived(e.channel, this.#steady());
     this.frames.replyDelivered(e);
     if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
   }
@@ -195,6 +196,7 @@ class Hub implements EventHub {
     const counts = this.#channels.of(e.channel);
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
     pace.count++;
+    this.#deliveries.failed(e.channel, e.failure, this.#now(), this.#steady());
     this.frames.deliveryFailed(e);
     if (!pace.isDue(this.#steady())) return;
     const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
@@ -210,8 +212,7 @@ class Hub implements EventHub {
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
-    const counts = this.#channels.of(e.channel);
-    counts.deadLetters[e.box]++;
+    this.#channels.of(e.channel).deadLetters[e.box]++;
     this.frames.buried(e);
     const what = e.box === 'in' ? 'message' : 'reply';
     this.#log.error('dead_letter', `A ${what} became a dead letter: ${e.failure.detail}.`, {
@@ -259,8 +260,8 @@ class Hub implements EventHub {
   configTried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
     entryOf(this.#configs, result, newTally).count++;
     // An operator who asked over the API has the answer; for a signal only the log can tell.
-    if (detail === null || by === 'operator') return;
-    this.#log.error('config_not_applied', detail, { result });
+    if (detail !== null && by === 'signal')
+      this.#log.error('config_not_applied', detail, { result });
   }
 
   bearerRefused({ why }: { why: BearerFault }): void {

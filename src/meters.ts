@@ -1,4 +1,5 @@
 /** What svc counts: plain numbers in objects that are looked up by channel, provider or code. */
+import type { DeliveryMeters } from './delivery-meters.ts';
 import type { Decision } from './domain/decision.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
@@ -20,6 +21,8 @@ export type Meters = {
   readonly models: ReadonlyMap<ModelName, ModelMeters>;
   /** By the brain's name. */
   readonly brains: ReadonlyMap<string, BrainMeters>;
+  /** Whether replies arrive, by channel type. */
+  deliveries(): ReadonlyMap<string, DeliveryMeters>;
   /** Messages accepted in the last minute. */
   perMinute(): number;
   /** What went which way in the last minute. */

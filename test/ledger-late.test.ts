@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { steadyNow } from '../src/lib/clock.ts';
 import { failure } from '../src/domain/failure.ts';
-import type { ConversationId } from '../src/domain/ids.ts';
+import type { ConversationId, MessageId } from '../src/domain/ids.ts';
 import { LaneLedger } from '../src/store/ledger/ledger.ts';
 import type { Ledger } from '../src/store/store.ts';
 import { WorkingSet } from '../src/store/order/working-set.ts';
@@ -95,6 +95,32 @@ suite('what is on its way to the storage', () => {
     it.storage.commit();
     assert.equal(await deferring, true);
     assert.equal(it.ledger.gauges().outboxDeferred, 1);
+  });
+
+  test('as a reply that is to be tried now is not handed out yet, nor once forgotten', async () => {
+    await using it = open();
+    for (const isForgotten of [false, true]) {
+      const out = await it.replyOf('ann', 'a');
+      const { id } = out.reply;
+      const deferring = it.ledger.defer(out, Date.now() + 3_600_000, why, hot);
+      it.storage.commit();
+      await deferring;
+      const trying = it.ledger.deferred.tryNow({ kind: 'one', id }, 1);
+      assert.equal(await isSettled(trying), false);
+      await noneOut(it);
+      assert.equal(it.ledger.gauges().outboxDeferred, 0);
+      const conversation = 'ann' as ConversationId;
+      const whose = { kind: 'conversation', channel: hook, conversation } as const;
+      const theirs = { whose, beforeId: 'z'.repeat(22) as MessageId };
+      const forgotten = isForgotten ? it.storage.told.forgetHere(theirs, new Set()) : null;
+      it.storage.commit();
+      await forgotten;
+      assert.deepEqual(await trying, { kind: 'moved', moved: 1, more: false });
+      if (isForgotten) return noneOut(it);
+      const delivered = it.ledger.delivered(await oneOut(it));
+      it.storage.commit();
+      await delivered;
+    }
   });
 
   test('as a call that could not be written down may be asked for again', async () => {

@@ -67,6 +67,61 @@ test('what is replayed while svc is stopped goes out at its next start, marked l
   assert.equal(again!.headers['svc-late'], 'true');
 });
 
+/** Its receiver answers once so, and wants an hour. */
+const later = { status: 503, headers: { 'retry-after': '3600' } };
+
+test('what is to be tried now while svc is stopped goes out at its next start', async (t) => {
+  const on = await stage(t);
+  on.receiver.script.push(later);
+  let id = '';
+  {
+    await using program = await serveHere(on.file, on.port, env);
+    const said = say(on, program.url, 'wanted', 'waiting');
+    await on.receiver.waitFor(1);
+    id = await said;
+    assert.equal(await program.stop(), 0);
+  }
+  const tried = await on.svc(`deliveries try ${id}`);
+  assert.deepEqual(tried, { code: 0, out: `${id} is tried now\n`, err: '' });
+  const twice = await on.svc(`deliveries try ${id}`);
+  assert.deepEqual([twice.code, twice.out], [1, '']);
+  assert.match((await on.svc('audit')).out, /try_delivery/);
+  await using _program = await serveHere(on.file, on.port, env);
+  const [first, again] = await on.receiver.waitFor(2);
+  assert.deepEqual([first!.headers['webhook-id'], again!.headers['webhook-id']], [id, id]);
+  assert.equal(again!.headers['svc-attempt'], '2');
+});
+
+test('all that wait are tried now by the svc that runs', async (t) => {
+  const on = await stage(t);
+  on.receiver.script.push(later, later);
+  await using program = await serveHere(on.file, on.port, env);
+  for (const who of [7, 8]) {
+    await post(program.url, { sender_id: 'ada', conversation_id: who, text: 'wanted' });
+  }
+  await on.receiver.waitFor(2);
+  assert.equal(
+    (await on.svc('deliveries try --all --channel telegram')).out,
+    '0 replies are tried now\n',
+  );
+  let out = '';
+  for (let looks = 0; on.receiver.received.length < 4 && looks < 500; looks++) {
+    out += (await on.svc('deliveries try --all --channel webhook')).out;
+  }
+  assert.match(out, /(2 replies are|1 reply is) tried now/);
+  assert.equal((await on.receiver.waitFor(4)).length, 4);
+  for (const [args, words] of [
+    ['deliveries try', /Say which ones/],
+    ['deliveries try --all x', /exclude each other/],
+    ['deliveries try x --channel webhook', /goes with --all/],
+    ['deliveries try --all --channel slack', /channel is one of/],
+  ] as const) {
+    const { code, err } = await on.svc(args);
+    assert.equal(code, 2);
+    assert.match(err, words);
+  }
+});
+
 test('what is replayed while svc runs goes out at once, by its own hand', async (t) => {
   const on = await stage(t);
   on.receiver.script.push(410);

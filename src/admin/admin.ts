@@ -15,6 +15,7 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { FigureCounts } from '../figures/counting.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
+import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
@@ -44,7 +45,7 @@ export type AdminPorts = {
   /** All that work on the ledger; null: this one has it alone, whatever comes. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
-  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
   /** Whom the gates of messengers turned away here, newest first. */
@@ -123,6 +124,8 @@ export type Status = {
   /** Of each brain that gets messages; null: svc is older than that. */
   readonly answering: readonly AnsweringStatus[] | null;
   readonly backlog: readonly BacklogStatus[];
+  /** Whether replies arrive, by channel; null: svc is older than that. */
+  readonly deliveries: readonly DeliveryStatus[] | null;
   readonly counts: CountsStatus;
   readonly times: {
     readonly waited: TimesStatus;

@@ -119,6 +119,7 @@ test('what is not there is 404, and a list of it is empty', async () => {
     ['GET', '/api/v1/dead-letters/none'],
     ['POST', '/api/v1/dead-letters/none/replay'],
     ['POST', '/api/v1/dead-letters/none/discard'],
+    ['POST', '/api/v1/deliveries/none/try'],
     ['GET', '/api/v1/conversations/webhook/none'],
     ['GET', '/api/v1/tool-uses/none'],
   ] as const;

@@ -22,6 +22,9 @@ reader   GET /api/v1/messages/{id}
 operator GET /api/v1/messages/{id}/text
 operator GET /api/v1/messages/origins
 reader   GET /api/v1/deliveries
+reader   GET /api/v1/deliveries/reasons
+operator POST /api/v1/deliveries/{id}/try
+operator POST /api/v1/deliveries/try
 reader   GET /api/v1/dead-letters
 reader   GET /api/v1/dead-letters/reasons
 operator GET /api/v1/dead-letters/{id}

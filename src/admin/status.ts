@@ -15,6 +15,7 @@ import { modelsOf, providersOf, timesOf } from './call-status.ts';
 import { askedBy } from './instances/asked.ts';
 import type { Took } from './instances/asked-report.ts';
 import { channelsOf } from './instances/channels.ts';
+import { deliveriesOf } from './instances/deliveries.ts';
 import * as merging from './instances/merging.ts';
 import { instancesOf, wholeOf, type Whole } from './instances/whole.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
@@ -45,6 +46,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     models: modelsOf(asked, plan.config),
     answering: answeringOf(asked, plan.config),
     backlog: merging.backlogOf(whole),
+    deliveries: deliveriesOf(whole),
     counts: merging.countsOf(whole),
     times: {
       waited: timesBy(whole, 'waited'),

@@ -20,6 +20,7 @@ const entries: readonly Entry[] = [
   { name: 'tail', load: async () => (await import('./live/tail.ts')).tail },
   { name: 'messages', load: async () => (await import('./ledger/messages.ts')).messages },
   { name: 'trace', load: async () => (await import('./ledger/trace.ts')).trace },
+  { name: 'deliveries try', load: loadTry },
   { name: 'dead-letters list', load: async () => (await deadLetters()).deadLettersList },
   { name: 'dead-letters show', load: async () => (await deadLetters()).deadLettersShow },
   { name: 'dead-letters replay', load: async () => (await moves()).deadLettersReplay },
@@ -52,6 +53,10 @@ const deadLetters = () => import('./ledger/dead-letters.ts');
 const moves = () => import('./ledger/dead-letter-moves.ts');
 const conversations = () => import('./ledger/conversations.ts');
 const notes = () => import('./ledger/notes.ts');
+
+async function loadTry(): Promise<Command> {
+  return (await import('./ledger/deliveries-try.ts')).deliveriesTry;
+}
 
 async function loadExport(): Promise<Command> {
   return (await import('./ledger/conversations-export.ts')).conversationsExport;

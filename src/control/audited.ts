@@ -2,14 +2,16 @@
 import type { AuditRow } from '../domain/audit.ts';
 import type { Admission, Admissions } from '../domain/gate.ts';
 import type { NotesOf } from '../domain/note.ts';
+import type { TriedNow, WhichDeferred } from '../domain/records.ts';
 import type { Whose } from '../domain/story.ts';
 import type { DeadLetterMove, Ledger } from '../store/store.ts';
 
 /** What changes the ledger at a person's word. */
-export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> & {
-  /** @param reason for the audit; null: none was said */
-  discard(id: string, reason: string | null): Promise<DeadLetterMove>;
-};
+export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> &
+  Pick<Ledger['deferred'], 'tryNow'> & {
+    /** @param reason for the audit; null: none was said */
+    discard(id: string, reason: string | null): Promise<DeadLetterMove>;
+  };
 
 /** As the admin API answers them. */
 const statuses: Readonly<Record<DeadLetterMove, number>> = {
@@ -34,6 +36,11 @@ export function audited(ledger: Ledger, now: () => number): LedgerWrites {
   return {
     replay: (id) => move('replay', id, null),
     discard: (id, reason) => move('discard', id, reason),
+    async tryNow(which, most) {
+      const result = await ledger.deferred.tryNow(which, most);
+      await note({ ...tried(which), status: statusOf(which, result), reason: null });
+      return result;
+    },
     async forget(whose) {
       const deleted = await ledger.forget(whose);
       await note({ ...forgotten(whose), status: 200, reason: null });
@@ -76,6 +83,17 @@ export function auditedAdmissions(
       return result;
     },
   };
+}
+
+function tried(which: WhichDeferred): Pick<AuditRow, 'action' | 'target'> {
+  if (which.kind === 'one') return { action: 'try_delivery', target: { id: which.id } };
+  const { channel } = which.filter;
+  return { action: 'try_deliveries', target: channel === null ? {} : { channel } };
+}
+
+function statusOf(which: WhichDeferred, result: TriedNow): number {
+  if (result.kind === 'storage_failed') return 503;
+  return which.kind === 'one' && result.moved === 0 ? 404 : 200;
 }
 
 type Note = (row: Omit<AuditRow, 'at'>) => Promise<boolean>;

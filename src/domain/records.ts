@@ -1,4 +1,5 @@
 /** What the ledger lists of what went through it: states and times, no text and nobody's id. */
+import type { FailureKind } from './failure.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from './ids.ts';
 import type { FailureTold, Story } from './story.ts';
 import type { TurnOutcome } from './trace.ts';
@@ -99,3 +100,34 @@ export function totalOf(
   if (state === 'waiting' || waiting > 0 || lastAt === null) return null;
   return Math.max(0, lastAt - acceptedAt);
 }
+
+/** Replies that wait for another try, of one channel and for one reason. */
+export type DeferredGroup = {
+  readonly channel: ChannelKey;
+  /** Why the last try of each failed. */
+  readonly failure: FailureKind;
+  /** What it was answered; null: there was no answer, or none with a status. */
+  readonly status: number | null;
+  readonly count: number;
+  /** When the oldest was made; of more than 10,000, of those that were tried first. */
+  readonly oldestAt: number;
+  /** When the first of them is tried again. */
+  readonly nextAt: number;
+};
+
+/** Null: any. */
+export type DeferredFilter = Pick<MessageFilter, 'channel'> & {
+  readonly failure: FailureKind | null;
+  readonly status: number | null;
+};
+
+/** Which of them are to be tried now. */
+export type WhichDeferred =
+  | { readonly kind: 'one'; readonly id: string }
+  /** Whose last try began before `before`, milliseconds since 1970: each is tried once then. */
+  | { readonly kind: 'all'; readonly filter: DeferredFilter; readonly before: number };
+
+/** What became of such a request; `more`: there are others like these. */
+export type TriedNow =
+  | { readonly kind: 'moved'; readonly moved: number; readonly more: boolean }
+  | { readonly kind: 'storage_failed' };

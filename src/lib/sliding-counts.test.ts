@@ -1,45 +1,50 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
-import { runs } from '../../test/runs.ts';
+import type { SteadyTime } from './clock.ts';
 import { SlidingCounts } from './sliding-counts.ts';
 
-test('each kind counts for as long as it was asked for, and no longer than five minutes', () => {
-  const counts = new SlidingCounts();
-  const clock = handClock();
-  const { steady } = clock;
-  counts.add(true, steady());
-  for (let n = 0; n < 3; n++) counts.add(false, steady());
-  assert.deepEqual(counts.of(60_000, steady()), { good: 1, bad: 3 });
-  clock.pass(60_000);
-  counts.add(true, steady());
-  assert.deepEqual(counts.of(60_000, steady()), { good: 1, bad: 0 });
-  assert.deepEqual(counts.of(300_000, steady()), { good: 2, bad: 3 });
-  clock.pass(240_000);
-  assert.deepEqual(counts.of(300_000, steady()), { good: 1, bad: 0 });
-  clock.pass(10_000_000);
-  assert.deepEqual(counts.of(300_000, steady()), { good: 0, bad: 0 });
-  counts.add(false, steady());
-  counts.clear();
-  assert.deepEqual(counts.of(300_000, steady()), { good: 0, bad: 0 });
+const at = (ms: number): SteadyTime => ms as SteadyTime;
+
+test('what came within a time is counted, and what came before it is not', () => {
+  const counts = new SlidingCounts<string>(10, 'other');
+  counts.add('a', at(1_000));
+  counts.add('a', at(6_000));
+  counts.add('b', at(62_000));
+  assert.deepEqual(
+    [...counts.within(60_000, at(62_000))],
+    [
+      ['a', 1],
+      ['b', 1],
+    ],
+  );
+  assert.deepEqual(
+    [...counts.within(300_000, at(62_000))],
+    [
+      ['a', 2],
+      ['b', 1],
+    ],
+  );
+  assert.equal(counts.count('a', 300_000, at(320_000)), 0);
 });
 
-test('it counts what a list of all of them counts, to one slot', () => {
-  for (let run = 0; run < runs(50); run++) {
-    const counts = new SlidingCounts();
-    const clock = handClock();
-    const all: { readonly isGood: boolean; readonly at: number }[] = [];
-    for (let n = 0; n < 300; n++) {
-      clock.pass(Math.floor(Math.random() * 9_000));
-      const isGood = Math.random() < 0.5;
-      counts.add(isGood, clock.steady());
-      all.push({ isGood, at: clock.steady() });
-      for (const ms of [60_000, 300_000]) {
-        const told = counts.of(ms, clock.steady());
-        const since = (back: number) =>
-          all.filter(({ isGood: good, at }) => good && at > clock.steady() - back).length;
-        assert.ok(told.good >= since(ms - 5_000) && told.good <= since(ms + 1), `${told.good}`);
-      }
-    }
-  }
+test('after a long silence nothing of before is counted', () => {
+  const counts = new SlidingCounts<string>(10, 'other');
+  counts.add('a', at(0));
+  assert.equal(counts.count('a', 300_000, at(300_000)), 0);
+  assert.equal(counts.within(300_000, at(10_000_000)).size, 0);
+});
+
+test('of very many names the last ones count as one, until others are quiet', () => {
+  const counts = new SlidingCounts<string>(2, 'other');
+  for (const name of ['a', 'b', 'c', 'd']) counts.add(name, at(0));
+  assert.deepEqual(
+    [...counts.within(5_000, at(0))],
+    [
+      ['a', 1],
+      ['b', 1],
+      ['other', 2],
+    ],
+  );
+  counts.add('c', at(900_000));
+  assert.deepEqual([...counts.within(5_000, at(900_000))], [['c', 1]]);
 });

@@ -45,6 +45,8 @@ export type RowsOfChannel = {
   readonly outbox: number;
   /** When the first of them was accepted or made, milliseconds since 1970. */
   readonly oldestAt: number;
+  /** When the first reply of them was made; null: there is none. */
+  readonly oldestReplyAt: number | null;
 };
 
 /** Frames of a quarter of a second. `n` counts the lots of an instance, from 1. */

@@ -10,9 +10,8 @@
  * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
  * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
  *
- * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts);
- * both are one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
- * Both are safe to call from anywhere at any time; nothing here throws for an expected cause.
+ * Every form is one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`). All are safe
+ * to call from anywhere at any time; nothing here throws for an expected cause.
  * After its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
  * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
@@ -46,6 +45,7 @@ import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { FiguresReader, StoredFigures } from './figures.ts';
+import type { DeferredReplies } from './deferred.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 
 export interface Ledger extends AuditTrail {
@@ -93,6 +93,7 @@ export interface Ledger extends AuditTrail {
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
   readonly calls: CallJournal<InClaim>;
+  readonly deferred: DeferredReplies;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.
@@ -227,6 +228,8 @@ export type ChannelBacklog = {
   readonly outbox: number;
   /** When the first of them was accepted or made, milliseconds since 1970. */
   readonly oldestAt: number;
+  /** When the first reply was made; null: none waits. */
+  readonly oldestReplyAt: number | null;
   /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
   readonly unroutableSince: number | null;
 };

@@ -8,6 +8,7 @@ import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
 import { cursorCases } from './ledger/cursors.ts';
 import { deadLetterCases } from './ledger/dead-letters.ts';
+import { deferredCases } from './ledger/deferred.ts';
 import { endingCases } from './ledger/ending.ts';
 import { forgettingCases } from './ledger/forgetting.ts';
 import { inboxCases } from './ledger/inbox.ts';
@@ -26,6 +27,7 @@ const all = [
   ...cursorCases,
   ...recallCases,
   ...deadLetterCases,
+  ...deferredCases,
   ...forgettingCases,
   ...servingCases,
   ...endingCases,

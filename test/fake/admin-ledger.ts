@@ -40,8 +40,16 @@ export const unsent = 'it never left';
 export function pathOf({ path }: { readonly path: string }): string {
   const isLetter = path.startsWith('/api/v1/dead-letters');
   const isConversation = path.startsWith('/api/v1/conversations');
+  const isReply = path.startsWith('/api/v1/deliveries');
+  const id = isLetter
+    ? ids.letter
+    : isConversation
+      ? ids.conversationId
+      : isReply
+        ? ids.reply
+        : ids.message;
   return path
-    .replace('{id}', isLetter ? ids.letter : isConversation ? ids.conversationId : ids.message)
+    .replace('{id}', id)
     .replace('{channel}', 'webhook')
     .replace('{conversation}', encodeURIComponent(ids.conversation))
     .replace('{sender}', ids.sender)
@@ -233,7 +241,7 @@ const channelKeys = ['messenger_a:47', 'messenger_b:1', 'messenger_b:2'] as Chan
 /** What was asked of the ledger, oldest first, each call with its arguments. */
 export type Calls = unknown[][];
 
-type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
 
 export function fakeReader(calls: Calls): LedgerReader {
   const page = <Row>(asked: PageAsked, rows: readonly Row[]): Page<Row> => {
@@ -318,6 +326,19 @@ export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
   return {
     replay: move('replay'),
     discard: move('discard'),
+    deferred: {
+      groups: async () => {
+        calls.push(['groups']);
+        return [
+          { ...more, channel, failure: 'gone', status: 410, count: 1, oldestAt: 1, nextAt: 2 },
+        ];
+      },
+      tryNow: async (which, most) => {
+        calls.push(['tryNow', which, most]);
+        const isThere = which.kind === 'all' || which.id === ids.reply;
+        return { kind: 'moved', moved: isThere ? 1 : 0, more: false };
+      },
+    },
     forget: async (whose) => {
       calls.push(['forget', whose]);
       return 3;

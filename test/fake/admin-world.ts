@@ -121,7 +121,8 @@ function backlogOf(
   oldestAt: number,
   unroutableSince: number | null,
 ) {
-  return { channel: key as ChannelKey, inbox, outbox, oldestAt, unroutableSince };
+  const oldestReplyAt = outbox === 0 ? null : oldestAt;
+  return { channel: key as ChannelKey, inbox, outbox, oldestAt, oldestReplyAt, unroutableSince };
 }
 
 /** One message that goes well, one that is refused, one reply that dies. */

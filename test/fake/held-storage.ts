@@ -44,6 +44,11 @@ export class HeldStorage extends MemoryStorage {
     this.refuse();
   }
 
+  /** What a storage may tell the ledger over it. */
+  get told(): StorageTold {
+    return this.#told!;
+  }
+
   override gauges() {
     return { tracesDropped: 0, commitsPending: this.#held.length };
   }
@@ -70,6 +75,10 @@ export class HeldStorage extends MemoryStorage {
 
   override deferred(...asked: Asked<'deferred'>): Promise<boolean> {
     return this.#hold(() => super.deferred(...asked), false);
+  }
+
+  override triedNow(...asked: Parameters<LedgerStorage['triedNow']>): Promise<boolean> {
+    return this.#hold(() => super.triedNow(...asked), false);
   }
 
   override buried(...asked: Asked<'buried'>): Promise<boolean> {

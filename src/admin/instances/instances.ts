@@ -49,4 +49,6 @@ export type KeptRows = {
   readonly outbox: number;
   /** When the first of them was accepted or made, milliseconds since 1970. */
   readonly oldestAt: number;
+  /** When the first reply of them was made; null: there is none. */
+  readonly oldestReplyAt: number | null;
 };

@@ -40,9 +40,9 @@ test('counts are sums, and dead letters are kept once for all', async () => {
 test('what waits is counted where it lies, with what nobody has in hand', async () => {
   const oldestAt = 990_000;
   const kept = [
-    { key: 'webhook', inbox: 40, outbox: 2, oldestAt },
-    { key: 'messenger_b:1', inbox: 3, outbox: 5, oldestAt: oldestAt - 5 },
-    { key: 'messenger_b:2', inbox: 1, outbox: 0, oldestAt },
+    { key: 'webhook', inbox: 40, outbox: 2, oldestAt, oldestReplyAt: oldestAt },
+    { key: 'messenger_b:1', inbox: 3, outbox: 5, oldestAt: oldestAt - 5, oldestReplyAt: oldestAt },
+    { key: 'messenger_b:2', inbox: 1, outbox: 0, oldestAt, oldestReplyAt: null },
   ];
   const { asked } = three(kept);
   const { counts, backlog } = await statusOf(asked.ports, 'operator', 'operator');

@@ -21,6 +21,7 @@ import {
   type IdText,
 } from '../schemas/schema.ts';
 import { askedFields, askedOf, askedSince, modelsTold, took, tookBy } from './asked-report.ts';
+import { deliveryTold, toldDeliveries } from './told-deliveries.ts';
 import type { Place } from './instances.ts';
 
 const key = text as IdText<ChannelKey>;
@@ -58,6 +59,8 @@ const reportFields = {
     deadOut: number,
     faults: number,
   }),
+  /** null: it is of a release that does not tell it. */
+  deliveries: maybe(list(deliveryTold)),
   waiting: number,
   inHand: number,
   deadLettersKept: number,
@@ -118,6 +121,7 @@ export function reportOf(ports: Ports, { host, admin }: Place): Report {
       return { channel, inbox, outbox, oldestAt, unroutable };
     }),
     counts: countsOf(channels, meters.faults),
+    deliveries: toldDeliveries(meters, ports.backlog()),
     waiting: gauges.inboxWaiting + gauges.outboxWaiting + gauges.outboxDeferred,
     inHand: gauges.inboxClaimed + gauges.outboxClaimed,
     deadLettersKept: gauges.deadLetters,

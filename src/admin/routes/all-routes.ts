@@ -8,6 +8,7 @@ import { agentRoutes } from './agents.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
+import { deliveryRoutes } from './deliveries.ts';
 import { figuresRoute } from './figures.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
@@ -42,6 +43,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...messageRoutes(ports),
     ...recordRoutes(ports),
     figuresRoute(ports),
+    ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),

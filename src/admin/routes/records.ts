@@ -1,25 +1,19 @@
 import { deliveryStates, messageStates } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { AdminPorts } from '../admin.ts';
-import { problem, tell, type Answer } from '../http/answer.ts';
-import { channelsAsked } from '../channel-named.ts';
+import { tell } from '../http/answer.ts';
 import {
   auditSchema,
   conversationCountsSchema,
   deliveriesSchema,
   messagesSchema,
 } from '../schemas/records.ts';
-import { page, unread } from './parameters.ts';
+import { ofChannel, onChannels, page, unread } from './parameters.ts';
 import { readRoute, type Parameter, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader'>;
 
 const contentType = 'application/json';
-const ofChannel = {
-  kind: 'text',
-  summary: 'Only of this channel: a bot of a messenger by its key, or all of them by its type.',
-  charactersMax: 256,
-} as const satisfies Parameter;
 const fewer = 'A page may hold fewer rows than asked for, even none: `next` tells whether it ends.';
 
 const ofMessages = {
@@ -101,14 +95,4 @@ function audit({ reader }: Ports): Route {
     schema: { name: 'Audit', of: auditSchema },
     answer: async (asked) => tell(auditSchema, await reader.audit(asked)),
   });
-}
-
-async function onChannels(
-  named: string | null,
-  answer: (channel: string | null) => Promise<Answer>,
-): Promise<Answer> {
-  const asked = named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
-  return asked.kind === 'found'
-    ? answer(asked.channel)
-    : problem(400, 'invalid_parameter', asked.message);
 }

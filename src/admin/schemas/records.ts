@@ -1,4 +1,5 @@
 /** What the API lists of the ledger; each is held to its type in src/domain. */
+import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ModelName } from '../../domain/ids.ts';
 import { deliveryStates, messageStates } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
@@ -37,6 +38,22 @@ export const deliveriesSchema = pageOf(
     failure: maybe(failureTold),
   }),
 );
+
+/** Of `DeferredGroup` in src/domain. */
+export const deferredGroupsSchema = object({
+  rows: list(
+    object({
+      channel,
+      failure: oneOf(...failureKinds),
+      status: maybeInteger,
+      count: integer,
+      oldestAt: integer,
+      nextAt: integer,
+    }),
+  ),
+});
+
+export const triedNowSchema = object({ moved: integer, more: boolean, before: integer });
 
 export const conversationCountsSchema = object({
   rows: list(object({ channel, conversations: integer, turns: integer, lastAt: maybeInteger })),

@@ -1,3 +1,4 @@
+import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channel/kinds.ts';
 import { storageForms } from '../../domain/storage-form.ts';
 import { instanceStates } from '../admin.ts';
@@ -6,6 +7,7 @@ import { boolean, integer, list, maybe, maybeInteger, maybeText } from './schema
 import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './schema.ts';
 
 const channelType = oneOf(...channelTypes);
+const failureKind = oneOf(...failureKinds);
 const storage = oneOf(...storageForms);
 
 const channels = list(
@@ -67,6 +69,28 @@ const traffic = maybe(
   }),
 );
 
+/** Of `DeliveryStatus` in deliveries.ts. */
+const tries = object({ tried: integer, failed: integer });
+const deliveries = list(
+  object({
+    channel: text,
+    state: oneOf('arriving', 'failing', 'unknown'),
+    since: maybeInteger,
+    minute: tries,
+    fiveMinutes: tries,
+    reasons: list(
+      object({
+        code: failureKind,
+        status: maybeInteger,
+        minute: integer,
+        fiveMinutes: integer,
+      }),
+    ),
+    waiting: integer,
+    oldestAt: maybeInteger,
+  }),
+);
+
 const statusFields = {
   status: oneOf('ok', 'failing'),
   reason: maybeText,
@@ -121,6 +145,7 @@ export const statusSchema = objectWith(statusFields, {
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),
+  deliveries: maybe(deliveries),
 });
 
 export const channelsSchema = object({ rows: channels });

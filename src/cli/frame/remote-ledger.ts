@@ -11,6 +11,7 @@ import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts
 import type { NotesOf } from '../../domain/note.ts';
 import type { PageAsked } from '../../domain/page.ts';
 import type { DeliveryFilter, MessageFilter } from '../../domain/records.ts';
+import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { FiguresAsked } from '../../figures/figures.ts';
 import { Gathering } from '../../figures/gathering.ts';
@@ -133,6 +134,19 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
 
   discard(id: string, reason: string | null): Promise<DeadLetterMove> {
     return this.#move(id, reason === null ? 'discard' : `discard?${queryOf({ reason })}`);
+  }
+
+  /** Over the API a step has a bound of its own. */
+  async tryNow(which: WhichDeferred, _most: number): Promise<TriedNow> {
+    const path =
+      which.kind === 'one'
+        ? `deliveries/${part(which.id)}/try`
+        : `deliveries/try?${queryOf({ ...which.filter, before: which.before })}`;
+    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    const fault = codeOf(given.body);
+    if (fault === 'storage_failed') return { kind: fault };
+    if (isNotFound(given)) return { kind: 'moved', moved: 0, more: false };
+    return { kind: 'moved', ...this.#service.take(given, records.triedNowSchema) };
   }
 
   forget(whose: Whose): Promise<number> {

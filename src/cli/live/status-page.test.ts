@@ -32,6 +32,33 @@ test('of several instances each has a line, and says what it alone does', async 
   assert.ok(lines.some((line) => line.endsWith('Bind 127.0.0.1. (instance 3, 9)')));
 });
 
+test('replies that do not arrive have a line, with the reason and how many wait', async () => {
+  const [alone] = makeInstances([1]);
+  const { ports } = alone!;
+  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const now = status.startedAt + status.uptimeMs;
+  const reason = { code: 'server_error', status: 500, minute: 7, fiveMinutes: 9 } as const;
+  const tries = { tried: 9, failed: 9 };
+  const webhook = {
+    channel: 'webhook',
+    state: 'failing',
+    since: now - 60_000,
+    minute: tries,
+    fiveMinutes: tries,
+    reasons: [reason],
+    waiting: 3_261,
+    oldestAt: now - 120_000,
+  } as const;
+  const told = (state: 'failing' | 'arriving') =>
+    statusPage({ ...status, deliveries: [{ ...webhook, state }] }, false).split('\n');
+  const line = told('failing').find((one) => one.includes('replies on webhook'))!;
+  assert.match(
+    line,
+    /do not arrive for 1 min.* \(server_error, status 500\); 3261 wait, the oldest/,
+  );
+  assert.ok(!told('arriving').some((one) => one.includes('do not arrive')));
+});
+
 test('of one that works alone there is no such line', async () => {
   const [alone] = makeInstances([1]);
   alone!.ports = { ...alone!.ports, instances: null };

@@ -11,6 +11,7 @@ import { length, localTime } from '../ledger/table.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { signOf } from '../frame/report.ts';
 import { askedLines, isTrouble, type Line } from './asked-lines.ts';
+import { receiverLines } from './receiver-lines.ts';
 import type { Mark } from '../frame/report.ts';
 
 /** @param coloured for a terminal */
@@ -22,6 +23,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...(status.instances ?? []).map((instance) => instanceLine(instance, status, now)),
     ...status.channels.map((channel) => channelLine(channel, now)),
     ...askedLines(status, now),
+    ...receiverLines(status.deliveries ?? [], now),
     ...backlogLines(status.backlog, now),
     countsLine(status),
     deadLettersLine(status.counts),

@@ -91,7 +91,7 @@ test('who is asked tells the living, each with what it told and how old that is'
   const { members, shared, exchange, pass } = start();
   using _ = exchange;
   members.give('messenger_a:7', 2);
-  shared.rows = [{ key: 'webhook', inbox: 1, outbox: 2, oldestAt: 3 }];
+  shared.rows = [{ key: 'webhook', inbox: 1, outbox: 2, oldestAt: 3, oldestReplyAt: 4 }];
   shared.reports.set(2, { report: 'of two', at: 0 });
   shared.reports.set(9, { report: 'of a dead one', at: 0 });
   pass(1_500);
@@ -123,7 +123,7 @@ test('while the server does not answer, what is known is told, as old as it is',
   const { shared, exchange, pass, asked } = start({ waitMs: 5 });
   using _ = exchange;
   shared.reports.set(2, { report: 'of two', at: 0 });
-  shared.rows = [{ key: 'webhook', inbox: 1, outbox: 0, oldestAt: 3 }];
+  shared.rows = [{ key: 'webhook', inbox: 1, outbox: 0, oldestAt: 3, oldestReplyAt: null }];
   await until('it was read', async () => (await exchange.seen()).rows !== null);
   const held = Promise.withResolvers<void>();
   shared.way = held.promise;

@@ -39,6 +39,7 @@ import { Unroutable } from '../order/unroutable.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import { Accepting, type ArrivalParts } from './accepting.ts';
 import { Claiming } from './claiming.ts';
+import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
 import type { LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -58,6 +59,7 @@ export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
   readonly calls: ToolCalls;
+  readonly deferred: Deferred;
   readonly #now: () => number;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
@@ -86,6 +88,7 @@ export class LaneLedger implements Ledger {
     this.#accepting = new Accepting(parts, this.#intakeLimit);
     const failed = (error: unknown): void => this.#fail(error);
     this.#claiming = new Claiming({ ...parts, open: this.#open, failed });
+    this.deferred = new Deferred({ now, rows, storage, ask: (act, end) => this.#ask(act, end) });
     this.#unroutable = new Unroutable({
       now,
       steady,
@@ -104,6 +107,7 @@ export class LaneLedger implements Ledger {
       failed,
       roomChanged: settled,
       forgetHere: async (theirs, answered) => void (await forgetting.forgetHere(theirs, answered)),
+      tryHere: (replies) => this.deferred.tryHere(replies),
     });
   }
 
@@ -149,6 +153,7 @@ export class LaneLedger implements Ledger {
     return this.#storage.deferred({ row, at: this.#now(), why, dueAt: at, how }, () => {
       row.attempt++;
       if (how.uncounted === true) row.replayedAfter++;
+      row.why = why;
       row.possibleDuplicate = how.possibleDuplicate;
       this.#rows.postpone(row, at, how.park);
     });

@@ -12,6 +12,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
+import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
@@ -69,6 +70,13 @@ export interface LedgerStorage {
   /** May resolve before the commit: nothing but the next reply of the lane waits for it. */
   delivered(end: DeliveryEnd, then: () => void): Promise<boolean>;
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean>;
+  /**
+   * Replies that waited for another try are due at once, by a person's word: the try that follows
+   * does not move them along their schedule, which `replayedAfter` of each has in it already.
+   */
+  triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean>;
+  /** Left out: every reply that waits for another try stands in the working set. */
+  readonly deferredReplies?: StoredDeferred;
   /** @param parts later parts of the same reply, which die with it */
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean>;
   callBegun(message: Message, call: BegunCall): Promise<boolean>;
@@ -135,6 +143,14 @@ interface StoredDeadLetters {
   discard(id: string): Promise<DeadLetterMove>;
 }
 
+/** Replies that wait for another try, whoever has them in hand. */
+export interface StoredDeferred {
+  groups(): Promise<readonly DeferredGroup[]>;
+  find(which: WhichDeferred, most: number): Promise<readonly string[]>;
+  /** They are due at once, whoever has them, or nobody. @returns false: the storage has failed */
+  tryNow(ids: readonly string[]): Promise<boolean>;
+}
+
 /** Both return how many went, and reject when the storage has failed. */
 interface StoredForgetting {
   forget(asked: Forgotten): Promise<number>;
@@ -152,6 +168,8 @@ export type StorageTold = {
    * @param answered ids of messages: replies to them are theirs
    */
   readonly forgetHere: (theirs: Theirs, answered: ReadonlySet<string>) => Promise<void>;
+  /** A person asked elsewhere for another try of these: those that are here are due at once. */
+  readonly tryHere: (ids: readonly string[]) => Promise<void>;
 };
 
 /** What somebody said, or was said in a conversation, in messages with ids before this one. */

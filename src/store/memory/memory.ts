@@ -140,6 +140,12 @@ export class MemoryStorage implements LedgerStorage {
     return done;
   }
 
+  triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
+    for (const row of rows) this.#stories.dueNow(row, at);
+    then();
+    return done;
+  }
+
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
     const { row, at, why } = end;
     if (this.#stories.died(row, at, why, true)) this.deadLetters.count++;

@@ -201,6 +201,11 @@ export class StoryRing {
     reply.possibleDuplicate = how.possibleDuplicate;
   }
 
+  dueNow(row: OutRow, at: number): void {
+    const reply = this.#replyOf(row);
+    if (reply !== null) reply.dueAt = at;
+  }
+
   /**
    * @param tried false: it dies with the part before it
    * @returns whether it is the first of its reply's parts to die, as far as that is still known

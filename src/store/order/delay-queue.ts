@@ -1,6 +1,7 @@
 /** Replies that wait for their time, and those that have left their lane for good. */
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../lib/deadlines.ts';
+import { DeferredRows } from './deferred-rows.ts';
 import type { OutRow } from './rows.ts';
 
 export class DelayQueue {
@@ -8,8 +9,8 @@ export class DelayQueue {
   readonly #deadlines: Deadlines;
   readonly #ready: (row: OutRow) => void;
   readonly #parked = new Set<OutRow>();
-  /** How many wait for their time. */
-  waiting = 0;
+  /** Those that wait for their time. */
+  readonly deferred = new DeferredRows();
 
   /** @param ready is told of each whose time has come */
   constructor(clock: Clock, ready: (row: OutRow) => void) {
@@ -37,12 +38,25 @@ export class DelayQueue {
   until(row: OutRow, at: number): void {
     const ms = at - this.#now();
     if (ms <= 0) return this.#ready(row);
-    this.waiting++;
+    row.dueAt = at;
+    this.deferred.add(row);
     row.due = this.#deadlines.after(ms, () => {
       row.due = null;
-      this.waiting--;
+      this.deferred.delete(row);
       this.#ready(row);
     });
+  }
+
+  /** It waits for no time any more, and is offered by whoever has stopped it. */
+  stop(row: OutRow): void {
+    if (row.due === null) return;
+    row.due.cancel();
+    row.due = null;
+    this.deferred.delete(row);
+  }
+
+  offer(row: OutRow): void {
+    this.#ready(row);
   }
 
   /** The reply is settled, or gone. */
@@ -51,9 +65,6 @@ export class DelayQueue {
       this.#parked.delete(row);
       row.lane.parked?.delete(row);
     }
-    if (row.due === null) return;
-    row.due.cancel();
-    row.due = null;
-    this.waiting--;
+    this.stop(row);
   }
 }

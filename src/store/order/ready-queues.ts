@@ -1,6 +1,7 @@
 /** What can be taken now from the boxes of each channel, and how many unsettled rows it has. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
+import { isOnChannel } from '../../domain/records.ts';
 import { LinkedSet } from '../../lib/linked-set.ts';
 import { Queue } from '../../lib/queue.ts';
 import { ReadyNotifier } from './ready-notifier.ts';
@@ -96,7 +97,15 @@ export class ReadyQueues {
           inbox.first?.head.acceptedAt ?? Infinity,
           outbox.first?.head.createdAt ?? Infinity,
         ),
+        oldestReplyAt: outbox.first?.head.createdAt ?? null,
       }));
+  }
+
+  /** How many replies can be taken now, of a channel or a type of channels; null: of all. */
+  repliesReady(channel: string | null): number {
+    let ready = 0;
+    for (const [key, { out }] of this.#channels) if (isOnChannel(key, channel)) ready += out.length;
+    return ready;
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 /** The rows of the working set, and the lane that puts a conversation's rows in order. */
+import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
@@ -137,8 +138,8 @@ export type OutRow = Linked & {
   readonly progress: MessageProgress;
   attempt: number;
   /**
-   * Attempts that do not move it along its schedule: those before the last replay, and those that
-   * were only counted because the process died.
+   * Attempts that do not move it along its schedule: those before the last replay, those that
+   * were only counted because the process died, and those that a person asked for.
    */
   replayedAfter: number;
   possibleDuplicate: boolean;
@@ -152,12 +153,16 @@ export type OutRow = Linked & {
   gone: boolean;
   /** Set while it waits for its time. */
   due: Deadline | null;
+  /** That time, milliseconds since 1970; of no meaning while it does not wait. */
+  dueAt: number;
+  /** Why its last try failed; null: none did, or that is not known. */
+  why: Pick<Failure, 'kind' | 'status'> | null;
 };
 
 /** How a reply was when it was last written down. */
 export type OutState = Pick<
   OutRow,
-  'attempt' | 'replayedAfter' | 'possibleDuplicate' | 'late' | 'parked'
+  'attempt' | 'replayedAfter' | 'possibleDuplicate' | 'late' | 'parked' | 'why'
 > & {
   /** When it is to be tried again; null: it waits its turn. */
   readonly dueAt: number | null;
@@ -223,6 +228,8 @@ export function makeOutRow(
     taken: false,
     gone: false,
     due: null,
+    dueAt: 0,
+    why: null,
     before: null,
     after: null,
   };

@@ -16,7 +16,11 @@ test('a reply whose burial came to nothing is told as no dead letter', async () 
     const unroutable = new Unroutable({
       now: () => weekMs,
       steady: steadyNow,
-      rows: { backlog: () => [{ channel: gone, inbox: 0, outbox: waiting.length, oldestAt: 0 }] },
+      rows: {
+        backlog: () => [
+          { channel: gone, inbox: 0, outbox: waiting.length, oldestAt: 0, oldestReplyAt: 0 },
+        ],
+      },
       news: { buried: ({ id }) => told.push(id) },
       read: () => 0,
       keep: () => {},

@@ -14,7 +14,7 @@ function withParked(dueAt: number): WorkingSet {
   const head = { id: 'r1' as ReplyId, inReplyTo: 'm1' as MessageId, createdAt: 1 };
   const stored: StoredReply = { ...where, head, seq: 1, bytes: 1 };
   const written = { attempt: 2, replayedAfter: 0, possibleDuplicate: false };
-  rows.restoreReply(stored, null, { ...written, late: true, parked: true, dueAt });
+  rows.restoreReply(stored, null, { ...written, late: true, parked: true, why: null, dueAt });
   return rows;
 }
 

@@ -24,14 +24,14 @@ import { messageRow, replyRow } from './weight.ts';
 export class WorkingSet {
   readonly #lanes = new Lanes();
   readonly ready = new ReadyQueues();
-  readonly #delayed: DelayQueue;
+  readonly delayed: DelayQueue;
   readonly totals = new Totals();
   readonly #offering = new Offering(this.ready, this.#lanes);
   #seq = 0;
   #closed = false;
 
   constructor(clock: Clock) {
-    this.#delayed = new DelayQueue(clock, (row) => this.ready.offer(row));
+    this.delayed = new DelayQueue(clock, (row) => this.ready.offer(row));
   }
 
   /** The order of acceptance, over all conversations. */
@@ -134,12 +134,12 @@ export class WorkingSet {
     row.taken = false;
     const { lane } = row;
     if (park && !row.parked) {
-      this.#delayed.park(row);
+      this.delayed.park(row);
       lane.outbox.shift();
       lane.outBusy = false;
       this.#offering.reply(lane);
     }
-    this.#delayed.until(row, at);
+    this.delayed.until(row, at);
     this.#offering.rest(lane);
   }
 
@@ -166,7 +166,7 @@ export class WorkingSet {
       for (const row of rows) this.#vanish(row);
       removed += rows.length;
     }
-    for (const row of this.#delayed.parked) {
+    for (const row of this.delayed.parked) {
       if (row.lane.channel !== channel || !matches(row)) continue;
       if (conversation !== null && row.lane.conversation !== conversation) continue;
       this.#vanish(row);
@@ -212,8 +212,8 @@ export class WorkingSet {
     const { dueAt, ...written } = state;
     Object.assign(row, written);
     if (row.parked) {
-      this.#delayed.park(row);
-      this.#delayed.until(row, dueAt ?? 0);
+      this.delayed.park(row);
+      this.delayed.until(row, dueAt ?? 0);
       return row;
     }
     lane.outbox.push(row);
@@ -221,7 +221,7 @@ export class WorkingSet {
       this.#offering.reply(lane);
     } else {
       lane.outBusy = true;
-      this.#delayed.until(row, dueAt);
+      this.delayed.until(row, dueAt);
     }
     return row;
   }
@@ -244,12 +244,12 @@ export class WorkingSet {
 
   idsOfUnsettled(most: number): readonly string[] {
     const ids = this.#lanes.idsOfRows(most);
-    const parked = Array.from(this.#delayed.parked, ({ head }) => head.id);
+    const parked = Array.from(this.delayed.parked, ({ head }) => head.id);
     return [...ids, ...parked].slice(0, most);
   }
 
   gauges() {
-    return this.totals.gauges(this.ready, this.#delayed.waiting, this.#lanes.busy);
+    return this.totals.gauges(this.ready, this.delayed.deferred.size, this.#lanes.busy);
   }
 
   backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
@@ -261,7 +261,7 @@ export class WorkingSet {
     this.#closed = true;
     this.ready.close();
     for (const { outbox } of this.#lanes) outbox.peek()?.due?.cancel();
-    for (const { due } of this.#delayed.parked) due?.cancel();
+    for (const { due } of this.delayed.parked) due?.cancel();
   }
 
   #makeReply(stored: StoredReply, reply: Reply | null, of: MessageProgress | null): OutRow {
@@ -283,7 +283,7 @@ export class WorkingSet {
     if (row.box === 'out') {
       row.lane.replies--;
       this.totals.replyWent(row);
-      this.#delayed.drop(row);
+      this.delayed.drop(row);
     }
     this.totals.left(row.progress);
   }
@@ -293,7 +293,7 @@ export class WorkingSet {
     this.ready.went(row);
     lane.replies--;
     this.totals.replyWent(row);
-    this.#delayed.drop(row);
+    this.delayed.drop(row);
     if (!row.parked) lane.outbox.shift();
     this.totals.left(row.progress);
   }

@@ -25,12 +25,13 @@ import { unroutableCursor } from '../order/unroutable.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agents.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
+import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
 import type { Lanes } from './lanes/lanes.ts';
 import { Invalidations } from './ledger/invalidations.ts';
-import { readTexts } from './ledger/texts.ts';
+import { readTexts, removeMissing } from './ledger/texts.ts';
 import type { PostgresParts } from './parts.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
@@ -49,6 +50,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: PostgresParts['figures'];
+  readonly deferredReplies: StoredReplies;
   readonly #parts: PostgresParts;
   readonly #flights: PostgresParts['flights'];
   readonly #lanes: Lanes;
@@ -67,6 +69,7 @@ export class PostgresStorage implements LedgerStorage {
     this.figures = parts.figures;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
+    this.deferredReplies = new StoredReplies({ ...parts, reads: parts.slowReads });
     this.forgetting = new Forgetting({
       ...parts,
       reads: parts.slowReads,
@@ -92,9 +95,10 @@ export class PostgresStorage implements LedgerStorage {
     return { tracesDropped: this.#tracesDropped, commitsPending };
   }
 
-  listen({ failed, roomChanged, forgetHere }: StorageTold): void {
+  listen({ failed, roomChanged, forgetHere, tryHere }: StorageTold): void {
     const { news, rows, peers } = this.#parts;
     this.#invalidations.hear(forgetHere);
+    this.deferredReplies.hear(tryHere);
     this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
     peers.beat.onNews((told) => (this.#lanes.hear(told), roomChanged()));
     let { state } = this.#flights;
@@ -152,7 +156,7 @@ export class PostgresStorage implements LedgerStorage {
 
   async read(rows: readonly Row[]): Promise<void> {
     await readTexts(this.#parts.reads, rows);
-    this.#removeMissing(rows);
+    removeMissing(this.#parts.rows, rows);
     const messages = rows.flatMap((row) => (row.box === 'in' && row.message !== null ? [row] : []));
     const unread = messages.filter(({ message, gone }) => !gone && !this.history.holds(message!));
     if (unread.length > 0) await this.history.read(unread.map(({ message }) => message!));
@@ -189,6 +193,11 @@ export class PostgresStorage implements LedgerStorage {
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
     this.#flights.add(deferredWrite(end));
     return this.#done(end.row, then);
+  }
+
+  triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
+    this.#flights.add(triedNowWrite(rows, at));
+    return this.#flights.written(then);
   }
 
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
@@ -281,16 +290,6 @@ export class PostgresStorage implements LedgerStorage {
         resolve(isDone);
       });
     });
-  }
-
-  /** Another instance has forgotten them, or their lane is another's. */
-  #removeMissing(rows: readonly Row[]): void {
-    for (const row of rows) {
-      const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
-      if (!isMissing || row.gone) continue;
-      const { channel, conversation } = row.lane;
-      this.#parts.rows.remove(channel, conversation, (one) => one === row);
-    }
   }
 
   #write(one: Write): Promise<boolean> {

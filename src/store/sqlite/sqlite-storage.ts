@@ -179,6 +179,11 @@ export class SqliteStorage implements LedgerStorage {
     return this.#journal.written(then);
   }
 
+  triedNow(rows: readonly OutRow[], at: number, then: () => void): Promise<boolean> {
+    for (const { seq } of rows) this.#journal.add(['outboxTriedNow', at, seq]);
+    return this.#journal.written(then);
+  }
+
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
     const { row, at, why } = end;
     const reason = JSON.stringify(why);

@@ -5,7 +5,7 @@ import type { Whose } from '../../../src/domain/story.ts';
 import type { Effects, InClaim } from '../../../src/store/store.ts';
 import { NoteReference, scopes } from './notes.ts';
 import type { Reference } from './reference.ts';
-import type { MessageRow } from './rows.ts';
+import { tryNow, type MessageRow } from './rows.ts';
 import type { World } from './worlds.ts';
 
 const nobody = '0000000000000000000000';
@@ -22,12 +22,13 @@ export class People {
 
   /** @returns what was done, in words; null: there was nothing to do it to */
   async ask(
-    kind: 'replay' | 'discard' | 'forget',
+    kind: 'tryNow' | 'replay' | 'discard' | 'forget',
     dice: readonly number[],
   ): Promise<string | null> {
     const { people, durable } = this.#world;
     if (!people) return null;
     if (kind === 'forget') return this.#forget(dice);
+    if (kind === 'tryNow') return this.#tryNow(dice);
     const { dead } = this.#model;
     const [die = 0, unknown = 0] = dice;
     const id = unknown > 0.9 ? nobody : dead[Math.floor(die * dead.length)]?.id.slice(0, 22);
@@ -39,6 +40,16 @@ export class People {
     const answer = await this.#world.during(this.#world.ledger[kind](id));
     assert.equal(answer, durable ? this.#model[kind](id) : 'not_kept', kind);
     return `${kind} ${id}`;
+  }
+
+  async #tryNow([die = 0, unknown = 0]: readonly number[]): Promise<string | null> {
+    const { outbox } = this.#model;
+    const id = unknown > 0.9 ? nobody : outbox[Math.floor(die * outbox.length)]?.id;
+    if (id === undefined) return null;
+    const moving = this.#world.ledger.deferred.tryNow({ kind: 'one', id }, 1);
+    const moved = tryNow(outbox, id, this.#world.now);
+    assert.deepEqual(await this.#world.during(moving), { kind: 'moved', moved, more: false });
+    return `try ${id} now`;
   }
 
   async #forget([die = 0, by = 0]: readonly number[]): Promise<string | null> {

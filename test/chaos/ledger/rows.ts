@@ -23,9 +23,18 @@ export type ReplyRow = Common & {
   late: boolean;
   /** It has left its lane. */
   parked: boolean;
-  /** Attempts before the last replay. */
+  /** Attempts before the last replay, and those that a person asked for. */
   replayedAfter: number;
   /** When it is tried again; null: it waits for no time. */
   dueAt: number | null;
 };
 export type Row = MessageRow | ReplyRow;
+
+/** One that waits for its time waits no more, and stays where it is on its schedule. */
+export function tryNow(outbox: readonly ReplyRow[], id: string, now: number): number {
+  const row = outbox.find((one) => one.id === id && !one.claimed);
+  if (row === undefined || (row.dueAt ?? 0) <= now) return 0;
+  row.dueAt = now;
+  row.replayedAfter++;
+  return 1;
+}

@@ -18,6 +18,7 @@ const weights = {
   together: 6,
   pass: 6,
   cursor: 1,
+  tryNow: 3,
   replay: 2,
   discard: 0.7,
   forget: 0.5,

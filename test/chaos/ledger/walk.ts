@@ -113,6 +113,7 @@ export class Walk {
         return true;
       case 'crash':
         return this.#crash(dice);
+      case 'tryNow':
       case 'replay':
       case 'discard':
       case 'forget':
@@ -344,7 +345,7 @@ export class Walk {
 
   /** What a person asks for, and a turn that looks back. */
   async #ask(
-    kind: 'replay' | 'discard' | 'forget' | 'recall',
+    kind: 'tryNow' | 'replay' | 'discard' | 'forget' | 'recall',
     dice: readonly number[],
   ): Promise<boolean> {
     const { claim, row } = this.#openIn[0] ?? {};

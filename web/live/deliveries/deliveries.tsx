@@ -7,6 +7,7 @@ import { Panel } from '../../kit/panel.tsx';
 import { goTo, usePlace, type Place } from '../../kit/place.ts';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
+import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, ahead, count, moment, spaced } from '../../kit/words.ts';
@@ -14,17 +15,21 @@ import { useConversationColumn } from '../links/conversation-of.tsx';
 import { deliveriesIn } from '../links/of-story.ts';
 import { usePagesOf } from '../links/use-of-message.ts';
 import { Paged } from '../paged.tsx';
+import { Groups } from './groups.tsx';
+import { TryOne } from './try-one.tsx';
 import { useRefresh } from '../use-refresh.ts';
 
 /** Replies on their way: what was tried and failed first, for it may need a person. */
 export function Deliveries() {
   const place = usePlace();
   const { state = '', channel = '', message } = place;
+  const now = useNow();
   if (message !== undefined) return <OfMessage message={message} />;
   const isState = deliveryStates.some((one) => one === state) || state === 'any';
   return (
     <>
       <Filters place={place} />
+      <Groups channel={channel} now={now} />
       {isState ? (
         <List
           key={`${state} ${channel}`}
@@ -124,6 +129,7 @@ type ListProps = {
 
 function List({ title, state, channel, message, none }: ListProps) {
   const now = useNow();
+  const isOperator = useToken(({ token }) => token) !== null;
   const given = Object.entries({ state, channel }).filter(([, value]) => value !== '');
   const path = `deliveries?${new URLSearchParams(given).toString()}`;
   const pages = usePagesOf<DeliveryRow>(path, message ?? null, deliveriesIn);
@@ -138,7 +144,7 @@ function List({ title, state, channel, message, none }: ListProps) {
         {(rows) => (
           <Table
             name={title}
-            columns={[...columnsAt(now), ...conversation]}
+            columns={[...columnsAt(now, isOperator), ...conversation]}
             rows={rows}
             keyOf={({ id }) => id}
             none={none}
@@ -149,7 +155,7 @@ function List({ title, state, channel, message, none }: ListProps) {
   );
 }
 
-const columnsAt = (now: number): readonly Column<DeliveryRow>[] => [
+const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRow>[] => [
   {
     title: 'Made',
     cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt, now)}</span>,
@@ -173,10 +179,15 @@ const columnsAt = (now: number): readonly Column<DeliveryRow>[] => [
   { title: 'Attempts', number: true, cell: ({ attempts }) => count(attempts) },
   {
     title: 'Next try',
-    cell: ({ state, nextAt }) => {
+    cell: ({ id, state, nextAt }) => {
       if (state === 'delivered' || state === 'dead') return 'none';
       if (nextAt === null) return 'at its turn';
-      return <span title={moment(nextAt)}>{ahead(nextAt, now)}</span>;
+      return (
+        <>
+          <p title={moment(nextAt)}>{ahead(nextAt, now)}</p>
+          {isOperator ? <TryOne id={id} /> : null}
+        </>
+      );
     },
   },
   {

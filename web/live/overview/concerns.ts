@@ -1,6 +1,7 @@
 /** Facts of a service's status that may need a person, the gravest first. */
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some } from '../../kit/words.ts';
+import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
 import { ofUnanswered } from './unanswered.ts';
 
 export type Concern = {
@@ -22,6 +23,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofService(status),
     ...ofInstances(status, now),
     ...ofChannels(status),
+    ...ofReceivers(status, now),
     ...ofUnanswered(status, now),
     ...ofBacklog(status, now),
     ...ofDeadLetters(status),
@@ -82,17 +84,29 @@ function ofChannels({ channels }: Status): readonly Concern[] {
   });
 }
 
-function ofBacklog({ backlog }: Status, now: number): readonly Concern[] {
-  return backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
+function ofReceivers(status: Status, now: number): readonly Concern[] {
+  return failingReceivers(status).map((receiver) => ({
+    key: `receiver ${receiver.channel}`,
+    tone: 'bad',
+    what: receiverCause(receiver, now),
+    remedy: receiverMove(receiver),
+    place: { view: 'deliveries', channel: receiver.channel },
+  }));
+}
+
+function ofBacklog(status: Status, now: number): readonly Concern[] {
+  const told = new Set(failingReceivers(status).map(({ channel }) => channel));
+  return status.backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
     const concerns: Concern[] = [];
     const waitedMs = oldestAt === null ? 0 : now - oldestAt;
-    if (waitedMs > longWaitMs) {
+    const areMessages = inbox > outbox;
+    // Replies that wait for a receiver that fails are told with it.
+    if (waitedMs > longWaitMs && (areMessages || !told.has(channel))) {
       const many = count(inbox + outbox);
       const what = `On ${channel} ${many} wait, the oldest for ${length(waitedMs)}.`;
-      const place =
-        inbox > 0
-          ? { view: 'messages', channel, state: 'waiting' }
-          : { view: 'deliveries', channel };
+      const place = areMessages
+        ? { view: 'messages', channel, state: 'waiting' }
+        : { view: 'deliveries', channel };
       concerns.push({ key: `wait ${channel}`, tone: 'wait', what, remedy: null, place });
     }
     if (unroutable > 0) {

@@ -1,11 +1,13 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/asked.ts';
+import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
 import { sayCause } from '../../../src/domain/standing-words.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
+import { failingReceivers, receiverMove, undelivered } from './receivers.ts';
 
 export type HealthWords = {
   readonly tone: 'good' | 'wait' | 'bad';
@@ -15,8 +17,8 @@ export type HealthWords = {
 };
 
 /**
- * Red where messages go unanswered, amber where svc works and something does not. It has no number
- * in it, and changes only as what it tells does.
+ * Red where messages go unanswered or replies do not arrive, amber where svc works and something
+ * does not. It has no number in it, and changes only as what it tells does.
  */
 export function healthOf(status: Status): HealthWords {
   if (status.status === 'failing') {
@@ -26,19 +28,24 @@ export function healthOf(status: Status): HealthWords {
   const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
   const silent = troubled(status, 'failing');
   const halting = troubled(status, 'degraded');
+  const deaf = failingReceivers(status);
   const isNoneLeft = routed.every(
-    ({ type, brain }) => failed.includes(type) || silent.some((one) => one.brain === brain),
+    ({ type, brain }) =>
+      failed.includes(type) ||
+      silent.some((one) => one.brain === brain) ||
+      deaf.some(({ channel }) => channel === type),
   );
   const what = [
     failed.length === 0 ? '' : `${listed('channel', failed)} failed`,
     sayBrains('no model answers for', silent),
     sayBrains('some messages get no answer from', halting),
+    ...deaf.map(undelivered),
   ].filter((part) => part !== '');
   if (what.length === 0) return ofModels(status);
-  const isRed = isNoneLeft || silent.length + halting.length > 0;
+  const isRed = isNoneLeft || silent.length + halting.length + deaf.length > 0;
   const begin = isNoneLeft ? 'Not working' : 'Working in part';
   const words = `${begin}: ${what.join('; ')}`;
-  return { tone: isRed ? 'bad' : 'wait', words, move: moveFor(silent[0] ?? halting[0]) };
+  return { tone: isRed ? 'bad' : 'wait', words, move: moveOf(silent[0] ?? halting[0], deaf[0]) };
 }
 
 function troubled(
@@ -77,6 +84,12 @@ function ofModels({ models }: Status): HealthWords {
 }
 
 type Failed = { readonly model: string | null; readonly reason: FailureKind | null };
+
+/** The first move: of a model, and else of a receiver. */
+function moveOf(failed: Failed | undefined, deaf: DeliveryStatus | undefined): string | null {
+  if (failed !== undefined || deaf === undefined) return moveFor(failed);
+  return receiverMove(deaf);
+}
 
 function moveFor(failed: Failed | undefined): string | null {
   const { model = null, reason = null } = failed ?? {};

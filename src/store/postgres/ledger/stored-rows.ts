@@ -1,4 +1,5 @@
 /** Unsettled rows as order and totals need them: without what they say. */
+import type { Failure } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import type { FoundMessage, FoundReply } from '../../ledger/recovering.ts';
 import { bytesOf } from '../../order/weight.ts';
@@ -10,7 +11,7 @@ export const messageColumns =
 
 export const replyColumns =
   'id, channel, conversation, created_at, message_id, length(body) AS length, attempts, ' +
-  'replayed, possible_duplicate, late, parked, due_at';
+  'replayed, possible_duplicate, late, parked, due_at, failure';
 
 /** @param seq its number in this process */
 export function foundMessage(row: Rows[number], seq: number): Omit<FoundMessage, 'answered'> {
@@ -52,6 +53,13 @@ export function foundReply(row: Rows[number], seq: number): FoundReply {
       late: row['late'] === true,
       parked: row['parked'] === true,
       dueAt: dueAt === null ? null : Number(dueAt),
+      why: whyOf(row['failure']),
     },
   };
+}
+
+function whyOf(failure: unknown): Pick<Failure, 'kind' | 'status'> | null {
+  if (typeof failure !== 'string') return null;
+  const { kind, status } = JSON.parse(failure) as Failure;
+  return { kind, status };
 }

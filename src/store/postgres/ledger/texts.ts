@@ -1,6 +1,7 @@
 /** What rows that were restored say: read when they are handed out. */
 import { messageFrom, replyFrom } from '../../ledger/bodies.ts';
 import type { InRow, OutRow, Row } from '../../order/rows.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
 import type { Reads } from '../parts.ts';
 import { fromText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
@@ -60,4 +61,14 @@ function fillReply(row: OutRow, found: Found): void {
 
 function recordOf(row: Row, found: Found): Rows[number] | null {
   return found.get(row.head.id) ?? null;
+}
+
+/** Another instance has forgotten them, or their lane is another's. */
+export function removeMissing(rows: WorkingSet, read: readonly Row[]): void {
+  for (const row of read) {
+    const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
+    if (!isMissing || row.gone) continue;
+    const { channel, conversation } = row.lane;
+    rows.remove(channel, conversation, (one) => one === row);
+  }
 }

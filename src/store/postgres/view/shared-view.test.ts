@@ -120,8 +120,8 @@ postgresTest('all unsettled rows are counted, whoever has them in hand', async (
   await put(it.client, 'outbox', { id: 'c', channel: 'webhook', created_at: 400 });
   await put(it.client, 'outbox', { id: 'd', channel: 'messenger_a:7', created_at: 900 });
   assert.deepEqual((await it.one.look()).rows, [
-    { key: 'messenger_a:7', inbox: 0, outbox: 1, oldestAt: 900 },
-    { key: 'webhook', inbox: 2, outbox: 1, oldestAt: 400 },
+    { key: 'messenger_a:7', inbox: 0, outbox: 1, oldestAt: 900, oldestReplyAt: 900 },
+    { key: 'webhook', inbox: 2, outbox: 1, oldestAt: 400, oldestReplyAt: 400 },
   ]);
 });
 

@@ -22,10 +22,11 @@ const countedMax = 200_000;
 /** All of them, since a lane that nobody has in hand may have rows, and a late instance as well. */
 const rows =
   'SELECT channel AS key, sum(ins)::float8 AS inbox, sum(outs)::float8 AS outbox, ' +
-  'min(oldest)::float8 AS "oldestAt" FROM (' +
-  'SELECT channel, count(*) AS ins, 0 AS outs, min(accepted_at) AS oldest FROM ' +
+  'min(oldest)::float8 AS "oldestAt", min(reply)::float8 AS "oldestReplyAt" FROM (' +
+  'SELECT channel, count(*) AS ins, 0 AS outs, min(accepted_at) AS oldest, ' +
+  'NULL::bigint AS reply FROM ' +
   `(SELECT channel, accepted_at FROM svc.inbox LIMIT ${countedMax}) AS inbox ` +
-  'GROUP BY channel UNION ALL SELECT channel, 0, count(*), min(created_at) FROM ' +
+  'GROUP BY channel UNION ALL SELECT channel, 0, count(*), min(created_at), min(created_at) FROM ' +
   `(SELECT channel, created_at FROM svc.outbox LIMIT ${countedMax}) AS outbox ` +
   'GROUP BY channel) AS kept GROUP BY channel ORDER BY channel';
 

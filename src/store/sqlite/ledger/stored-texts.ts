@@ -3,6 +3,7 @@
  * only what order and totals need of each: what it says is read when it is handed out.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { FailureKind } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import type { FoundMessage, FoundReply } from '../../ledger/recovering.ts';
 import type { Row } from '../../order/rows.ts';
@@ -53,9 +54,12 @@ type MessageFields = readonly [
   alone: number,
 ];
 
+/** Of no weight: where it is damaged nobody is held up. */
+const why = 'iif(json_valid(failure), failure, NULL)';
 const replyColumns =
   `seq, id, channel, conversation, created_at, message_id, length(${json} ->> '$.text'), ` +
-  'attempts, replayed, possible_duplicate, late, parked, due_at';
+  'attempts, replayed, possible_duplicate, late, parked, due_at, ' +
+  `${why} ->> '$.kind', ${why} ->> '$.status'`;
 type ReplyFields = readonly [
   seq: number,
   id: ReplyId,
@@ -70,6 +74,8 @@ type ReplyFields = readonly [
   late: number,
   parked: number,
   dueAt: number | null,
+  failure: FailureKind | null,
+  status: number | null,
 ];
 
 type FoundStored = Omit<FoundMessage, 'answered'>;
@@ -93,7 +99,7 @@ export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<Fo
 export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<FoundReply> {
   for (const fields of find<ReplyFields>(db, replyColumns, 'outbox', seq)) {
     const [number, id, channel, conversation, createdAt, inReplyTo, length, ...state] = fields;
-    const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt] = state;
+    const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt, kind, status] = state;
     if (length === null) throw new Error(`the reply ${id} has no text`);
     const bytes = bytesOf(length + conversation.length);
     const head = { id, inReplyTo, createdAt };
@@ -106,6 +112,7 @@ export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<Fou
         late: late === 1,
         parked: parked === 1,
         dueAt,
+        why: kind === null ? null : { kind, status },
       },
     };
   }

@@ -68,6 +68,8 @@ export const statements = {
     "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
     "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
   outboxUncounted: 'UPDATE outbox SET replayed = replayed + 1 WHERE seq = ?',
+  // Sooner than on its schedule, by a person's word: that try does not move it along.
+  outboxTriedNow: 'UPDATE outbox SET due_at = ?, replayed = replayed + 1 WHERE seq = ?',
   outboxDied:
     'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
     'WHERE seq = ?',

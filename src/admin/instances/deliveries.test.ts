@@ -1,0 +1,86 @@
+/** Whether replies arrive, of several instances together. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KeptRows } from './instances.ts';
+import { deliveriesOf } from './deliveries.ts';
+import type { Report } from './report.ts';
+import type { DeliveryTold } from './told-deliveries.ts';
+
+const none = { tried: 0, failed: 0 };
+const quiet: DeliveryTold = {
+  channel: 'webhook',
+  failingSince: null,
+  minute: none,
+  fiveMinutes: none,
+  reasons: [],
+  oldestAt: null,
+};
+
+function wholeOf(
+  rows: readonly KeptRows[] | null,
+  ...told: readonly (readonly DeliveryTold[] | null)[]
+): Parameters<typeof deliveriesOf>[0] {
+  const reports = told.map((deliveries, at) => ({
+    id: at,
+    report: { deliveries, backlog: [], channels: [] } as unknown as Report,
+  }));
+  return { reports, rows };
+}
+
+const reason = (status: number, minute: number, fiveMinutes: number) =>
+  ({ code: 'server_error', status, minute, fiveMinutes }) as const;
+
+test('what instances tried is added up, and the first to see it fail says since when', () => {
+  const one = {
+    ...quiet,
+    failingSince: 700,
+    minute: { tried: 4, failed: 4 },
+    fiveMinutes: { tried: 9, failed: 8 },
+    reasons: [reason(500, 4, 6), reason(502, 0, 2)],
+  };
+  const other = {
+    ...quiet,
+    failingSince: 500,
+    minute: { tried: 2, failed: 1 },
+    fiveMinutes: { tried: 2, failed: 1 },
+    reasons: [reason(502, 1, 1)],
+  };
+  const rows = [
+    { key: 'webhook', inbox: 1, outbox: 30, oldestAt: 90, oldestReplyAt: 100 },
+    { key: 'messenger_a:1', inbox: 0, outbox: 2, oldestAt: 60, oldestReplyAt: 60 },
+  ];
+  // One of the release before tells nothing of it.
+  const [webhook, messenger] = deliveriesOf(wholeOf(rows, [one], [other], null));
+  assert.deepEqual(webhook, {
+    channel: 'webhook',
+    state: 'failing',
+    since: 500,
+    minute: { tried: 6, failed: 5 },
+    fiveMinutes: { tried: 11, failed: 9 },
+    reasons: [reason(500, 4, 6), reason(502, 1, 3)],
+    waiting: 30,
+    oldestAt: 100,
+  });
+  assert.deepEqual(
+    [messenger!.channel, messenger!.state, messenger!.waiting, messenger!.oldestAt],
+    ['messenger_a', 'unknown', 2, 60],
+  );
+});
+
+test('one instance that sees failures does not fail a receiver that works for the others', () => {
+  const failing = { ...quiet, failingSince: 700, minute: { tried: 3, failed: 3 } };
+  const working = {
+    ...quiet,
+    minute: { tried: 900, failed: 0 },
+    fiveMinutes: { tried: 900, failed: 0 },
+  };
+  const [webhook] = deliveriesOf(wholeOf(null, [failing], [working]));
+  assert.deepEqual([webhook!.state, webhook!.since], ['arriving', null]);
+});
+
+test('a failure of which nothing is left to try is over', () => {
+  const failing = { ...quiet, failingSince: 700 };
+  assert.equal(deliveriesOf(wholeOf(null, [failing]))[0]!.state, 'unknown');
+  const rows = [{ key: 'webhook', inbox: 0, outbox: 1, oldestAt: 90, oldestReplyAt: 90 }];
+  assert.equal(deliveriesOf(wholeOf(rows, [failing]))[0]!.state, 'failing');
+});

@@ -1,0 +1,149 @@
+/**
+ * Replies that wait for another try, whoever has them in hand. An instance that has one in its
+ * working set moves it there, and is told so on the board. One that is parked in a lane that is
+ * nobody's is due by its row: whoever finds it takes its lane.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FailureKind } from '../../../domain/failure.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../domain/records.ts';
+import type { StorageTold, StoredDeferred } from '../../ledger/storage.ts';
+import type { OutRow } from '../../order/rows.ts';
+import type { Peers } from '../../peers.ts';
+import { ReadFailed } from '../../store.ts';
+import type { Lanes } from '../lanes/lanes.ts';
+import type { PostgresFlights, Reads } from '../parts.ts';
+import { Values } from '../read/ask.ts';
+import { onChannel } from '../read/lists.ts';
+import type { Rows } from '../write/statement.ts';
+import type { Single } from '../write/writes.ts';
+
+const tryNowKind = 'try_now';
+
+/** Whoever looks at a page waits no longer; the question itself waits for the server. */
+const answerMs = 5_000;
+/** So many rows are looked at to count them. */
+const countedMax = 200_000;
+const groups = `
+SELECT channel, failure::json ->> 'kind' AS failure, (failure::json ->> 'status')::int AS status,
+  count(*)::float8 AS count, min(created_at)::float8 AS "oldestAt", min(due_at)::float8 AS "nextAt"
+FROM (
+  SELECT channel, failure, created_at, due_at FROM svc.outbox
+  WHERE failure IS NOT NULL AND due_at > $1 LIMIT ${countedMax}
+) AS deferred
+GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 100`;
+
+const one = 'SELECT id FROM svc.outbox WHERE id = $1 AND due_at > $2';
+/** A try is told as [when it began, …]. */
+const lastTryAt = 'coalesce((tries::json -> -1 ->> 0)::float8, 0)';
+
+/**
+ * Where the lane is somebody's, that one writes the row. What another transaction holds just now is
+ * being changed by it, and is left to it.
+ */
+const makeDue = `
+WITH due AS (
+  SELECT id FROM svc.outbox AS outbox
+  WHERE id = ANY($1) AND parked AND due_at > $2 AND EXISTS (
+    SELECT FROM svc.lane AS lane WHERE lane.channel = outbox.channel
+      AND lane.conversation = outbox.conversation AND lane.owner IS NULL
+  )
+  ORDER BY id FOR UPDATE SKIP LOCKED
+)
+UPDATE svc.outbox AS outbox SET due_at = $2, replayed = replayed + 1
+FROM due WHERE outbox.id = due.id`;
+
+export type DeferredParts = {
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  readonly lanes: Pick<Lanes, 'takeWaiting'>;
+  readonly peers: Peers;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** Of replies that this instance has in hand. */
+export function triedNowWrite(rows: readonly OutRow[], at: number): Single {
+  const text =
+    'UPDATE svc.outbox SET due_at = $2, replayed = replayed + 1 ' +
+    'WHERE id = ANY($1) AND due_at > $2';
+  return { kind: 'single', text, values: [rows.map(({ head }) => head.id), at] };
+}
+
+export class StoredReplies implements StoredDeferred {
+  readonly #parts: DeferredParts;
+  #counting: Promise<Rows> | null = null;
+
+  constructor(parts: DeferredParts) {
+    this.#parts = parts;
+  }
+
+  hear(tryHere: StorageTold['tryHere']): void {
+    this.#parts.peers.on(tryNowKind, (body) => tryHere(idsIn(body)));
+  }
+
+  async groups(): Promise<readonly DeferredGroup[]> {
+    const { reads, now } = this.#parts;
+    this.#counting ??= reads.ask({ text: groups, values: [now()] });
+    const found = await Promise.race([
+      this.#counting.finally(() => (this.#counting = null)),
+      pause(answerMs, null, { ref: false }),
+    ]);
+    if (found === null) throw new ReadFailed('too_slow', 'The database server does not answer.');
+    return found.map((row) => ({
+      channel: row['channel'] as ChannelKey,
+      failure: row['failure'] as FailureKind,
+      status: row['status'] as number | null,
+      count: Number(row['count']),
+      oldestAt: Number(row['oldestAt']),
+      nextAt: Number(row['nextAt']),
+    }));
+  }
+
+  async find(which: WhichDeferred, most: number): Promise<readonly string[]> {
+    const { reads, now } = this.#parts;
+    const asked =
+      which.kind === 'one'
+        ? { text: one, values: [which.id, now()] }
+        : allOf(which.filter, which.before, now(), most);
+    return (await reads.ask(asked)).map(({ id }) => String(id));
+  }
+
+  async tryNow(ids: readonly string[]): Promise<boolean> {
+    const { flights, lanes, peers, now } = this.#parts;
+    flights.add({ kind: 'single', text: makeDue, values: [ids, now()] });
+    if (!(await flights.written(() => {}))) return false;
+    void peers.tell(tryNowKind, JSON.stringify({ ids }));
+    await lanes.takeWaiting();
+    return true;
+  }
+}
+
+function allOf(
+  { channel, failure, status }: DeferredFilter,
+  before: number,
+  now: number,
+  most: number,
+) {
+  const values = new Values();
+  const fits = [
+    'failure IS NOT NULL',
+    `due_at > ${values.put(now)}`,
+    ...onChannel(channel, values),
+    ...(failure === null ? [] : [`failure::json ->> 'kind' = ${values.put(failure)}`]),
+    ...(status === null ? [] : [`(failure::json ->> 'status')::int = ${values.put(status)}`]),
+    `${lastTryAt} < ${values.put(before)}`,
+  ];
+  const text = `SELECT id FROM svc.outbox WHERE ${fits.join(' AND ')} LIMIT ${values.put(most)}`;
+  return { text, values: values.list };
+}
+
+/** It comes from another release, perhaps: what cannot be read is about nothing here. */
+function idsIn(body: string): readonly string[] {
+  try {
+    const { ids } = JSON.parse(body) as { readonly ids?: unknown };
+    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,65 @@
+/** Who takes replies, and does not: what is said of it, and what a person can do. */
+import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
+import type { Status } from '../../../src/admin/admin.ts';
+import type { FailureKind } from '../../../src/domain/failure.ts';
+import { length, moment, sentence, some, spaced } from '../../kit/words.ts';
+
+export function failingReceivers({ deliveries }: Pick<Status, 'deliveries'>) {
+  return (deliveries ?? []).filter(({ state }) => state === 'failing');
+}
+
+type Moves = Partial<Readonly<Record<FailureKind, string>>>;
+
+/** For the headline. */
+export const undelivered = ({ channel }: DeliveryStatus): string =>
+  `replies on ${channel} do not arrive`;
+
+/** What is wrong, since when, and how much waits for it. */
+export function receiverCause(receiver: DeliveryStatus, now: number): string {
+  const { channel, since, waiting, oldestAt } = receiver;
+  const began = since === null ? '' : ` since ${moment(since, now)}`;
+  const who = channel === 'webhook' ? 'The receiver of webhook replies' : channel;
+  const waits = some(waiting, 'reply waits', 'replies wait');
+  const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
+  return sentence(`${who} ${doing(receiver)}${began}; ${waits}${oldest}`);
+}
+
+const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_000) * 1_000);
+
+/** By the reason that is the most frequent now. */
+function doing({ reasons: [reason], minute }: DeliveryStatus): string {
+  if (reason === undefined) return 'takes no replies';
+  const { code, status } = reason;
+  const atTimes = minute.failed < minute.tried ? ' at times' : '';
+  if (status !== null) return `answers ${status}${atTimes}`;
+  if (code === 'connect_failed') return 'cannot be reached';
+  return `fails${atTimes} (${spaced(code)})`;
+}
+
+export function receiverMove({ channel, reasons: [reason] }: DeliveryStatus): string {
+  return `${firstMove(channel, reason?.code ?? null)} At Deliveries all can be tried now.`;
+}
+
+const webhookMoves: Moves = {
+  connect_failed: 'See that it runs, and that outbound_url is right.',
+  connect_timeout: 'See that it runs, and that outbound_url is right.',
+  unauthorized: 'Check outbound_token_env and its value.',
+  not_found: 'Check outbound_url.',
+  redirected: 'Check outbound_url.',
+  gone: 'Check outbound_url.',
+  rejected: 'Check outbound_url.',
+  overloaded: 'It has too much to do; svc waits and tries again.',
+  rate_limited: 'It has too much to do; svc waits and tries again.',
+};
+const messengerMoves: Moves = {
+  connect_failed: 'Check the way from this machine to the network.',
+  connect_timeout: 'Check the way from this machine to the network.',
+  unauthorized: 'Check token_env and its value.',
+};
+
+function firstMove(channel: string, code: FailureKind | null): string {
+  const isWebhook = channel === 'webhook';
+  const otherwise = isWebhook ? "Look into the receiver's log." : 'svc goes on trying.';
+  if (code === null) return otherwise;
+  return (isWebhook ? webhookMoves : messengerMoves)[code] ?? otherwise;
+}
