@@ -26,7 +26,7 @@ test('a configuration that is put is in use, in its file, and told in words', as
   assert.equal(told.body.changes?.length, 1);
   assert.match(
     told.body.changes[0]!,
-    /^Brain echo, model local_runtime\/llama3\.2: base_url http\S* → http\S*\.$/,
+    /^Brain echo, model llama3\.2 \(Ollama\): base_url http\S* → http\S*\.$/,
   );
   assert.equal(await service.say('two'), 'of second');
   assert.equal(await service.onDisk(), text);

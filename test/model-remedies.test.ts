@@ -31,8 +31,8 @@ for (const [what, running, remedy] of [
       assert.ok(lineOf(program.log(), `"${code}"`).includes(remedy), program.log());
     }
     const { out } = await runCommand(['status', '--config', file]);
-    const line = lineOf(out, '! local_runtime: ');
+    const line = lineOf(out, '! Ollama: ');
     assert.ok(line.includes(remedy), out);
-    assert.match(line, /failing \(local_runtime\/llama3\.2: \w+\)/);
+    assert.match(line, /failing \(llama3\.2: \w+\)/);
   });
 }

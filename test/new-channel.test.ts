@@ -20,7 +20,7 @@ import type * as HostModule from '../src/run/host.ts';
 import type * as Log from '../src/lib/log.ts';
 import type * as Service from '../src/service.ts';
 import type * as Sqlite from '../src/store/sqlite/sqlite.ts';
-import type * as ChannelWords from '../web/builder/document/channel-words.ts';
+import type * as ChoiceWords from '../web/builder/document/choice-words.ts';
 import type * as Actions from '../web/builder/graph/actions.ts';
 import type * as Drawing from '../web/builder/graph/drawing.ts';
 import type * as Tree from '../web/builder/outline/tree.ts';
@@ -199,7 +199,7 @@ test('its own fields are checked, read, described, and forbidden elsewhere', asy
 test('the builder offers it, draws it, and says what a change does', async () => {
   const actions = await load<typeof Actions>('web/builder/graph/actions.ts');
   const { drawingOf } = await load<typeof Drawing>('web/builder/graph/drawing.ts');
-  const words = await load<typeof ChannelWords>('web/builder/document/channel-words.ts');
+  const words = await load<typeof ChoiceWords>('web/builder/document/choice-words.ts');
   const { channelName } = await load<typeof Tree>('web/builder/outline/tree.ts');
   const { consequencesOf } = await load<typeof Consequences>('src/config/changes/consequences.ts');
   const empty = { text: '{"channels": [], "brains": []}', document: { channels: [], brains: [] } };
@@ -207,14 +207,13 @@ test('the builder offers it, draws it, and says what a change does', async () =>
   const type = free.find((one) => (one as string) === 'toy');
   const added = JSON.parse(actions.addChannel(empty, type!)!) as JsonObject;
   assert.deepEqual(added['channels'], [{ type: 'toy', token_env: 'TOY_TOKEN', toy: { room: '' } }]);
-  assert.deepEqual(words.titleOf('toy'), 'Toybox (toy)');
+  assert.deepEqual(words.choiceOf('toy'), 'Toybox (toy)');
   assert.equal(channelName('toybox'), 'Toybox');
   const from = documentOf('http://127.0.0.1:9');
-  const { facts } = drawingOf(from, []).nodes[0]!;
-  assert.equal(facts, 'Toybox');
-  assert.deepEqual(consequencesOf({}, from), ['toy connects']);
+  assert.equal(drawingOf(from, []).nodes[0]!.title, 'Toybox');
+  assert.deepEqual(consequencesOf({}, from), ['Toybox connects']);
   const moved = documentOf('http://127.0.0.1:9', { ...channel, toy: { room: 'cellar' } });
-  assert.deepEqual(consequencesOf(from, moved), ['toy ends its connection and begins anew']);
+  assert.deepEqual(consequencesOf(from, moved), ['Toybox ends its connection and begins anew']);
 });
 
 test('the admin server and the commands know it by its names', async () => {

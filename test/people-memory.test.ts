@@ -37,7 +37,7 @@ test('trace asks the running service, without the bearer', async (t) => {
   const page = await asOperator(`trace ${messageId}`);
   assert.deepEqual([page.code, page.err], [0, '']);
   assert.match(page.out, /^message 01kaabcdefghjkmnpqrst0: answered by a \(Ollama\); delivered\n/);
-  assert.match(page.out, /\n {2}118 {12}1 vote, dissenting: local_runtime\/c\n/);
+  assert.match(page.out, /\n {2}118 {12}1 vote, dissenting: c \(Ollama\)\n/);
   assert.deepEqual(admin.asked, [`GET /api/v1/messages/${messageId}`]);
   const json = await asOperator(`trace ${messageId} --json`);
   assert.deepEqual(JSON.parse(json.out), story);

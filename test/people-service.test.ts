@@ -40,7 +40,7 @@ test('without storage the running service tells a story and its dead letters', a
     page.out,
     /: answered by llama3\.2 \(Ollama\); not delivered: .*, given up( after \d tries)?\n/,
   );
-  assert.match(page.out, /local_runtime\/llama3\.2: answer \(rank 1\), \d+ tokens in, \d+ out\n/);
+  assert.match(page.out, /llama3\.2 \(Ollama\): answer \(rank 1\), \d+ tokens in, \d+ out\n/);
   const list = await svc('dead-letters list');
   assert.deepEqual([list.code, list.err], [0, '']);
   assert.match(list.out, /^1 dead letter\n\n.*\n {4}1 {2}out {2}gone +410 /);

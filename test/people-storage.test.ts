@@ -77,7 +77,7 @@ test('a message’s story is the same while svc runs and when it has stopped', a
   assert.deepEqual([code, out, err], [0, running, '']);
   assert.match(
     out,
-    /: answered by llama3\.2 .*; delivered\n(.*\n)* +\d+ +\d+ +local_runtime\/llama3\.2: answer/,
+    /: answered by llama3\.2 .*; delivered\n(.*\n)* +\d+ +\d+ +llama3\.2 \(Ollama\): answer/,
   );
   assert.doesNotMatch(out, /hello/);
   const told = await on.svc(`trace ${id} --text`);

@@ -123,7 +123,7 @@ test('a model at an address that is not near is asked nothing, and that is told'
   const status = await runCommand(['status', '--config', file], { env });
   assert.match(
     status.out,
-    /local_runtime: failing \(local_runtime\/llama3\.2: far_address\).*Write a base_url on this/,
+    /Ollama: failing \(llama3\.2: far_address\).*Write a base_url on this/,
   );
   const check = ['config', 'check', file, '--preflight'];
   const { code, out } = await runCommand(check, { env });

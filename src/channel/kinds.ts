@@ -55,6 +55,18 @@ export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
   return byType.get(type) as KindOf<Type>;
 }
 
+/**
+ * What people call it, inside a sentence: `Telegram`, `Telegram (bot 4711)`, `webhook`.
+ * @param channel a type or a key; one of no known kind stays as it is
+ */
+export function sayChannel(channel: string): string {
+  const kind = findKind(channelTypeOf(channel as ChannelKey));
+  if (kind === undefined) return channel;
+  const bot = channel.slice(kind.type.length + 1);
+  const name = kind.isMessenger ? kind.name : kind.type;
+  return bot === '' ? name : `${name} (bot ${bot})`;
+}
+
 /** The type of a channel that has run. */
 export function kindTypeOf(channel: ChannelKey): ChannelType {
   return channelTypeOf(channel) as ChannelType;

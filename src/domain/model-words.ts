@@ -1,15 +1,24 @@
+/** What people call providers and models; their names of the contract are for JSON alone. */
 import type { ModelName } from './ids.ts';
 
-/** By what a provider's API is called elsewhere. */
+/** By the API that it speaks: of whom it is, and where, its base_url alone tells. */
 const providers: Readonly<Record<string, string>> = {
   local_runtime: 'Ollama',
   hosted_runtime: 'OpenAI API',
 };
 
+/** `local_runtime` → `Ollama`; a provider that is not known as it is written. */
+export function sayProvider(provider: string): string {
+  return (Object.hasOwn(providers, provider) ? providers[provider] : undefined) ?? provider;
+}
+
+/** `local_runtime/llama3.2` → `llama3.2`: within brackets, or where the provider is told already. */
+export const sayModelId = (name: string): string => name.slice(name.indexOf('/') + 1);
+
 /** `local_runtime/llama3.2` → `llama3.2 (Ollama)`. */
-export function sayModelName(name: ModelName): string {
+export function sayModelName(name: ModelName | string): string {
   const slash = name.indexOf('/');
   const provider = name.slice(0, slash);
-  const known = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
-  return known === undefined ? name : `${name.slice(slash + 1)} (${known})`;
+  const said = sayProvider(provider);
+  return said === provider ? name : `${name.slice(slash + 1)} (${said})`;
 }

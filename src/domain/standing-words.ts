@@ -1,5 +1,6 @@
 /** How things stand, in words: the same on the pages and at a terminal. */
 import { failure, type FailureKind } from './failure.ts';
+import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 
 type Span = { readonly answers: number; readonly failures: number };
@@ -21,8 +22,16 @@ export function sayFailed(window: Spans | null, of: keyof typeof counted): strin
   return `${many} of ${plural(answers + failures, one)} ${failed} in the last 5 minutes`;
 }
 
-/** How it failed, and of which model, as it stands behind a colon. */
-export function sayCause(model: string | null, reason: FailureKind | null): string {
+/**
+ * How it failed, and of which model, as it stands behind a colon.
+ * @param say how the model is named there
+ */
+export function sayCause(
+  model: string | null,
+  reason: FailureKind | null,
+  say: (model: string) => string = sayModelName,
+): string {
   if (model === null) return '';
-  return reason === null ? model : `${model}: ${failure(reason).detail}`;
+  const name = say(model);
+  return reason === null ? name : `${name}: ${failure(reason).detail}`;
 }

@@ -3,6 +3,8 @@
  * explains is a row too, so that the rows of a settled message add up to its whole time.
  */
 import type { CutReason } from './conversation.ts';
+import type { ModelName } from './ids.ts';
+import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords } from './tool-words.ts';
@@ -125,13 +127,13 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       return;
     }
     case 'shield': {
-      const dropped = step.dropped.length === 0 ? 'nothing' : step.dropped.join(', ');
+      const dropped = step.dropped.length === 0 ? 'nothing' : listed(step.dropped);
       const what = `shield dropped ${dropped}; ${step.kept} may be asked`;
       telling.add(claimedMs, null, what, { part: 'shield' });
       return;
     }
     case 'left_out':
-      telling.add(claimedMs, null, `${step.models.join(', ')}: ${sayLeftOut(step)}`, {
+      telling.add(claimedMs, null, `${listed(step.models)}: ${sayLeftOut(step)}`, {
         part: 'shield',
       });
       return;
@@ -147,7 +149,8 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
     }
     case 'policy': {
       const ended = step.verdict === 'reply' ? 'well' : 'badly';
-      const what = `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
+      const winner = step.winner === null ? 'no reply' : sayModelName(step.winner);
+      const what = `${step.policy}: ${winner}, ${step.why}`;
       telling.add(decidedMs, null, what, { part: 'policy', ended });
       const told = { part: 'policy', deep: true } as const;
       for (const group of sayVotes(step)) telling.add(decidedMs, null, group, told);
@@ -183,6 +186,8 @@ function endOfCall(result: ModelStep['result']): Row['ended'] {
   return result === 'cancelled' || result === 'outranked' ? null : 'badly';
 }
 
+const listed = (models: readonly ModelName[]): string => models.map(sayModelName).join(', ');
+
 /** Adds a stretch that is told even where it took no time. */
 function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling: Telling): void {
   telling.spans.push({ fromMs, toMs: fromMs + ms });
@@ -193,14 +198,14 @@ function sayModel(step: ModelStep): string {
   const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
   const tokens = step.usage === null ? '' : `, ${sayUsage(step.usage)}`;
-  return `${step.model}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
+  return `${sayModelName(step.model)}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */
 function sayVotes({ votes, winner }: Extract<TraceStep, { kind: 'policy' }>): readonly string[] {
   return votes.map((group) => {
     const side = winner === null ? '' : group.includes(winner) ? ', the majority' : ', dissenting';
-    return `${plural(group.length, 'vote')}${side}: ${group.join(', ')}`;
+    return `${plural(group.length, 'vote')}${side}: ${listed(group)}`;
   });
 }
 

@@ -3,6 +3,7 @@
  * answered, how long it took, or why none did. Never a word of what was said: a terminal keeps what
  * it showed. Of what comes faster than a person reads, the number alone is told.
  */
+import { sayChannel } from '../../channel/kinds.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
 import { sayModelName } from '../../domain/model-words.ts';
@@ -74,7 +75,7 @@ export class TurnLines implements Disposable {
     const time = localTime(this.#options.now()).slice('2026-11-21 '.length);
     const isWell = 'command' in turn || turn.decision.kind === 'reply';
     const sign = signOf(isWell ? 'ok' : 'failed', this.#options.coloured);
-    const who = `${nameOf(turn.sender)} on ${channelTypeOf(turn.channel)}`;
+    const who = `${nameOf(turn.sender)} on ${sayChannel(channelTypeOf(turn.channel))}`;
     return `${sign} ${time} ${who}: ${outcomeOf(turn)}\n`;
   }
 }

@@ -1,5 +1,6 @@
+import { sayModelName } from '../../domain/model-words.ts';
 import { botExample, channelsAsked } from '../../admin/channel-named.ts';
-import { channelTypes } from '../../channel/kinds.ts';
+import { channelTypes, sayChannel } from '../../channel/kinds.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Page } from '../../domain/page.ts';
 import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';
@@ -146,12 +147,12 @@ function listPage({ rows }: Page<MessageRow>): string {
     ],
     rows.map((row) => [
       row.id,
-      row.channel,
+      sayChannel(row.channel),
       row.brain ?? '',
       localTime(row.acceptedAt),
       row.state,
       row.outcome ?? '',
-      row.model ?? '',
+      row.model === null ? '' : sayModelName(row.model),
       delivered(row),
       row.totalMs === null ? '' : length(row.totalMs),
     ]),

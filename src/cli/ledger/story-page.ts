@@ -1,3 +1,4 @@
+import { sayChannel } from '../../channel/kinds.ts';
 import type { Story, StoryText } from '../../domain/story.ts';
 import { endingOf } from '../../domain/ending.ts';
 import { sayModelName } from '../../domain/model-words.ts';
@@ -21,7 +22,7 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
   const brain = story.trace === null ? '' : `, brain ${plainLine(story.trace.brain)}`;
   return [
     `message ${story.id}: ${plainLine(endingOf(story, now, localTime).words)}\n`,
-    `${plainLine(story.channel)}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
+    `${plainLine(sayChannel(story.channel))}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
     ...(story.diedUnder > 0 ? [`svc ended ${story.diedUnder} × while it was next\n`] : []),
     '\n',
     rowsOf(rows),

@@ -1,4 +1,5 @@
 /** How brains, providers and models answer, a line for each that has something to say. */
+import { sayModelId, sayModelName, sayProvider } from '../../domain/model-words.ts';
 import type { Status } from '../../admin/admin.ts';
 import type { AnsweringStatus, ModelCallsStatus, ProviderStatus } from '../../admin/asked.ts';
 import type { FailureKind } from '../../domain/failure.ts';
@@ -37,11 +38,12 @@ function brainLine(one: AnsweringStatus, now: number): Line {
 
 function providerLine(provider: ProviderStatus, now: number): Line {
   const { state, since, reason, model, answers, failures, times } = provider;
-  const subject = provider.provider;
+  const subject = sayProvider(provider.provider);
   if (since === null) return { mark: 'ok', subject, message: 'was not asked yet' };
   // A svc of before tells its state alone.
   const standing = provider.standing ?? state;
-  const why = reason === null ? '' : ` (${model === null ? '' : `${model}: `}${reason})`;
+  const why =
+    reason === null ? '' : ` (${model === null ? '' : `${sayModelId(model)}: `}${reason})`;
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
   const isAllWell = provider.window?.fiveMinutes.failures === 0;
   const lately = isAllWell ? null : sayFailed(provider.window, 'calls');
@@ -66,7 +68,7 @@ function modelLine(one: ModelCallsStatus, now: number): readonly Line[] {
     ...(others === 0 ? [] : [`other models answered ${plural(others, 'message')} in its place`]),
   ].join('; ');
   const why = reason === null ? message : `${message} (${reason})`;
-  return [{ mark: 'warning', subject: model, message: remedied(why, model, reason) }];
+  return [{ mark: 'warning', subject: sayModelName(model), message: remedied(why, model, reason) }];
 }
 
 const sayFor = (since: number | null, now: number): string =>

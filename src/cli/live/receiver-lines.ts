@@ -1,4 +1,5 @@
 /** What `svc status` says of replies that do not arrive. */
+import { sayChannel } from '../../channel/kinds.ts';
 import type { DeliveryStatus } from '../../admin/deliveries.ts';
 import { plural } from '../../domain/plural.ts';
 import { length } from '../ledger/table.ts';
@@ -16,6 +17,6 @@ export function receiverLines(deliveries: readonly DeliveryStatus[], now: number
     const message =
       `do not arrive${began}${why}; ${plural(waiting, 'waits', 'wait')}${oldest}. ` +
       'Once the receiver is mended, try them now at Deliveries';
-    return [{ mark: 'failed', subject: `replies on ${channel}`, message }];
+    return [{ mark: 'failed', subject: `replies on ${sayChannel(channel)}`, message }];
   });
 }

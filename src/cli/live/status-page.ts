@@ -1,4 +1,6 @@
 /** The status as a person reads it: a line for each part, what is wrong marked. */
+import { sayWarning } from '../../admin/place-words.ts';
+import { sayChannel } from '../../channel/kinds.ts';
 import type {
   BacklogStatus,
   ChannelStatus,
@@ -27,8 +29,10 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...backlogLines(status.backlog, now),
     countsLine(status),
     deadLettersLine(status.counts),
-    ...status.warnings.map(({ path, message, remedy, instances }) => {
-      const subject = path === '' ? 'configuration' : path;
+    ...status.warnings.map((warning) => {
+      const { remedy, instances } = warning;
+      const { where, message } = sayWarning(warning, status);
+      const subject = where === '' ? 'configuration' : where;
       const who = instances === null ? '' : ` (instance ${instances.join(', ')})`;
       return { mark: 'warning', subject, message: `${message}. ${remedy}${who}` } as const;
     }),
@@ -114,7 +118,7 @@ function channelLine(channel: ChannelStatus, now: number): Line {
   const stands = `${state}${where}${lasts}`;
   return {
     mark: channelMarks[state],
-    subject: brain === null ? type : `${type} → ${brain}`,
+    subject: brain === null ? sayChannel(type) : `${sayChannel(type)} → ${brain}`,
     message: reason === null ? stands : `${stands}: ${reason}`,
   };
 }
@@ -129,7 +133,11 @@ function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {
       oldestAt === null ? '' : `, the oldest for ${length(Math.max(0, now - oldestAt))}`;
     const lost = unroutable === 0 ? '' : `; ${unroutable} of a channel that is not configured`;
     const mark = unroutable === 0 ? 'ok' : 'warning';
-    return { mark, subject: `backlog of ${channel}`, message: `${rows}${oldest}${lost}` };
+    return {
+      mark,
+      subject: `backlog of ${sayChannel(channel)}`,
+      message: `${rows}${oldest}${lost}`,
+    };
   });
 }
 

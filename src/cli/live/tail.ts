@@ -1,3 +1,5 @@
+import { sayModelName, sayProvider } from '../../domain/model-words.ts';
+import { sayChannel } from '../../channel/kinds.ts';
 import { frameKinds, frameSchema, toldOf } from '../../admin/schemas/frame.ts';
 import { Misshapen, read } from '../../admin/schemas/schema.ts';
 import { statusSchema } from '../../admin/schemas/status.ts';
@@ -182,11 +184,23 @@ function kindsPage(): string {
   return [...lines, line].join(',\n');
 }
 
+/** Platforms and models by their names, in quotes where there is a gap in one. */
+function wordsOf(field: string, value: string): string {
+  const words = named(field, value);
+  return words !== value && words.includes(' ') ? `"${words}"` : words;
+}
+
+function named(field: string, value: string): string {
+  if (field === 'channel') return sayChannel(value);
+  if (field === 'model') return sayModelName(value);
+  return field === 'provider' ? sayProvider(value) : value;
+}
+
 /** `18:05:04  turn_finished  channel=webhook id=… ms=450` */
 function lineOf(frame: Frame): string {
   const { kind, at, ...fields } = frame;
   const told = Object.entries(fields).flatMap(([name, value]) =>
-    value === null ? [] : [`${name}=${plainLine(String(value))}`],
+    value === null ? [] : [`${name}=${plainLine(wordsOf(name, String(value)))}`],
   );
   const time = localTime(at).slice('2026-11-21 '.length);
   return [time, kind.padEnd('message_turned_away'.length), ...told].join(' ').trimEnd();

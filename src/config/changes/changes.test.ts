@@ -45,7 +45,7 @@ test('a field is told with what it was and what it is, defaults included', () =>
     'brain triage: policy consensus → priority',
     'brain triage: policy.order llama3.2, qwen3, gemma3 → none',
     'brain triage: deadline_seconds 600 (the default) → 60',
-    'brain triage, model local_runtime/qwen3: base_url the default → http://127.0.0.1:9/',
+    'brain triage, model qwen3 (Ollama): base_url the default → http://127.0.0.1:9/',
   ]);
 });
 
@@ -55,13 +55,13 @@ test('models are told by what they are, not by where they stand', () => {
     document.brains[0].models.push({ provider: 'openai', model_id: 'gpt', locality: 'cloud' });
   });
   assert.deepEqual(all, [
-    'the model hosted_runtime/gpt is added to brain triage',
-    'the model local_runtime/llama3.2 is removed from brain triage',
+    'the model gpt (OpenAI API) is added to brain triage',
+    'the model llama3.2 (Ollama) is removed from brain triage',
   ]);
   const moved = told((document) => document.brains[0].models.reverse());
   assert.deepEqual(moved.all, [
-    'brain triage: its models are listed as local_runtime/gemma3, local_runtime/qwen3, ' +
-      'local_runtime/llama3.2',
+    'brain triage: its models are listed as gemma3 (Ollama), qwen3 (Ollama), ' +
+      'llama3.2 (Ollama)',
   ]);
 });
 
@@ -88,14 +88,14 @@ test('brains, channels and routes come and go in sentences', () => {
     document.routes = [{ channel: 'messenger_a', brain: 'friend' }];
   });
   assert.deepEqual(all, [
-    'the channel messenger_a is added',
-    'brain friend is added: private, asks local_runtime/m',
-    'the channel messenger_a is answered by brain friend',
+    'the channel Telegram is added',
+    'brain friend is added: private, asks m (Ollama)',
+    'the channel Telegram is answered by brain friend',
     'the channel webhook is not answered by brain triage any more',
   ]);
   assert.deepEqual(consequences, [
     'the webhook stops listening; replies of it that are not delivered wait until it is back',
-    'messenger_a connects',
+    'Telegram connects',
   ]);
 });
 
@@ -108,7 +108,7 @@ test('what the service reads as before is a note', () => {
   });
   assert.deepEqual(all, [
     'channel webhook: webhook.bind is written otherwise',
-    'brain triage, model local_runtime/llama3.2: provider is written otherwise',
+    'brain triage, model llama3.2 (Ollama): provider is written otherwise',
     'brain triage: its test cases are changed (0 → 1)',
     'the note _about is added',
   ]);
@@ -176,7 +176,7 @@ test('a listener that moves and a connection that begins anew are told', () => {
   start.channels.push({ type: 'messenger_b', mode: 'gateway', token_env: 'BOT' });
   start.routes.push({ channel: 'messenger_b', brain: 'triage' });
   const anew = told((document) => void (document.channels[1].access = { groups: 'all' }), start);
-  assert.deepEqual(anew.consequences, ['messenger_b ends its connection and begins anew']);
+  assert.deepEqual(anew.consequences, ['Discord ends its connection and begins anew']);
 });
 
 test('another host on the same port needs a restart', () => {

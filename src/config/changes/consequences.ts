@@ -1,6 +1,6 @@
 /** What the running service does when a changed configuration is applied. */
 import type { ChannelKind, Listener } from '../../channel/kind.ts';
-import { findKind } from '../../channel/kinds.ts';
+import { findKind, sayChannel } from '../../channel/kinds.ts';
 import type { JsonObject } from '../locate.ts';
 import { isEqual, isObject } from '../json-value.ts';
 import { isAbsent, type Value } from './entries.ts';
@@ -24,14 +24,18 @@ export function consequencesOf(before: Value, after: Value): readonly string[] {
     if (from.has(type)) continue;
     const listener = findKind(type)?.listener;
     found.push(
-      listener ? `the ${type} listens on ${bindOf(channel, listener)}` : `${type} connects`,
+      listener
+        ? `the ${sayChannel(type)} listens on ${bindOf(channel, listener)}`
+        : `${sayChannel(type)} connects`,
     );
   }
   return found;
 }
 
 function endOf(type: string): string {
-  const what = findKind(type)?.listener ? `the ${type} stops listening` : `${type} disconnects`;
+  const what = findKind(type)?.listener
+    ? `the ${sayChannel(type)} stops listening`
+    : `${sayChannel(type)} disconnects`;
   return `${what}; replies of it that are not delivered wait until it is back`;
 }
 
@@ -42,11 +46,13 @@ function changeOf(
   after: JsonObject,
 ): readonly string[] {
   if (!kind?.listener) {
-    return isAnewFor(kind, before, after) ? [`${type} ends its connection and begins anew`] : [];
+    return isAnewFor(kind, before, after)
+      ? [`${sayChannel(type)} ends its connection and begins anew`]
+      : [];
   }
   const [old, now] = [bindOf(before, kind.listener), bindOf(after, kind.listener)];
   if (old === now) return [];
-  return [`the ${type} listener restarts: it listens on ${now} in the place of ${old}`];
+  return [`the ${sayChannel(type)} listener restarts: it listens on ${now} in the place of ${old}`];
 }
 
 function bindOf(channel: JsonObject, listener: Listener): string {

@@ -91,7 +91,7 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
     { brains: [{ ...brain, policy: { kind: 'priority', order: ['x'] } }] },
     ['Remove it'],
   ],
-  ['channel_without_route', { channels: [hook, messenger] }, ['Route messenger_a to a']],
+  ['channel_without_route', { channels: [hook, messenger] }, ['Route Telegram to a']],
   ['access_open', { channels: [hook, { ...messenger, access: null }] }, ['Say who may talk']],
   ['not_loopback', { observability: { addr: ':2112' } }, ['Write 127.0.0.1:2112']],
   [

@@ -1,4 +1,6 @@
 /** What can be done about a problem by one press: edits that a person would have made. */
+import { sayChannel } from '../../../src/channel/kinds.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
@@ -214,7 +216,7 @@ function addStorage(): readonly Fix[] {
 function routeTo(channel: Json, brain: string, document: JsonObject): readonly Fix[] {
   const routes = document['routes'];
   const at = isList(routes) ? routes.length : 0;
-  const label = `Route ${wordOf(channel)} to ${brain}`;
+  const label = `Route ${sayChannel(canonical(wordOf(channel)))} to ${brain}`;
   return [{ label, edits: [insert(['routes'], at, { channel, brain })] }];
 }
 

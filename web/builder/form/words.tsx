@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Field, IntegerField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { channelName, modelName } from '../outline/tree.ts';
-import { typeWithName } from '../document/channel-words.ts';
+import { choiceOf } from '../document/choice-words.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 
@@ -94,8 +94,6 @@ export function entryName(list: string, entry: Json, at: number): string {
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  local_runtime: 'local_runtime (Ollama)',
-  hosted_runtime: 'hosted_runtime (OpenAI and alike)',
   fanout: 'fanout: all models at once',
   sequential: 'sequential: one after the other',
   priority: 'priority: the best-ranked answer',
@@ -114,8 +112,8 @@ const meanings: Readonly<Record<string, string>> = {
   brain: 'brain: one set for all',
 };
 
-/** A name of the contract with what it means. */
-export const meaningOf = (name: string): string => meanings[name] ?? typeWithName(name);
+/** A name of the contract with what it means; what people call it otherwise comes first. */
+export const meaningOf = (name: string): string => meanings[name] ?? choiceOf(name);
 
 /** Marks of code in a sentence of the schema, shown as such. */
 export function sentence(text: string): ReactNode {

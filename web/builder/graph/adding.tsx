@@ -1,4 +1,4 @@
-import { titleOf } from '../document/channel-words.ts';
+import { choiceOf } from '../document/choice-words.ts';
 import { Button } from '../../kit/button.tsx';
 import { useDraft } from '../document/store.ts';
 import { addChannel, addTo, freeTypes } from './actions.ts';
@@ -34,7 +34,7 @@ export function Adding() {
         </option>
         {free.map((type) => (
           <option key={type} value={type}>
-            {titleOf(type)}
+            {choiceOf(type)}
           </option>
         ))}
       </select>

@@ -2,7 +2,8 @@
  * The configuration as three columns: channels, brains, models. Positions follow from the document
  * alone and are never kept.
  */
-import { findKind } from '../../../src/channel/kinds.ts';
+import { sayProvider } from '../../../src/domain/model-words.ts';
+import { findKind, sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
@@ -28,7 +29,7 @@ type Common = {
 };
 
 export type GraphNode =
-  | (Common & { readonly kind: 'channel' })
+  | (Common & { readonly kind: 'channel'; readonly type: string })
   | (Common & { readonly kind: 'brain' })
   | (Common & {
       readonly kind: 'model';
@@ -177,7 +178,9 @@ function modelNodes(
       path,
       name: `${provider}/${modelId}`,
       title: modelId || 'a model without a name',
-      facts: [provider, textAt(value, 'locality')].filter((word) => word !== '').join(' · '),
+      facts: [sayProvider(provider), textAt(value, 'locality')]
+        .filter((word) => word !== '')
+        .join(' · '),
       remark,
       dim: state === 'never' || state === 'unused',
       state,
@@ -210,7 +213,8 @@ function channelNodes(
       kind: 'channel',
       id: textOf(path),
       path,
-      title: type === '' ? 'a channel without a type' : type,
+      type,
+      title: type === '' ? 'a channel without a type' : sayChannel(type),
       facts: channelFacts(value, type),
       remark,
       dim: route === undefined,
@@ -231,10 +235,10 @@ function channelNodes(
     });
 }
 
-/** Where it listens; of one that connects, what people call its platform. */
+/** Where it listens, or how it connects. */
 function channelFacts(channel: JsonObject | null, type: string): string {
   const kind = findKind(type);
-  if (!kind?.listener) return kind?.name ?? '';
+  if (!kind?.listener) return textAt(channel, 'mode') || (kind?.mode ?? '');
   const own = channel?.[kind.listener.block];
   const block = isObject(own) ? own : null;
   const { bind, path } = kind.listener;
@@ -252,10 +256,10 @@ function routeEdges(
   brains: readonly GraphNode[],
 ): readonly GraphEdge[] {
   return routes.flatMap(({ path, channel, brain }) => {
-    const source = channels.find(({ title }) => title === channel);
+    const source = channels.find((node) => node.kind === 'channel' && node.type === channel);
     const target = brains.find(({ kind, title }) => kind === 'brain' && title === brain);
     if (source === undefined || target === undefined) return [];
-    const label = `${channel} is answered by ${brain}`;
+    const label = `${sayChannel(channel)} is answered by ${brain}`;
     const id = textOf(path);
     const ends = { source: source.id, target: target.id, from: channel, to: brain };
     return [{ id, kind: 'route', path, ...ends, dim: false, label }];

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { Button } from '../../kit/button.tsx';
 import { SelectField } from '../../kit/field.tsx';
 import { goTo } from '../../kit/place.ts';
@@ -161,7 +162,9 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
   return (
     <div className="grid gap-3 sm:grid-cols-2 2xl:grid-cols-1">
       <p className="text-sm sm:col-span-2 2xl:col-span-1">
-        {routed.length === 0 ? 'It answers no channel.' : `It answers ${routed.join(', ')}.`}
+        {routed.length === 0
+          ? 'It answers no channel.'
+          : `It answers ${routed.map(sayChannel).join(', ')}.`}
       </p>
       {others.length === 0 ? null : (
         <SelectField
@@ -172,7 +175,7 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
           onChange={({ target }) => change((now) => route(now, target.value, name))}
           options={[
             { value: '', label: 'Choose a channel' },
-            ...others.map((type) => ({ value: type, label: type })),
+            ...others.map((type) => ({ value: type, label: sayChannel(canonical(type)) })),
           ]}
         />
       )}

@@ -1,3 +1,5 @@
+import { sayModelName } from '../../../src/domain/model-words.ts';
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { useState } from 'react';
 import type { CheckLine, Preflighted } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, type Answered } from '../../kit/api.ts';
@@ -19,6 +21,10 @@ const words: Readonly<Record<CheckLine['kind'], string>> = {
   warning: 'Warning',
   failed: 'Failed',
 };
+
+/** A channel or a model is the first word of what a line is about. */
+const named = (subject: string): string =>
+  subject.replace(/^\S+/, (name) => sayChannel(sayModelName(name)));
 
 type Result = { readonly text: string; readonly answer: Answered<Preflighted> };
 
@@ -76,7 +82,7 @@ function Told({ result: { answer }, isOld }: { readonly result: Result; readonly
         {lines.map(({ kind, subject, message, remedy }) => (
           <li key={`${subject} ${message}`} className="px-3 py-1.5">
             <State tone={tones[kind]}>{words[kind]}</State>{' '}
-            <span className="font-medium">{withPlaces(subject, document)}</span>:{' '}
+            <span className="font-medium">{withPlaces(named(subject), document)}</span>:{' '}
             {withPlaces(message, document)}
             {remedy === null ? null : (
               <span className="text-soft"> {withPlaces(remedy, document)}</span>

@@ -1,4 +1,6 @@
+import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/config-trials.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { LongText } from '../../kit/long-text.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { State, toneOf, type Tone } from '../../kit/state.tsx';
@@ -50,14 +52,14 @@ function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boo
       <h4
         className={`text-sm font-semibold break-words ${kind === 'dropped' ? 'line-through' : ''}`}
       >
-        {model}
+        <AsWritten text={sayModelName(model)} />
       </h4>
       <p className="flex flex-wrap gap-x-3 text-sm">
         <State tone={tone}>{word}</State>
         {ms === null ? null : <span className="text-soft">{length(ms)}</span>}
         {won ? <strong className="text-good">this is the reply</strong> : null}
       </p>
-      {text === null ? null : <LongText text={text} name={`What ${model} said`} />}
+      {text === null ? null : <LongText text={text} name={`What ${sayModelName(model)} said`} />}
       {reason === null ? null : <p className="text-sm text-soft">{reason}</p>}
       {failure === null ? null : (
         <p className="text-sm text-soft">
@@ -80,7 +82,7 @@ function Votes({ steps }: { readonly steps: TryResult['trace']['steps'] }) {
       <ul className="ms-5 list-disc">
         {policy.votes.map((group) => (
           <li key={group.join()}>
-            {some(group.length, 'vote')}: {group.join(', ')}
+            {some(group.length, 'vote')}: {group.map(sayModelName).join(', ')}
             {policy.winner !== null && group.includes(policy.winner) ? ' (the reply)' : ''}
           </li>
         ))}

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';
@@ -148,7 +149,7 @@ function Channel({
       onChange={({ target }) => onChange(target.value)}
       options={[
         { value: '', label: 'the channel that is routed to it' },
-        ...types.map((type) => ({ value: type, label: type })),
+        ...types.map((type) => ({ value: type, label: sayChannel(type) })),
       ]}
     />
   );

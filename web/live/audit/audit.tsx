@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { AuditRow } from '../../../src/domain/audit.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -52,7 +53,8 @@ const columns: readonly Column<AuditRow>[] = [
       <ul>
         {Object.entries(target).map(([name, value]) => (
           <li key={name} className="wrap-anywhere">
-            <span className="text-soft">{spaced(name)}</span> <AsWritten text={value} />
+            <span className="text-soft">{spaced(name)}</span>{' '}
+            <AsWritten text={name === 'channel' ? sayChannel(value) : value} />
           </li>
         ))}
       </ul>

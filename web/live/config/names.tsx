@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ReactNode } from 'react';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -25,7 +26,7 @@ export function Names({ names }: { readonly names: ConfigNames }) {
         <List>
           {routes.map(({ channel, brain }) => (
             <li key={`${channel} ${brain}`}>
-              <Link to={{ view: 'messages', channel }}>{channel}</Link> →{' '}
+              <Link to={{ view: 'messages', channel }}>{sayChannel(channel)}</Link> →{' '}
               <Link to={{ view: 'messages', brain }}>
                 <AsWritten text={brain} />
               </Link>
@@ -35,8 +36,8 @@ export function Names({ names }: { readonly names: ConfigNames }) {
       </Fact>
       <Fact name="Without a route">
         {without(
-          channels,
-          routes.map(({ channel }) => channel),
+          channels.map(sayChannel),
+          routes.map(({ channel }) => sayChannel(channel)),
         ) ?? 'no channel'}
         ;{' '}
         <AsWritten

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConversationText } from '../../../src/domain/story.ts';
 import type { TurnText } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
@@ -41,7 +42,7 @@ export function Conversation({ id }: { readonly id: string }) {
           >
             <p className="text-soft">
               {[
-                value.channel,
+                sayChannel(value.channel),
                 some(value.turns, 'turn'),
                 some(value.sessions, 'session'),
                 `${moment(value.firstAt)} to ${moment(value.lastAt)}`,

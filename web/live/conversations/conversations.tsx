@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
@@ -78,7 +79,7 @@ function Counts() {
 }
 
 const countColumns: readonly Column<CountRow>[] = [
-  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
   { title: 'Conversations', number: true, cell: ({ conversations }) => count(conversations) },
   { title: 'Turns', number: true, cell: ({ turns }) => count(turns) },
   { title: 'Last turn', cell: ({ lastAt, now }) => (lastAt === null ? '–' : ago(lastAt, now)) },
@@ -121,7 +122,7 @@ const columns: readonly Column<ConversationRow>[] = [
       </Link>
     ),
   },
-  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
   { title: 'Turns', number: true, cell: ({ turns }) => count(turns) },
   { title: 'Sessions', number: true, cell: ({ sessions }) => count(sessions) },
   { title: 'Waiting', number: true, cell: ({ waiting }) => count(waiting) },

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { deliveryStates, type DeliveryRow } from '../../../src/domain/records.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -108,7 +109,7 @@ function Filters({ place }: { readonly place: Place }) {
           value={channel}
           options={[
             { value: '', label: 'any' },
-            ...[...known].map((value) => ({ value, label: value })),
+            ...[...known].map((value) => ({ value, label: sayChannel(value) })),
           ]}
           onChange={(event) => set({ channel: event.target.value })}
         />
@@ -160,7 +161,7 @@ const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRo
     title: 'Made',
     cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt, now)}</span>,
   },
-  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
   {
     title: 'State',
     cell: ({ state, failure }) => (

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { useEffect, useRef, useState } from 'react';
 import type { DeferredGroup } from '../../../src/domain/records.ts';
 import { channelTypeOf } from '../../../src/domain/ids.ts';
@@ -72,7 +73,7 @@ function Group({ group, now, onBegin }: GroupProps) {
           {spaced(failure)}
           {status === null ? '' : ` (status ${status})`}
         </span>
-        <span className="text-sm font-normal text-soft">{channel}</span>
+        <span className="text-sm font-normal text-soft">{sayChannel(channel)}</span>
       </h3>
       {group.count === 0 ? (
         <p className="text-soft">None waits for this reason any more.</p>

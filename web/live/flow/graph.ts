@@ -1,4 +1,6 @@
 /** Channels, brains and models as the nodes of a drawing in three columns. */
+import { sayModelName } from '../../../src/domain/model-words.ts';
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
@@ -54,7 +56,7 @@ export function graphOf(status: Status): FlowGraph {
 function channelNode({ type, state, brain }: Status['channels'][number], index: number): FlowNode {
   return {
     key: `channel ${type}`,
-    name: type,
+    name: sayChannel(type),
     tone: toneOf(state),
     state: spaced(state),
     to: brain === null ? [] : [brain],
@@ -71,7 +73,7 @@ function brainNode(brain: Status['brains'][number], index: number, isServed: boo
     name,
     tone: isServed ? 'good' : 'off',
     state: `${sensitivity}, ${asks}, ${policy}`,
-    to: models.flatMap((model) => (model.state === 'asked' ? [model.name] : [])),
+    to: models.flatMap((model) => (model.state === 'asked' ? [sayModelName(model.name)] : [])),
     place: { view: 'messages', brain: name },
     at: `brains[${index}]`,
   };
@@ -91,7 +93,7 @@ function modelNodes({ brains, providers }: Status): readonly FlowNode[] {
     const isDropped = state === 'dropped';
     nodes.set(key, {
       key,
-      name,
+      name: sayModelName(name),
       tone: isDropped ? 'off' : toneOf(told),
       state: isDropped ? 'dropped by the shield' : told === 'unknown' ? 'not asked yet' : told,
       to: [],

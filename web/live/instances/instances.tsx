@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -77,7 +78,7 @@ const columnsOf = (status: Status, now: number): readonly Column<InstanceStatus>
         <ul className="text-soft">
           {addresses.map(({ of, address }) => (
             <li key={`${of} ${address}`} className="wrap-anywhere">
-              {of} {address}
+              {sayChannel(of)} {address}
             </li>
           ))}
         </ul>

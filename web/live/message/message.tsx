@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
 import { endingOf } from '../../../src/domain/ending.ts';
@@ -88,7 +89,7 @@ function Facts({ story, endMs, lostMs }: FactsProps) {
   return (
     <dl className="flex flex-wrap gap-x-8 gap-y-2 rounded-md border border-line bg-card px-4 py-3">
       <Fact name="Accepted">{moment(acceptedAt)}</Fact>
-      <Fact name="Channel">{channel}</Fact>
+      <Fact name="Channel">{sayChannel(channel)}</Fact>
       <Fact name="Brain">{trace === null ? '–' : <AsWritten text={trace.brain} />}</Fact>
       <Fact name="Answer by">
         {model === null ? '–' : <AsWritten text={sayModelName(model)} />}

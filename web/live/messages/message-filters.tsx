@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { messageStates } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';
@@ -10,13 +11,16 @@ import { spans } from './message-filter.ts';
 
 type Choice = { readonly value: string; readonly label: string };
 
+type Say = (value: string) => string;
+
 const any: Choice = { value: '', label: 'any' };
+const asIs: Say = (value) => value;
 
 /** What the list is narrowed to; all of it is in the page's address. */
 export function MessageFilters({ place }: { readonly place: Place }) {
   const { value: names } = useAsked<ConfigNames>('config/names');
   const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });
-  const select = (name: string, label: string, choices: readonly Choice[]) => {
+  const select = (name: string, label: string, choices: readonly Choice[], say: Say = spaced) => {
     const value = place[name] ?? '';
     const isKnown = choices.some((choice) => choice.value === value);
     return (
@@ -24,7 +28,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
         id={`filter-${name}`}
         label={label}
         value={value}
-        options={isKnown ? choices : [...choices, { value, label: value }]}
+        options={isKnown ? choices : [...choices, { value, label: say(value) }]}
         onChange={(event) => set({ [name]: event.target.value })}
       />
     );
@@ -32,8 +36,8 @@ export function MessageFilters({ place }: { readonly place: Place }) {
   const isNarrowed = filterNames.some((name) => (place[name] ?? '') !== '');
   return (
     <div className="grid grid-cols-2 items-end gap-3 sm:grid-cols-3 lg:grid-cols-[repeat(5,minmax(0,12rem))_auto]">
-      {select('channel', 'Channel', choicesOf(names?.channels ?? [], String))}
-      {select('brain', 'Brain', choicesOf(names?.brains ?? [], String))}
+      {select('channel', 'Channel', choicesOf(names?.channels ?? [], sayChannel), sayChannel)}
+      {select('brain', 'Brain', choicesOf(names?.brains ?? [], asIs), asIs)}
       {select('state', 'State', choicesOf(messageStates))}
       {select('outcome', 'Outcome', choicesOf(turnOutcomes))}
       <Time place={place} set={set} />
@@ -52,7 +56,7 @@ export function MessageFilters({ place }: { readonly place: Place }) {
 /** In the page's address. */
 export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
 
-function choicesOf(names: readonly string[], say = spaced): readonly Choice[] {
+function choicesOf(names: readonly string[], say: Say = spaced): readonly Choice[] {
   return [any, ...names.map((name) => ({ value: name, label: say(name) }))];
 }
 

@@ -1,3 +1,4 @@
+import { sayModelName } from '../../../src/domain/model-words.ts';
 import { useState } from 'react';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ConfigInUse } from '../../../src/admin/config-control.ts';
@@ -71,7 +72,7 @@ function Shown({ name, status, onOther }: ShownProps) {
   }
   return (
     <>
-      <Panel title={name} aside={<Link to={{ view: 'providers' }}>All models</Link>}>
+      <Panel title={sayModelName(name)} aside={<Link to={{ view: 'providers' }}>All models</Link>}>
         <Headline name={name} verdict={verdict} />
         <Counts name={name} status={status} />
         <Refusal refused={refused} />

@@ -1,3 +1,4 @@
+import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { FiguresTold } from '../../../src/admin/figures.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
@@ -37,14 +38,19 @@ function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
       title: 'Model',
       cell: ({ model }) => (
         <Link to={{ view: 'model', id: model }}>
-          <AsWritten text={model} />
+          <AsWritten text={sayModelName(model)} />
         </Link>
       ),
     },
     {
       title: `Answers ${step}`,
       cell: ({ model, answered }) => (
-        <Line of={figures} name={`Answers of ${model} ${step}`} values={answered} say={count} />
+        <Line
+          of={figures}
+          name={`Answers of ${sayModelName(model)} ${step}`}
+          values={answered}
+          say={count}
+        />
       ),
     },
     { title: 'Answers', number: true, cell: ({ answered }) => count(sumOf(answered)) },
@@ -53,7 +59,7 @@ function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
       cell: ({ model, failed }) => (
         <Line
           of={figures}
-          name={`Failures of ${model} ${step}`}
+          name={`Failures of ${sayModelName(model)} ${step}`}
           values={failed}
           say={count}
           tone="bad"
@@ -64,7 +70,12 @@ function columnsOf(figures: FiguresTold): readonly Column<Model>[] {
     {
       title: '95 % within, over time',
       cell: ({ model, p95Ms }) => (
-        <Line of={figures} name={`95 % of ${model} within`} values={p95Ms} say={length} />
+        <Line
+          of={figures}
+          name={`95 % of ${sayModelName(model)} within`}
+          values={p95Ms}
+          say={length}
+        />
       ),
     },
     { title: 'Half within', number: true, cell: ({ overall }) => length(overall.p50Ms) },

@@ -7,6 +7,7 @@ const quiet = {
   status: 'ok',
   reason: null,
   channels: [],
+  brains: [],
   answering: [],
   models: [],
   backlog: [],
@@ -100,7 +101,52 @@ test('what only some instances have is told with them', () => {
 
 test('a warning is a sentence before its remedy begins', () => {
   const warning = { code: 'brain_unused', path: 'brains[0]', remedy: 'Add a route for it.' };
-  const status = { ...quiet, warnings: [{ ...warning, message: 'no route names this brain' }] };
+  const message = 'no route names this brain';
+  const status = { ...quiet, warnings: [{ ...warning, message, instances: null }] };
   const [told] = concernsOf(status, 0);
-  assert.equal(told.what, 'brains[0]: no route names this brain.');
+  assert.equal(told!.what, 'brains[0]: no route names this brain.', 'there is no such brain now');
+});
+
+test('a warning names brains, models and channels, and not where they stand in a list', () => {
+  const whatOf = (path: string, message = 'it is so', instances: number[] | null = null) => {
+    const status = {
+      ...quiet,
+      revision: 'r-1',
+      instances: [{ id: 2, state: 'up', reason: null, revision: 'r-2' }],
+      channels: [{ type: 'messenger_a', state: 'up', brain: null }],
+      brains: [
+        { name: 'desk', models: [] },
+        { name: 'idle', models: [{ name: 'local_runtime/a' }] },
+      ],
+      warnings: [{ code: 'w', path, message, remedy: 'Mend it.', instances }],
+    } as unknown as Status;
+    return concernsOf(status, 0).at(-1)!.what;
+  };
+  assert.equal(whatOf('brains[1]'), 'Brain idle: it is so.');
+  assert.equal(whatOf('brains[1].policy.order[0]'), 'Brain idle, policy.order[0]: it is so.');
+  assert.equal(
+    whatOf('brains[1].models[0].base_url'),
+    'Brain idle, model a (Ollama), base_url: it is so.',
+  );
+  assert.equal(whatOf('channels[0].token_env'), 'Channel Telegram, token_env: it is so.');
+  assert.equal(whatOf('', 'as in brains[0].name'), 'As in brain desk, name.');
+  assert.equal(whatOf('storage', 'it is so'), 'storage: it is so.');
+  const ofAnother = 'At instance 2: brains[1]: it is so.';
+  assert.equal(whatOf('brains[1]', 'it is so', [2]), ofAnother, 'its list is another one');
+});
+
+test('platforms are called by their names', () => {
+  const status = {
+    ...quiet,
+    channels: [{ type: 'messenger_b', state: 'failed', reason: null, instance: null }],
+    backlog: [{ channel: 'messenger_a', inbox: 2, outbox: 1, unroutable: 1, oldestAt: 0 }],
+  } as unknown as Status;
+  assert.deepEqual(
+    concernsOf(status, 120_000).map(({ what }) => what),
+    [
+      'The channel Discord is failed.',
+      'On Telegram 3 wait, the oldest for 2 min.',
+      '1 of Telegram wait for a channel or route that is gone.',
+    ],
+  );
 });

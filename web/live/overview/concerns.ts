@@ -1,6 +1,8 @@
 /** Facts of a service's status that may need a person, the gravest first. */
+import { sayWarning } from '../../../src/admin/place-words.ts';
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
-import { ago, count, length, sentence, some } from '../../kit/words.ts';
+import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
 import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
 import { ofUnanswered } from './unanswered.ts';
 
@@ -28,12 +30,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofBacklog(status, now),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
-    ...status.warnings.map(({ code, path, message, remedy, instances }) => {
-      const at = (instances ?? []).join(', ');
-      const where = at === '' ? '' : `At instance ${at}: `;
-      const what = sentence(`${where}${path === '' ? message : `${path}: ${message}`}`);
-      return { key: `${code} ${path} ${where}`, tone: 'wait', what, remedy, place: null } as const;
-    }),
+    ...ofWarnings(status),
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
 }
 
@@ -79,7 +76,7 @@ function ofChannels({ channels }: Status): readonly Concern[] {
     const tone = state === 'failed' ? 'bad' : 'wait';
     const why = reason === null ? '' : `: ${reason}`;
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
-    const what = sentence(`The channel ${type} is ${state}${where}${why}`);
+    const what = sentence(`The channel ${sayChannel(type)} is ${state}${where}${why}`);
     return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
   });
 }
@@ -103,18 +100,32 @@ function ofBacklog(status: Status, now: number): readonly Concern[] {
     // Replies that wait for a receiver that fails are told with it.
     if (waitedMs > longWaitMs && (areMessages || !told.has(channel))) {
       const many = count(inbox + outbox);
-      const what = `On ${channel} ${many} wait, the oldest for ${length(waitedMs)}.`;
+      const what = `On ${sayChannel(channel)} ${many} wait, the oldest for ${length(waitedMs)}.`;
       const place = areMessages
         ? { view: 'messages', channel, state: 'waiting' }
         : { view: 'deliveries', channel };
       concerns.push({ key: `wait ${channel}`, tone: 'wait', what, remedy: null, place });
     }
     if (unroutable > 0) {
-      const what = `${count(unroutable)} of ${channel} wait for a channel or route that is gone.`;
+      const what = `${count(unroutable)} of ${sayChannel(channel)} wait for a channel or route that is gone.`;
       const remedy = 'Put it back, or let them become dead letters after seven days.';
       concerns.push({ key: `gone ${channel}`, tone: 'wait', what, remedy, place: null });
     }
     return concerns;
+  });
+}
+
+function ofWarnings(status: Status): readonly Concern[] {
+  return status.warnings.map((warning) => {
+    const { code, path, remedy, instances } = warning;
+    const at = (instances ?? []).join(', ');
+    const whose = at === '' ? '' : `At instance ${at}: `;
+    const { where, message } = sayWarning(warning, status);
+    const said = where === '' ? message : `${where}: ${message}`;
+    // A place that has no name stays as it is written.
+    const isPlace = where !== '' && where === path;
+    const what = sentence(whose === '' && !isPlace ? upper(said) : `${whose}${said}`);
+    return { key: `${code} ${path} ${whose}`, tone: 'wait', what, remedy, place: null };
   });
 }
 

@@ -29,7 +29,7 @@ const answersOf = (brain: string, standing: string, more: object = away) => ({
   ...more,
 });
 const moveIt = 'Ollama is not running: `ollama serve`. If it is, check base_url.';
-const because = 'local_runtime/a: the address could not be reached';
+const because = 'a: the address could not be reached';
 
 const but = (change: object): Status => ({ ...working, ...change });
 
@@ -60,7 +60,7 @@ test('a brain that leaves some messages without an answer is red', () => {
     tone: 'bad',
     words:
       'Working in part: some messages get no answer from brain desk ' +
-      '(local_runtime/a: it answered with a server error)',
+      '(a: it answered with a server error)',
     move: null,
   });
 });
@@ -70,13 +70,13 @@ test('a model in whose place others answer is named, in amber', () => {
   const failing = { ...a, standing: 'failing', reason: 'connect_failed' };
   assert.deepEqual(healthOf(but({ models: [failing, b, gone] })), {
     tone: 'wait',
-    words: 'Working, but local_runtime/a does not answer',
+    words: 'Working, but a (Ollama) does not answer',
     move: moveIt,
   });
   const halting = { ...b, standing: 'degraded', reason: 'timeout' };
   const { words } = healthOf(but({ models: [a, halting] }));
-  assert.equal(words, 'Working, but hosted_runtime/b fails now and then');
-  assert.match(healthOf(but({ models: [failing, halting] })).words, /local_runtime\/a does not/);
+  assert.equal(words, 'Working, but b (OpenAI API) fails now and then');
+  assert.match(healthOf(but({ models: [failing, halting] })).words, /a \(Ollama\) does not/);
 });
 
 test('a channel that failed takes the green away; the only one takes the work', () => {

@@ -1,4 +1,6 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
+import { sayModelId, sayModelName } from '../../../src/domain/model-words.ts';
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/asked.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
@@ -25,13 +27,15 @@ export function healthOf(status: Status): HealthWords {
     return { tone: 'bad', words: status.reason ?? 'Failing', move: null };
   }
   const routed = status.channels.filter(({ brain }) => brain !== null);
-  const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
+  const failed = routed
+    .filter(({ state }) => state === 'failed')
+    .map(({ type }) => sayChannel(type));
   const silent = troubled(status, 'failing');
   const halting = troubled(status, 'degraded');
   const deaf = failingReceivers(status);
   const isNoneLeft = routed.every(
     ({ type, brain }) =>
-      failed.includes(type) ||
+      failed.includes(sayChannel(type)) ||
       silent.some((one) => one.brain === brain) ||
       deaf.some(({ channel }) => channel === type),
   );
@@ -59,7 +63,7 @@ function troubled(
 function sayBrains(begin: string, all: readonly AnsweringStatus[]): string {
   const [first] = all;
   if (first === undefined) return '';
-  const cause = sayCause(first.model, first.reason);
+  const cause = sayCause(first.model, first.reason, sayModelId);
   const names = listed(
     'brain',
     all.map(({ brain }) => brain),
@@ -74,7 +78,7 @@ function ofModels({ models }: Status): HealthWords {
   const worst = failing.length > 0 ? failing : inUse.filter((one) => one.standing === 'degraded');
   const [first] = worst;
   if (first === undefined) return { tone: 'good', words: 'Working', move: null };
-  const names = worst.map(({ model }) => visible(model)).join(', ');
+  const names = worst.map(({ model }) => visible(sayModelName(model))).join(', ');
   const isOne = worst.length === 1;
   const how =
     failing.length > 0

@@ -1,3 +1,4 @@
+import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/asked.ts';
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
@@ -28,10 +29,10 @@ const columns: readonly Column<Row>[] = [
     title: 'Model',
     cell: ({ model: { model, inUse } }) =>
       inUse === false ? (
-        <AsWritten text={model} />
+        <AsWritten text={sayModelName(model)} />
       ) : (
         <Link to={{ view: 'model', id: model }}>
-          <AsWritten text={model} />
+          <AsWritten text={sayModelName(model)} />
         </Link>
       ),
   },

@@ -1,3 +1,5 @@
+import { sayModelName } from '../../../src/domain/model-words.ts';
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type {
   BacklogStatus,
   BrainStatus,
@@ -37,7 +39,7 @@ const channelColumns: readonly Column<ChannelRow>[] = [
     title: 'Channel',
     cell: ({ channel: { type, address, addresses } }) => (
       <>
-        <Link to={{ view: 'messages', channel: type }}>{type}</Link>
+        <Link to={{ view: 'messages', channel: type }}>{sayChannel(type)}</Link>
         {placesOf(address, addresses).map((place) => (
           <p key={place} className="text-soft wrap-anywhere">
             {place}
@@ -124,10 +126,10 @@ const brainColumns: readonly Column<BrainStatus>[] = [
           <li key={name}>
             {state === 'dropped' ? (
               <s className="text-soft">
-                <AsWritten text={name} />
+                <AsWritten text={sayModelName(name)} />
               </s>
             ) : (
-              <AsWritten text={name} />
+              <AsWritten text={sayModelName(name)} />
             )}{' '}
             <span className="text-soft">
               {locality}

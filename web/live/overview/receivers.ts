@@ -1,4 +1,5 @@
 /** Who takes replies, and does not: what is said of it, and what a person can do. */
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { FailureKind } from '../../../src/domain/failure.ts';
@@ -12,13 +13,13 @@ type Moves = Partial<Readonly<Record<FailureKind, string>>>;
 
 /** For the headline. */
 export const undelivered = ({ channel }: DeliveryStatus): string =>
-  `replies on ${channel} do not arrive`;
+  `replies on ${sayChannel(channel)} do not arrive`;
 
 /** What is wrong, since when, and how much waits for it. */
 export function receiverCause(receiver: DeliveryStatus, now: number): string {
   const { channel, since, waiting, oldestAt } = receiver;
   const began = since === null ? '' : ` since ${moment(since, now)}`;
-  const who = channel === 'webhook' ? 'The receiver of webhook replies' : channel;
+  const who = channel === 'webhook' ? 'The receiver of webhook replies' : sayChannel(channel);
   const waits = some(waiting, 'reply waits', 'replies wait');
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
   return sentence(`${who} ${doing(receiver)}${began}; ${waits}${oldest}`);

@@ -37,7 +37,7 @@ test('a brain that answers nothing is urgent, and names cause and move', () => {
     key: 'brain desk',
     tone: 'bad',
     what:
-      'No model answers for the brain desk, for 2 min now: local_runtime/a: the address ' +
+      'No model answers for the brain desk, for 2 min now: a (Ollama): the address ' +
       'could not be reached. 3 of 3 messages got no answer in the last 5 minutes.',
     remedy: 'Ollama is not running: `ollama serve`. If it is, check base_url.',
     place: { view: 'model', id: model },
@@ -52,7 +52,7 @@ test('a model in whose place others answer is a notice, with how often they did'
   assert.equal(concern.tone, 'wait');
   assert.equal(
     concern.what,
-    'local_runtime/a does not answer, for 2 min now: the address could not be reached. ' +
+    'a (Ollama) does not answer, for 2 min now: the address could not be reached. ' +
       '12 of 40 calls failed in the last 5 minutes. Other models answered 38 messages in its ' +
       'place.',
   );
@@ -63,7 +63,7 @@ test('a model that fails now and then is a notice', () => {
   const [concern] = told([], [halting]);
   assert.equal(
     concern.what,
-    'local_runtime/a fails now and then: it answered with a server error. ' +
+    'a (Ollama) fails now and then: it answered with a server error. ' +
       '12 of 40 calls failed in the last 5 minutes.',
   );
   assert.equal(concern.remedy, null);

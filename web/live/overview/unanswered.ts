@@ -1,4 +1,6 @@
 /** Brains whose messages get no answer, and models in whose place others answer, as concerns. */
+import { failure } from '../../../src/domain/failure.ts';
+import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/asked.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
@@ -39,11 +41,12 @@ function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
 function ofModel(one: ModelCallsStatus, now: number): readonly Concern[] {
   const { model, inUse, standing, since, reason, answeredByOthers } = one;
   if (inUse !== true || (standing !== 'failing' && standing !== 'degraded')) return [];
+  const name = sayModelName(model);
   const begin =
     standing === 'failing'
-      ? `${model} does not answer${since === null ? '' : `, for ${lasted(since, now)} now`}`
-      : `${model} fails now and then`;
-  const why = sayCause(model, reason).slice(model.length);
+      ? `${name} does not answer${since === null ? '' : `, for ${lasted(since, now)} now`}`
+      : `${name} fails now and then`;
+  const why = reason === null ? '' : `: ${failure(reason).detail}`;
   const others =
     (answeredByOthers ?? 0) > 0
       ? `Other models answered ${some(answeredByOthers ?? 0, 'message')} in its place`

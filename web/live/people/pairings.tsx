@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { useState, type FormEvent } from 'react';
 import type { Pairing } from '../../../src/domain/gate.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -64,7 +65,7 @@ function AdmitForm({ onDone }: { readonly onDone: () => void }) {
     const { name, sender, channel } = answer.value;
     setSaid({
       tone: 'good',
-      words: `${visible(name ?? sender)} may talk on ${channel} from now on.`,
+      words: `${visible(name ?? sender)} may talk on ${sayChannel(channel)} from now on.`,
     });
     setCode('');
     onDone();
@@ -105,7 +106,7 @@ const columnsAt = (
 ): readonly Column<Pairing>[] => [
   { title: 'Name', cell: ({ name }) => (name === null ? '–' : <AsWritten text={name} />) },
   { title: 'Sender', cell: ({ sender }) => <AsWritten text={sender} /> },
-  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
   {
     title: 'State',
     cell: ({ state, at }) =>
@@ -146,7 +147,7 @@ function RemoveDialog({ pairing, onClose, onDone }: RemoveProps) {
   const { channel, sender, name, state } = pairing;
   const who = visible(name ?? sender);
   const stranger =
-    `${who} is a stranger on ${channel} again, turned away unless access.allow lists them. ` +
+    `${who} is a stranger on ${sayChannel(channel)} again, turned away unless access.allow lists them. ` +
     'What they said before is kept.';
   const [fault, setFault] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -173,7 +174,11 @@ function RemoveDialog({ pairing, onClose, onDone }: RemoveProps) {
         </>
       }
     >
-      <p>{state === 'admitted' ? stranger : `The code of ${who} on ${channel} counts no more.`}</p>
+      <p>
+        {state === 'admitted'
+          ? stranger
+          : `The code of ${who} on ${sayChannel(channel)} counts no more.`}
+      </p>
       {fault === null ? null : <Notice tone="bad">{fault}</Notice>}
     </Dialog>
   );

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { TurnedAway, TurnedAwayReason } from '../../../src/domain/gate.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -72,7 +73,7 @@ function columnsAt(now: number, isOperator: boolean): readonly Column<Row>[] {
   };
   return [
     { title: 'Last', cell: ({ at }) => <span title={moment(at)}>{ago(at, now)}</span> },
-    { title: 'Channel', cell: ({ channel }) => channel },
+    { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
     ...(isOperator ? [sender] : []),
     { title: 'Why', cell: ({ reason }) => reasons[reason] },
     { title: 'Messages', number: true, cell: (row) => count(row.count) },

@@ -1,3 +1,4 @@
+import { sayModelName, sayProvider } from '../../../src/domain/model-words.ts';
 import type { BrainStatus } from '../../../src/admin/admin.ts';
 import type { ProviderStatus } from '../../../src/admin/asked.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
@@ -57,7 +58,7 @@ export function Providers() {
 }
 
 const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
-  { title: 'Provider', cell: ({ provider }) => provider },
+  { title: 'Provider', cell: ({ provider }) => sayProvider(provider) },
   {
     title: 'State',
     cell: (provider) => <Standing of={provider} reason={provider.reason} now={now} />,
@@ -103,7 +104,7 @@ function usesOf(brains: readonly BrainStatus[]): readonly Use[] {
 }
 
 const askedColumns: readonly Column<Use>[] = [
-  { title: 'Model', cell: ({ model }) => <AsWritten text={model} /> },
+  { title: 'Model', cell: ({ model }) => <AsWritten text={sayModelName(model)} /> },
   { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
   {
     title: 'Asked?',

@@ -1,3 +1,4 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { useState } from 'react';
 import type { ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
 import { modeWords, outcomeWords } from '../../../src/domain/tool-words.ts';
@@ -99,7 +100,7 @@ const factsAt = (now: number): readonly Column<ToolUseRow>[] => [
   },
   { title: 'Rule', cell: ({ rule }) => <code>{rule}</code> },
   { title: 'Took', number: true, cell: ({ ms }) => length(ms) },
-  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
   {
     title: 'Message',
     cell: ({ messageId }) => <Link to={{ view: 'message', id: messageId }}>{messageId}</Link>,

@@ -1,0 +1,44 @@
+/** Places of the configuration in use, by the names of what stands there and not by numbers. */
+import { sayChannel } from '../channel/kinds.ts';
+import { sayModelName } from '../domain/model-words.ts';
+import type { Status, WarningTold } from './admin.ts';
+
+type Named = Pick<Status, 'channels' | 'brains' | 'instances' | 'revision'>;
+
+const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
+
+/**
+ * What a warning is about, and what it says. `where` is empty: the whole configuration. Numbers of
+ * an instance that has another configuration mean other things, and stay.
+ */
+export function sayWarning(
+  { path, message, instances }: WarningTold,
+  named: Named,
+): { readonly where: string; readonly message: string } {
+  const isOther = (named.instances ?? []).some(
+    ({ id, revision }) => instances?.includes(id) === true && revision !== named.revision,
+  );
+  const say = (words: string): string => (isOther ? words : withNames(words, named));
+  return { where: say(path), message: say(message) };
+}
+
+/** `brains[1].models[0].base_url` → `brain triage, model llama3.2 (Ollama), base_url`. */
+function withNames(words: string, { channels, brains }: Named): string {
+  return words.replaceAll(
+    numbered,
+    (path: string, list: string, at: string, inner: string | undefined, field: string) => {
+      const rest = field === '' ? '' : `, ${field.replace(/^\./, '')}`;
+      if (list === 'channels') {
+        const channel = inner === undefined ? channels[Number(at)] : undefined;
+        return channel === undefined ? path : `channel ${sayChannel(channel.type)}${rest}`;
+      }
+      const brain = brains[Number(at)];
+      if (brain === undefined) return path;
+      if (inner === undefined) return `brain ${brain.name}${rest}`;
+      const model = brain.models[Number(inner)];
+      return model === undefined
+        ? path
+        : `brain ${brain.name}, model ${sayModelName(model.name)}${rest}`;
+    },
+  );
+}
