@@ -184,10 +184,7 @@ test('svc status tells a person how it is, and 1 when nobody answers', async (t)
   assert.match(page.out(), /^✓ svc \S+: works; up for .*, everything in memory$/m);
   assert.match(page.out(), /^✓ configuration: \w+, in use since 20\S+ \S+; read-only$/m);
   assert.match(page.out(), /^✓ webhook → echo: up for /m);
-  assert.match(
-    page.out(),
-    /^✓ Ollama: up for .*; 1 answer, .*, 0 failures since the start$/m,
-  );
+  assert.match(page.out(), /^✓ Ollama: up for .*; 1 answer, .*, 0 failures since the start$/m);
   assert.match(page.out(), /^✓ backlog: nothing waits$/m);
   assert.match(page.out(), /^✓ messages: 1 in the last minute, 1 since the start \(0 refused\)/m);
   assert.match(page.out(), /^✓ dead letters: none$/m);

@@ -121,10 +121,7 @@ test('a model at an address that is not near is asked nothing, and that is told'
   assert.match(program.log(), /gave no answer: far_address\. Write a base_url on this machine/);
   const env = { WEBHOOK_SECRET: secret };
   const status = await runCommand(['status', '--config', file], { env });
-  assert.match(
-    status.out,
-    /Ollama: failing \(llama3\.2: far_address\).*Write a base_url on this/,
-  );
+  assert.match(status.out, /Ollama: failing \(llama3\.2: far_address\).*Write a base_url on this/);
   const check = ['config', 'check', file, '--preflight'];
   const { code, out } = await runCommand(check, { env });
   assert.equal(code, 1);

@@ -12,7 +12,7 @@ export function sayProvider(provider: string): string {
   return (Object.hasOwn(providers, provider) ? providers[provider] : undefined) ?? provider;
 }
 
-/** `local_runtime/llama3.2` → `llama3.2`: within brackets, or where the provider is told already. */
+/** `local_runtime/a` → `a`: within brackets, or where the provider is told already. */
 export const sayModelId = (name: string): string => name.slice(name.indexOf('/') + 1);
 
 /** `local_runtime/llama3.2` → `llama3.2 (Ollama)`. */

@@ -198,7 +198,8 @@ function sayModel(step: ModelStep): string {
   const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
   const tokens = step.usage === null ? '' : `, ${sayUsage(step.usage)}`;
-  return `${sayModelName(step.model)}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
+  const name = sayModelName(step.model);
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

@@ -33,20 +33,14 @@ export function State({ tone, children }: { readonly tone: Tone; readonly childr
 const tones: Readonly<Record<string, Tone>> = {
   ok: 'good',
   up: 'good',
-  answered: 'good',
-  delivered: 'good',
-  reply: 'good',
   allow: 'good',
   starting: 'wait',
   stopping: 'wait',
   late: 'wait',
   degraded: 'wait',
-  waiting: 'wait',
-  deferred: 'wait',
   shadow: 'wait',
   failing: 'bad',
   failed: 'bad',
-  dead: 'bad',
   deny: 'bad',
 };
 

@@ -1,5 +1,5 @@
 /** The status as a person reads it: a line for each part, what is wrong marked. */
-import { sayWarning } from '../../admin/place-words.ts';
+import { sayWarning } from '../../config/place-words.ts';
 import { sayChannel } from '../../channel/kinds.ts';
 import type {
   BacklogStatus,

@@ -2,7 +2,7 @@
 import { findKind } from '../../../src/channel/kinds.ts';
 import { sayProvider } from '../../../src/domain/model-words.ts';
 
-/** `messenger_a` → `Telegram (messenger_a)`; a name that has no other stays alone. */
+/** `local_runtime` → `Ollama (local_runtime)`; a name that has no other stays alone. */
 export function choiceOf(name: string): string {
   const said = findKind(name)?.name ?? sayProvider(name);
   return said.toLowerCase() === name ? said : `${said} (${name})`;

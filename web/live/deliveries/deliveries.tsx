@@ -1,3 +1,4 @@
+import { toneOfOutcome } from '../outcome-tone.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { deliveryStates, type DeliveryRow } from '../../../src/domain/records.ts';
@@ -6,7 +7,7 @@ import { SelectField } from '../../kit/field.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { goTo, usePlace, type Place } from '../../kit/place.ts';
-import { State, toneOf } from '../../kit/state.tsx';
+import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -166,7 +167,7 @@ const columnsAt = (now: number, isOperator: boolean): readonly Column<DeliveryRo
     title: 'State',
     cell: ({ state, failure }) => (
       <>
-        <State tone={toneOf(state)}>{state}</State>
+        <State tone={toneOfOutcome(state)}>{state}</State>
         {failure === null ? null : (
           <p className="text-soft">
             {spaced(failure.kind)}

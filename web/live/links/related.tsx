@@ -1,9 +1,10 @@
+import { toneOfOutcome } from '../outcome-tone.ts';
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { State, toneOf } from '../../kit/state.tsx';
+import { State } from '../../kit/state.tsx';
 import { useToken } from '../../kit/token.ts';
 import { some } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../../kit/ways-in.tsx';
@@ -86,7 +87,7 @@ function Deliveries({ story }: { readonly story: Story }) {
     <Link to={deliveriesPlace(story.id)} className="flex flex-wrap gap-x-4 gap-y-1">
       {[...states].map(([state, rows]) => (
         <span key={state} className="flex gap-2">
-          {some(rows.length, 'reply', 'replies')} <State tone={toneOf(state)}>{state}</State>
+          {some(rows.length, 'reply', 'replies')} <State tone={toneOfOutcome(state)}>{state}</State>
         </span>
       ))}
     </Link>

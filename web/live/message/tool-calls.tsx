@@ -5,7 +5,7 @@ import { Link } from '../../kit/link.tsx';
 import { State } from '../../kit/state.tsx';
 import { length } from '../../kit/words.ts';
 import { ToolTexts } from '../tools/tool-texts.tsx';
-import { toneOfTool } from '../tools/tool-tone.ts';
+import { toneOfOutcome } from '../outcome-tone.ts';
 
 /** What an agent called in this turn, in its order. */
 export function ToolCalls({ tools }: { readonly tools: readonly ToolUseText[] }) {
@@ -22,7 +22,7 @@ export function ToolCalls({ tools }: { readonly tools: readonly ToolUseText[] })
               <code className="font-semibold">
                 <AsWritten text={use.tool} />
               </code>
-              <State tone={toneOfTool(use.outcome)}>{outcomeWords[use.outcome]}</State>
+              <State tone={toneOfOutcome(use.outcome)}>{outcomeWords[use.outcome]}</State>
               <span className="text-soft">
                 {modeWords[use.mode]}, by <code>{use.rule}</code>, {length(use.ms)}
               </span>

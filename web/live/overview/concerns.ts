@@ -1,5 +1,5 @@
 /** Facts of a service's status that may need a person, the gravest first. */
-import { sayWarning } from '../../../src/admin/place-words.ts';
+import { sayWarning } from '../../../src/config/place-words.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
@@ -107,7 +107,8 @@ function ofBacklog(status: Status, now: number): readonly Concern[] {
       concerns.push({ key: `wait ${channel}`, tone: 'wait', what, remedy: null, place });
     }
     if (unroutable > 0) {
-      const what = `${count(unroutable)} of ${sayChannel(channel)} wait for a channel or route that is gone.`;
+      const many = `${count(unroutable)} of ${sayChannel(channel)}`;
+      const what = `${many} wait for a channel or route that is gone.`;
       const remedy = 'Put it back, or let them become dead letters after seven days.';
       concerns.push({ key: `gone ${channel}`, tone: 'wait', what, remedy, place: null });
     }

@@ -27,20 +27,18 @@ export function healthOf(status: Status): HealthWords {
     return { tone: 'bad', words: status.reason ?? 'Failing', move: null };
   }
   const routed = status.channels.filter(({ brain }) => brain !== null);
-  const failed = routed
-    .filter(({ state }) => state === 'failed')
-    .map(({ type }) => sayChannel(type));
+  const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
   const silent = troubled(status, 'failing');
   const halting = troubled(status, 'degraded');
   const deaf = failingReceivers(status);
   const isNoneLeft = routed.every(
     ({ type, brain }) =>
-      failed.includes(sayChannel(type)) ||
+      failed.includes(type) ||
       silent.some((one) => one.brain === brain) ||
       deaf.some(({ channel }) => channel === type),
   );
   const what = [
-    failed.length === 0 ? '' : `${listed('channel', failed)} failed`,
+    failed.length === 0 ? '' : `${listed('channel', failed.map(sayChannel))} failed`,
     sayBrains('no model answers for', silent),
     sayBrains('some messages get no answer from', halting),
     ...deaf.map(undelivered),

@@ -146,8 +146,9 @@ type RemoveProps = {
 function RemoveDialog({ pairing, onClose, onDone }: RemoveProps) {
   const { channel, sender, name, state } = pairing;
   const who = visible(name ?? sender);
+  const where = sayChannel(channel);
   const stranger =
-    `${who} is a stranger on ${sayChannel(channel)} again, turned away unless access.allow lists them. ` +
+    `${who} is a stranger on ${where} again, turned away unless access.allow lists them. ` +
     'What they said before is kept.';
   const [fault, setFault] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -174,11 +175,7 @@ function RemoveDialog({ pairing, onClose, onDone }: RemoveProps) {
         </>
       }
     >
-      <p>
-        {state === 'admitted'
-          ? stranger
-          : `The code of ${who} on ${sayChannel(channel)} counts no more.`}
-      </p>
+      <p>{state === 'admitted' ? stranger : `The code of ${who} on ${where} counts no more.`}</p>
       {fault === null ? null : <Notice tone="bad">{fault}</Notice>}
     </Dialog>
   );

@@ -15,7 +15,7 @@ import { Paged } from '../paged.tsx';
 import { Reveal } from '../reveal.tsx';
 import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
-import { toneOfTool } from './tool-tone.ts';
+import { toneOfOutcome } from '../outcome-tone.ts';
 
 /** The audit of agents' tools: what was called, by which rule, and what came of it. */
 export function Tools() {
@@ -95,7 +95,7 @@ const factsAt = (now: number): readonly Column<ToolUseRow>[] => [
   {
     title: 'Outcome',
     cell: ({ outcome }) => {
-      return <State tone={toneOfTool(outcome)}>{outcomeWords[outcome]}</State>;
+      return <State tone={toneOfOutcome(outcome)}>{outcomeWords[outcome]}</State>;
     },
   },
   { title: 'Rule', cell: ({ rule }) => <code>{rule}</code> },

@@ -1,9 +1,24 @@
 /** Places of the configuration in use, by the names of what stands there and not by numbers. */
 import { sayChannel } from '../channel/kinds.ts';
 import { sayModelName } from '../domain/model-words.ts';
-import type { Status, WarningTold } from './admin.ts';
 
-type Named = Pick<Status, 'channels' | 'brains' | 'instances' | 'revision'>;
+/** What is told of a warning; `instances`: the ones that have it, null: all do. */
+type Warning = {
+  readonly path: string;
+  readonly message: string;
+  readonly instances: readonly number[] | null;
+};
+
+/** What is told of the configuration in use, in its order, and of instances with another one. */
+type Named = {
+  readonly revision: string;
+  readonly channels: readonly { readonly type: string }[];
+  readonly brains: readonly {
+    readonly name: string;
+    readonly models: readonly { readonly name: string }[];
+  }[];
+  readonly instances: readonly { readonly id: number; readonly revision: string | null }[] | null;
+};
 
 const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-z_]\w*|\[\d+\])*)/g;
 
@@ -12,7 +27,7 @@ const numbered = /\b(channels|brains)\[(\d+)\](?:\.models\[(\d+)\])?((?:\.[A-Za-
  * an instance that has another configuration mean other things, and stay.
  */
 export function sayWarning(
-  { path, message, instances }: WarningTold,
+  { path, message, instances }: Warning,
   named: Named,
 ): { readonly where: string; readonly message: string } {
   const isOther = (named.instances ?? []).some(

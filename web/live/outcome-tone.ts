@@ -1,0 +1,31 @@
+/** How outcomes are coloured: what went as it should is quiet, so that all else is seen. */
+import type { DeliveryState } from '../../src/domain/records.ts';
+import type { ToolOutcome } from '../../src/domain/tool-use.ts';
+import type { TurnOutcome } from '../../src/domain/trace.ts';
+import type { Tone } from '../kit/state.tsx';
+
+type Outcome = TurnOutcome | DeliveryState | ToolOutcome;
+
+/** Amber: it may still become well. Red: somebody has no answer, or something did not happen. */
+const tones: Readonly<Record<Outcome, Tone>> = {
+  reply: 'off',
+  command: 'off',
+  no_consensus: 'bad',
+  busy: 'bad',
+  no_answer: 'bad',
+  unfinished: 'bad',
+  fault: 'bad',
+  waiting: 'off',
+  deferred: 'wait',
+  delivered: 'off',
+  dead: 'bad',
+  done: 'off',
+  rehearsed: 'wait',
+  unknown: 'wait',
+  failed: 'bad',
+  denied: 'bad',
+  refused: 'bad',
+  invalid: 'bad',
+};
+
+export const toneOfOutcome = (outcome: Outcome): Tone => tones[outcome];
