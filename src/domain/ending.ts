@@ -153,7 +153,7 @@ function sayOnItsWay(reply: ReplyStory, now: number, sayTime: (at: number) => st
 }
 
 /** A status says more than the words that every failure of its kind has. */
-function sayWhy(told: FailureTold | null): string {
+export function sayWhy(told: FailureTold | null): string {
   if (told === null) return 'why was not kept';
   const { kind, status, detail } = told;
   const isOwn = detail !== failure(kind).detail;

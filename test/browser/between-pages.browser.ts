@@ -18,7 +18,9 @@ browserTest(
     const { page } = view;
     view.expectFault(notSignedIn);
     await page.goto('/ui?view=flow');
+    await page.getByRole('link', { name: 'Edit echo in the builder' }).waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     await followLink(page, 'Edit echo in the builder');
     await enter(page);
     await page.getByRole('heading', { name: 'echo' }).waitFor();
@@ -26,13 +28,14 @@ browserTest(
     await followLink(page, 'Its messages');
     await page.waitForURL(/\/ui\?view=messages&brain=echo$/);
     await page.goto('/ui?view=flow');
-    await followLink(page, 'Edit local_runtime/llama3.2 in the builder');
+    await followLink(page, 'Edit llama3.2 (Ollama) in the builder');
     await enter(page);
     await page.getByRole('heading', { name: 'llama3.2' }).waitFor();
     await show(page, 'Graph');
     await view.assertAccessible();
+    await view.assertTargets();
     await followLink(page, 'Does it answer?');
-    await page.getByRole('heading', { name: 'local_runtime/llama3.2' }).waitFor();
+    await page.getByRole('heading', { name: 'llama3.2 (Ollama)' }).waitFor();
   },
 );
 

@@ -45,7 +45,7 @@ browserTest('from a template to answers, without JSON', deskWith(), async ({ sit
   await show(page, 'Try');
   await page.getByLabel('What a sender says').fill('is it ready?');
   await page.getByRole('button', { name: 'Ask the draft' }).click();
-  await page.getByText(/^[23] votes: local_runtime/).waitFor();
+  await page.getByText(/^[23] votes: \S+ \(Ollama\), /).waitFor();
   await show(page, 'Review');
   await page.getByText(/the webhook listener restarts/).waitFor();
   // The browser keeps the draft itself, soon after the last edit; the test's time ends the wait.

@@ -34,6 +34,7 @@ browserTest(
     await page.getByRole('heading', { name: 'brain idle' }).waitFor();
     await page.getByText('no route names this brain, so it is not started').first().waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
   },
 );
 
@@ -85,6 +86,26 @@ browserTest(
 );
 
 browserTest(
+  'the first node is a few steps from the top of the page',
+  deskWith(two, { K: 'the-key-of-the-tests' }),
+  async ({ open }) => {
+    const view = await open();
+    const page = await signIn(view);
+    await page.locator('.react-flow__node').first().waitFor();
+    await page.getByRole('link', { name: 'Skip to the content' }).focus();
+    await page.keyboard.press('Tab');
+    await page
+      .getByRole('link', { name: 'Skip to the graph' })
+      .and(page.locator(':focus'))
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.locator('.react-flow__node:focus').waitFor();
+    await view.assertTargets();
+  },
+);
+
+browserTest(
   'what is added is chosen, and what is removed takes its route',
   deskWith(two, { K: 'the-key-of-the-tests' }),
   async ({ open }) => {
@@ -92,17 +113,17 @@ browserTest(
     const page = await signIn(view);
     const graph = page.getByRole('tabpanel');
     await graph.getByLabel('Add a channel').selectOption('messenger_a');
-    await page.getByRole('heading', { name: 'channel messenger_a' }).waitFor();
+    await page.getByRole('heading', { name: 'channel Telegram' }).waitFor();
     await graph.getByRole('button', { name: '+ Brain' }).click();
     await page.getByRole('heading', { name: 'brain brain' }).waitFor();
     await page.getByLabel('Connect to a channel').selectOption('messenger_a');
-    await page.getByText('It answers messenger_a.').waitFor();
+    await page.getByText('It answers Telegram.').waitFor();
     await view.assertFits();
     await assertTabFits(page);
     await view.assertAccessible('#view');
     await graph.getByRole('button', { name: 'Remove' }).click();
     await show(page, 'Review');
-    await page.getByText('The channel messenger_a is added').waitFor();
+    await page.getByText('The channel Telegram is added').waitFor();
     assert.equal(await page.getByText('is answered by').count(), 0);
   },
 );
@@ -122,6 +143,7 @@ browserTest(
     assert.equal(await page.getByLabel('echo never asks paid').count(), 1);
     assert.equal(await page.getByLabel('idle asks b', { exact: true }).count(), 1);
     await view.assertAccessible();
+    await view.assertTargets();
   },
 );
 

@@ -41,7 +41,7 @@ browserTest(
     const page = await signIn(view);
     assert.equal(await service.say('one'), 'of first');
     await paste(page, service.withOther());
-    await page.getByText(/Brain echo, model local_runtime\/llama3\.2: base_url/).waitFor();
+    await page.getByText(/Brain echo, model llama3\.2 \(Ollama\): base_url/).waitFor();
     await page.getByText('The text, line by line').click();
     await page.getByRole('group', { name: 'Lines that differ' }).waitFor();
     await page.getByRole('button', { name: 'Run the preflight' }).click();

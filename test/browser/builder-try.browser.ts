@@ -22,6 +22,7 @@ browserTest(
     await page.getByText('this is the reply').waitFor();
     assert.equal(await page.getByText('of first').count(), 2);
     await view.assertAccessible();
+    await view.assertTargets();
     await page.getByRole('button', { name: 'Keep as a test case' }).click();
     await page.getByText('after 1 earlier turn').waitFor();
     await page.getByRole('button', { name: 'Run all' }).click();
@@ -38,6 +39,7 @@ browserTest(
     await page.getByText('Not the same as the last time').waitFor();
     await page.getByText(/^Before \(.*\): of first$/).waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     assert.equal(service.receiver.received.length, 0, 'nothing was delivered');
     assert.equal(await service.say('and now?'), 'of first', 'the draft is not in use');
   },
@@ -74,6 +76,7 @@ browserTest(
     await view.assertFits();
     await assertTabFits(page);
     await view.assertAccessible();
+    await view.assertTargets();
   },
 );
 
@@ -119,7 +122,7 @@ browserTest(
     const page = await signIn(view, 'try');
     await page.getByLabel('What a sender says').fill('hello');
     await page.getByRole('button', { name: 'Ask the draft' }).click();
-    const said = page.getByRole('group', { name: 'What local_runtime/near said' });
+    const said = page.getByRole('group', { name: 'What near (Ollama) said' });
     const beginning = `${'A'.repeat(2_000)} …`;
     await said.waitFor();
     assert.equal(await said.innerText(), beginning);
@@ -128,6 +131,7 @@ browserTest(
       beginning,
     );
     await view.assertAccessible();
+    await view.assertTargets();
     await page.getByRole('article').getByRole('button', { name: 'Show all 20,000' }).click();
     await page.getByRole('button', { name: 'Show its beginning alone' }).waitFor();
     assert.equal(await said.innerText(), endless);

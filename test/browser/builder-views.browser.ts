@@ -70,7 +70,10 @@ const walks = [
 for (const [what, walk] of walks) {
   browserTest(`${what} is for every eye and ear`, deskWith(), async ({ open }) => {
     const view = await open();
-    await walk(view, () => view.assertAccessible());
+    await walk(view, async () => {
+      await view.assertAccessible();
+      await view.assertTargets();
+    });
   });
 
   browserTest(`${what} fits a small telephone`, deskWith(), async ({ open }) => {

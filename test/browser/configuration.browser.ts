@@ -16,7 +16,7 @@ browserTest(
     await page.goto('/ui?view=config');
     await page.getByText('TELEGRAM_TOKEN').waitFor();
     const routes = page.getByRole('definition').filter({ hasText: '→' });
-    assert.match(await routes.innerText(), /webhook → echo[^]*messenger_a → echo/);
+    assert.match(await routes.innerText(), /webhook → echo[^]*Telegram → echo/);
     await page.getByRole('link', { name: 'open the builder' }).waitFor();
     await page.getByText('Only an operator may see its text').waitFor();
     await view.assertAccessible();

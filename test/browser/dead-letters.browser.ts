@@ -122,9 +122,32 @@ browserTest('all of one reason are replayed, the oldest first', startWithDead, a
   await dialog.getByText('The oldest goes first').waitFor();
   await dialog.getByRole('button', { name: 'Replay 3' }).click();
   await dialog.getByText('3 of 3 will be tried again.').waitFor();
+  await dialog.getByText('3 delivered.').waitFor();
   const received = await receiver.waitFor(6);
   const conversations = received.map(({ body }) => body['conversation_id']);
   assert.deepEqual(conversations, ['a', 'b', 'c', 'a', 'b', 'c']);
+});
+
+browserTest('what becomes of those that are replayed is told', startWithDead, async (it) => {
+  const { receiver } = it.site;
+  const view = await it.open();
+  const { page } = view;
+  await openDead(page);
+  await signIn(page);
+  receiver.script.push(200, 410, ...Array<number>(20).fill(503));
+  await page.getByRole('button', { name: 'Choose all 3' }).click();
+  await page.getByRole('button', { name: 'Replay …' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Replay 3' }).click();
+  await dialog
+    .getByText(/^1 delivered, 1 dead again \(.*410\), 1 still waits \(.*503\)\.$/)
+    .waitFor();
+  await view.assertAccessible();
+  await view.assertTargets();
+  receiver.script.length = 0;
+  await dialog.getByText(/^2 delivered, 1 dead again \(.*410\)\.$/).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await reason(page).getByText('1', { exact: true }).waitFor();
 });
 
 browserTest('what dies before the events are followed is shown', startOperatorStage, async (it) => {

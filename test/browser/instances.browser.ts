@@ -53,7 +53,7 @@ browserTest(
     const { page } = view;
     await page.goto('/ui');
     await page.getByText(/^Instance 11 is late: it was last heard \d+ s ago\.$/).waitFor();
-    const messenger = page.getByRole('row', { name: 'messenger_a' });
+    const messenger = page.getByRole('row', { name: 'Telegram' });
     await messenger.getByText('at instance 8').waitFor();
     await messenger.getByText('up', { exact: true }).waitFor();
     await page.getByText('http://10.0.0.8:8090/webhook (instance 8)').waitFor();

@@ -84,6 +84,7 @@ browserTest(
     await signIn(page);
     await main(page).getByRole('link', { name: 'lobby' }).waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     // To its turn, which is marked once the texts are shown, and from there back to it.
     await main(page).getByRole('link', { name: 'In its conversation' }).click();
     await page.getByText('The link leads to one turn').waitFor();
@@ -92,12 +93,14 @@ browserTest(
     await turn.getByText('when?').waitFor();
     await untilTrue('it has the focus', () => turn.evaluate((one) => one.matches(':focus')));
     await view.assertAccessible();
+    await view.assertTargets();
     const address = page.url();
     assert.match(address, new RegExp(`turn=${id}$`));
     await turn.getByRole('link', { name: 'Deliveries' }).click();
     const reply = page.getByRole('row').filter({ hasText: 'dead' });
     await reply.getByRole('link', { name: 'lobby' }).waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     await reply.getByRole('link', { name: id }).click();
     // To what was given up, and from there to the turn again.
     await main(page).getByRole('link', { name: 'reply never delivered' }).click();
@@ -106,6 +109,7 @@ browserTest(
     await main(page).getByRole('link', { name: 'lobby' }).waitFor();
     await main(page).getByRole('link', { name: 'Deliveries of the message' }).waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     await main(page).getByRole('link', { name: 'Its turn' }).click();
     await page.getByRole('heading', { name: 'lobby' }).waitFor();
     assert.equal(page.url(), address);
@@ -126,6 +130,7 @@ browserTest(
     const row = page.getByRole('row').filter({ hasText: 'lobby' });
     await row.getByText('ada').waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     // One that comes while the list is shown is no less known.
     await page.getByText('Live', { exact: true }).waitFor();
     await site.say('me too', 'cellar');

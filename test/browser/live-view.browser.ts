@@ -75,7 +75,7 @@ browserTest(
     await view.assertAccessible();
     await page.goto('/ui?view=providers&span=day');
     await page
-      .getByRole('img', { name: /^Answers of local_runtime\/a in 15 min .*: 2 at most/ })
+      .getByRole('img', { name: /^Answers of a \(Ollama\) in 15 min .*: 2 at most/ })
       .waitFor();
     await view.assertAccessible();
     assert.deepEqual(lists, []);
@@ -90,11 +90,12 @@ browserTest(
     const { page } = view;
     await page.goto('/ui?view=messages');
     await page.getByText('None so far.').waitFor();
+    await page.getByText('svc send "Hello"').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     await talk(site, ['one', '/new']);
     await page.getByRole('row').nth(2).waitFor();
     await page.getByRole('row', { name: 'command' }).waitFor();
-    await page.getByRole('row', { name: 'reply' }).getByText('local_runtime/a').waitFor();
+    await page.getByRole('row', { name: 'reply' }).getByText('a (Ollama)').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await talk(site, ['two', 'three']);
     const fresh = page.getByRole('button', { name: '2 new' });
@@ -204,9 +205,9 @@ browserTest(
     await page.getByText('Answered by a (Ollama); delivered').waitFor();
     for (const told of [
       'waited in the inbox',
-      'shield dropped hosted_runtime/big; 3 may be asked',
-      /local_runtime\/a: answer \(rank 1\)/,
-      /consensus: local_runtime\/a/,
+      'shield dropped big (OpenAI API); 3 may be asked',
+      /a \(Ollama\): answer \(rank 1\)/,
+      /consensus: a \(Ollama\), /,
       'delivery 1: server_error, 500',
       'waited for its next try',
       'delivery 2: delivered',

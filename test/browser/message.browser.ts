@@ -42,7 +42,7 @@ browserTest(
     const head = 'No consensus: 3 answers, none agreed; the apology is delivered';
     await assertTone(ending(page, head), 'bad');
     await page.getByText('78 tokens in, 87 out', { exact: true }).waitFor();
-    await page.getByText(/a: answer \(rank 1\), 26 tokens in, 29 out/).waitFor();
+    await page.getByText(/a \(Ollama\): answer \(rank 1\), 26 tokens in, 29 out/).waitFor();
     await page.getByRole('button', { name: 'Copy as JSON' }).waitFor();
     const told = await copied(page);
     const { out } = await runCommand(['trace', id, '--json', '--config', site.file]);
@@ -60,6 +60,7 @@ browserTest(
     }
     await page.getByText(/^Reply .*, an apology by svc itself$/).waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     const audit = (await (await fetch(`${site.origin}/api/v1/audit`, asOperator)).json()) as {
       rows: readonly { action: string; target: unknown }[];
     };
@@ -84,6 +85,7 @@ browserTest(
     await assertTone(told, 'wait');
     await view.assertFits();
     await view.assertAccessible();
+    await view.assertTargets();
   },
 );
 
@@ -120,6 +122,7 @@ browserTest(
     await page.getByRole('definition').filter({ hasText: /^42$/ }).waitFor();
     await page.getByText('allowed, by governance[0]').waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     await page.goto(`/ui?view=message&id=${time!.id}`);
     await page.getByText('tool time, not granted: denied: no grant (governance[2])').waitFor();
   },
@@ -150,6 +153,7 @@ browserTest(
     await page.getByRole('button', { name: 'Ask the draft', exact: true }).click();
     await page.getByText('this is the reply').waitFor();
     await view.assertAccessible();
+    await view.assertTargets();
     addresses.push(page.url());
     for (const address of addresses) assert.doesNotMatch(decodeURIComponent(address), /dear/);
     await page.getByRole('link', { name: `message ${id}` }).click();

@@ -91,7 +91,7 @@ browserTest('another model takes its place by one press', start, async (stage) =
   await dialog.getByText('qwen3:4b is asked from now on.').waitFor();
   await view.assertAccessible('[role=dialog]');
   await dialog.getByRole('button', { name: 'Close' }).last().press('Enter');
-  await page.getByRole('heading', { name: 'local_runtime/qwen3:4b' }).waitFor();
+  await page.getByRole('heading', { name: 'qwen3:4b (Ollama)' }).waitFor();
   await page.getByText('It is there', { exact: true }).waitFor();
   await view.assertFits();
   const text = await readFile(stage.site.file, 'utf8');
@@ -127,7 +127,7 @@ async function ended(stage: Stage<ModelSite>): Promise<void> {
   // What the one before showed is no fault of this one.
   await page.goto('/ui');
   await page
-    .getByText(/local_runtime\/llama3\.2/)
+    .getByText(/llama3\.2 \(Ollama\)/)
     .first()
     .waitFor();
   assert.equal(await page.getByText('The practice model has ended.').count(), 0);

@@ -76,7 +76,7 @@ browserTest('a stranger is let in by their code, and removed', startOperatorStag
   const [code] = /[A-Z0-9]{8}/.exec(told!.text)!;
   await page.getByRole('textbox', { name: 'Code' }).fill(code.toLowerCase());
   await page.keyboard.press('Enter');
-  await page.getByText('Ann may talk on messenger_a from now on.').waitFor();
+  await page.getByText('Ann may talk on Telegram from now on.').waitFor();
   await list.getByText('let in', { exact: true }).waitFor();
   await view.assertAccessible();
   telegram.say(ann, 'hello');
@@ -84,7 +84,7 @@ browserTest('a stranger is let in by their code, and removed', startOperatorStag
   await tabTo(page, /^Remove Ann$/);
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('is a stranger on messenger_a again').waitFor();
+  await dialog.getByText('is a stranger on Telegram again').waitFor();
   await view.assertAccessible();
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Nobody was let in by a code').waitFor();

@@ -70,7 +70,7 @@ browserTest(
     assert.equal(
       shown.at(-1),
       'Working in part: some messages get no answer from brain main ' +
-        '(local_runtime/small: it answered with a server error)',
+        '(small: it answered with a server error)',
     );
     await page.getByText('15 of 30 messages got no answer in the last 5 minutes.').waitFor();
     await page.getByText('15 of 30 calls failed in the last 5 minutes').waitFor();
@@ -91,8 +91,7 @@ browserTest(
     assert.deepEqual(await watched(of, 60, one('answer')), ['Working']);
     const down = await watched(of, 15, one('connect_failed'));
     const silent =
-      'Not working: no model answers for brain main ' +
-      '(local_runtime/small: the address could not be reached)';
+      'Not working: no model answers for brain main (small: the address could not be reached)';
     assert.equal(down.at(-1), silent);
     await page.getByText('Ollama is not running').first().waitFor();
     const quiet = await watched(of, 6, () => {}, 130_000);
@@ -173,9 +172,9 @@ browserTest(
         ['up', 1],
       ],
     );
-    const words = 'Working, but local_runtime/first does not answer';
+    const words = 'Working, but first (Ollama) does not answer';
     await page.getByRole('heading', { name: words }).waitFor();
-    const concern = page.getByRole('listitem').filter({ hasText: 'local_runtime/first' });
+    const concern = page.getByRole('listitem').filter({ hasText: 'first (Ollama)' });
     await concern.getByText('Notice').waitFor();
     await concern.getByText(/Other models answered 10 messages in its place/).waitFor();
     await view.assertAccessible();
@@ -184,7 +183,7 @@ browserTest(
     await site.drop();
     await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
     await page.goto('/ui?view=providers');
-    const gone = page.getByRole('row', { name: 'local_runtime/first' });
+    const gone = page.getByRole('row', { name: 'first (Ollama)' });
     await gone.getByText('not in use now').waitFor();
     await view.assertAccessible();
     await view.picture('model not in use');

@@ -24,7 +24,7 @@ type Props<Row> = {
  * is a card, with the column's title before each value.
  */
 export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: Props<Row>) {
-  if (rows.length === 0) return <p className="text-soft">{none}</p>;
+  if (rows.length === 0) return <div className="text-soft">{none}</div>;
   return (
     <div
       role="group"

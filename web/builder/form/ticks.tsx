@@ -72,7 +72,7 @@ function Tick({ id, name, checked, onChange, children }: TickProps) {
         aria-describedby={`${id}-means`}
         checked={checked}
         onChange={(event) => onChange(event.target.checked)}
-        className="mt-1 size-4 shrink-0 accent-accent"
+        className="size-6 shrink-0 accent-accent"
       />
       <span className="min-w-0">
         <label htmlFor={id} className="font-mono text-sm">

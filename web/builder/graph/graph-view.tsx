@@ -98,7 +98,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
   }, []);
   const onMove = useFitting(drawing.nodes.length, wide);
   return (
-    <div className="min-h-0 flex-1">
+    <div id="graph" tabIndex={-1} className="min-h-0 flex-1 outline-none">
       <ReactFlow
         aria-label="Graph"
         onKeyDown={openOnEnter}

@@ -60,12 +60,7 @@ function Desk() {
   usePresenceAsked();
   return (
     <div className="flex min-h-screen flex-col lg:h-screen lg:min-h-0">
-      <a
-        href="#view"
-        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card focus:p-2"
-      >
-        Skip to the content
-      </a>
+      <Skips />
       <Head />
       <Banners />
       <Elsewhere />
@@ -89,6 +84,25 @@ function Desk() {
       <Overlays />
       <Announcer />
     </div>
+  );
+}
+
+/** Past what stands before the view; and past what stands in it before the first node. */
+function Skips() {
+  const look =
+    'sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card focus:p-2';
+  const view = useView();
+  return (
+    <>
+      <a href="#view" className={look}>
+        Skip to the content
+      </a>
+      {view.name === 'graph' ? (
+        <a href="#graph" className={look}>
+          Skip to the graph
+        </a>
+      ) : null}
+    </>
   );
 }
 

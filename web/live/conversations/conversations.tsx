@@ -1,3 +1,4 @@
+import { FirstConversation } from '../next-step.tsx';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
@@ -71,7 +72,7 @@ function Counts() {
           columns={countColumns}
           rows={value.rows.map((row): CountRow => ({ ...row, now }))}
           keyOf={({ channel }) => channel}
-          none="No conversation is kept; without a storage block none is."
+          none={<FirstConversation />}
         />
       )}
     </Panel>
@@ -102,7 +103,7 @@ function List() {
           columns={columns}
           rows={value.rows}
           keyOf={({ channel, conversation }) => `${channel} ${conversation}`}
-          none="No conversation is kept; without a storage block none is."
+          none="No conversation is kept."
         />
       )}
       <div className="flex gap-2">

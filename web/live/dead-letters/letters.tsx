@@ -26,8 +26,7 @@ export function Letters({ letters, onWish, now }: Props) {
     setChosen((before) => before.symmetricDifference(new Set([id])));
   const wish = (move: Move, which: readonly DeadLetter[]): void => {
     const boxes = [...new Set(which.map(({ box }) => box))];
-    const ids = which.map(({ id }) => id).toReversed();
-    onWish?.({ move, number: ids.length, boxes, which: ids });
+    onWish?.({ move, number: which.length, boxes, which: which.toReversed() });
   };
   const columns: readonly Column<DeadLetter>[] = [
     ...(onWish === null ? [] : [chooser(chosen, pick)]),

@@ -1,18 +1,21 @@
 import { useEffect, useRef, useState } from 'react';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { TextField } from '../../kit/field.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { count, some } from '../../kit/words.ts';
+import { sayFates, type Fate, type Mover } from './fates.ts';
 import { replayWords, type Box, type Move, type Narrowing } from './letter-words.ts';
 import { gatherLetters, moveLetters, type Moved } from './move-letters.ts';
+import { useFollowing } from './use-following.ts';
 
 /** What to do with which letters: those that are named, oldest first, or all that match. */
 export type Wish = {
   readonly move: Move;
   readonly number: number;
   readonly boxes: readonly Box[];
-  readonly which: readonly string[] | Narrowing;
+  readonly which: readonly Mover[] | Narrowing;
 };
 
 type Stage =
@@ -30,17 +33,25 @@ export function MovingDialog({ wish, onClose, onMoved }: Props) {
   const { move, number, boxes, which } = wish;
   const [reason, setReason] = useState('');
   const [stage, setStage] = useState<Stage>({ kind: 'asking' });
+  const { fates, follow } = useFollowing();
   const stopping = useRef<AbortController | null>(null);
   useEffect(() => () => stopping.current?.abort(), []);
   const start = async (): Promise<void> => {
     const stop = new AbortController();
     stopping.current = stop;
     setStage({ kind: 'moving', moved: null });
-    const ids = isNarrowing(which) ? await gatherLetters(which, stop.signal) : which;
-    if (typeof ids === 'string') return setStage({ kind: 'unread', detail: ids });
+    const letters = isNarrowing(which) ? await gatherLetters(which, stop.signal) : which;
+    if (typeof letters === 'string') return setStage({ kind: 'unread', detail: letters });
     const onStep = (moved: Moved): void => setStage({ kind: 'moving', moved });
-    const { signal } = stop;
-    const moved = await moveLetters({ move, ids, reason: reason.trim(), signal, onStep });
+    const onEach = move === 'replay' ? follow : (): void => undefined;
+    const moved = await moveLetters({
+      move,
+      letters,
+      reason: reason.trim(),
+      signal: stop.signal,
+      onStep,
+      onMoved: onEach,
+    });
     setStage({ kind: 'moved', moved });
     onMoved();
   };
@@ -76,7 +87,7 @@ export function MovingDialog({ wish, onClose, onMoved }: Props) {
           ) : null}
         </div>
       ) : (
-        <Progress stage={stage} move={move} />
+        <Progress stage={stage} move={move} fates={fates} />
       )}
     </Dialog>
   );
@@ -136,7 +147,14 @@ function OfDiscard() {
   );
 }
 
-function Progress({ stage, move }: { readonly stage: Stage; readonly move: Move }) {
+type ProgressProps = {
+  readonly stage: Stage;
+  readonly move: Move;
+  /** Of those that are replayed. */
+  readonly fates: readonly Fate[];
+};
+
+function Progress({ stage, move, fates }: ProgressProps) {
   if (stage.kind === 'unread') return <Notice tone="bad">{stage.detail}</Notice>;
   if (stage.kind === 'asking') return null;
   const { moved } = stage;
@@ -146,6 +164,11 @@ function Progress({ stage, move }: { readonly stage: Stage; readonly move: Move 
   return (
     <div className="flex flex-col gap-2">
       <p role="status">{said}</p>
+      {fates.length === 0 ? null : (
+        <p role="status" className="wrap-anywhere">
+          <AsWritten text={`${sayFates(fates)}.`} />
+        </p>
+      )}
       {moved?.stopped ? <Notice tone="bad">{moved.stopped}</Notice> : null}
       {moved === null || moved.faults.length === 0 ? null : (
         <Notice tone="wait">

@@ -38,7 +38,7 @@ export function Deliveries() {
           title={state === 'any' ? 'All deliveries' : `Deliveries: ${state}`}
           state={state === 'any' ? '' : state}
           channel={channel}
-          none="No delivery is like that."
+          none="No delivery is like that. “On their way”, as the state, shows what waits."
         />
       ) : (
         <>

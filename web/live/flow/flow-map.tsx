@@ -189,7 +189,10 @@ function Node({ node, rates, canEdit }: NodeProps) {
 function Edit({ name, at }: { readonly name: string; readonly at: string }) {
   const place = new URLSearchParams({ view: 'form', at });
   return (
-    <PageLink href={`/builder?${place.toString()}`} className="relative z-10 shrink-0">
+    <PageLink
+      href={`/builder?${place.toString()}`}
+      className="relative z-10 inline-flex min-h-6 shrink-0 items-center px-1"
+    >
       Edit<span className="sr-only"> {visible(name)} in the builder</span>
     </PageLink>
   );

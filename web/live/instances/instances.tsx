@@ -33,7 +33,7 @@ export function Instances() {
               columns={columnsOf(status, now)}
               rows={status.instances ?? []}
               keyOf={({ id }) => String(id)}
-              none="svc works alone on its storage."
+              none="svc works alone on its storage. Several share the work where they are given one PostgreSQL database."
             />
           </Panel>
         </OfBefore>

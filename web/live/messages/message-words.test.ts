@@ -13,9 +13,9 @@ const fate = (more: Partial<MessageRow>) =>
   } as MessageRow);
 
 test('what went as it should is quiet, and each message without an answer is red', () => {
-  const quiet = ['reply', 'command'];
+  const quiet: ReadonlySet<string> = new Set(['reply', 'command']);
   for (const outcome of turnOutcomes) {
-    assert.equal(fate({ outcome })[0], quiet.includes(outcome) ? 'off' : 'bad', outcome);
+    assert.equal(fate({ outcome })[0], quiet.has(outcome) ? 'off' : 'bad', outcome);
   }
   assert.deepEqual(fate({ outcome: null }), ['off', 'answered']);
   assert.deepEqual(fate({ state: 'dead' }), ['bad', 'given up']);

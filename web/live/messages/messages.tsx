@@ -1,3 +1,4 @@
+import { FirstMessage } from '../next-step.tsx';
 import { useCallback, useState } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -61,6 +62,9 @@ function List({ name, place }: { readonly name: string; readonly place: Place })
           </Button>
         </span>
       </div>
+      {shown.length === 0 && fresh === 0 && !known.asking && refused === null && older === null ? (
+        <NothingYet isNarrowed={name.trim() !== ''} />
+      ) : null}
       <MessageTable
         name={name}
         rows={shown}
@@ -73,6 +77,15 @@ function List({ name, place }: { readonly name: string; readonly place: Place })
         <kbd>j</kbd>, <kbd>k</kbd>: next and previous row; <kbd>Enter</kbd>: open it; <kbd>p</kbd>:
         pause.
       </p>
+    </div>
+  );
+}
+
+/** Where no message is there: how one comes, or why those that there are do not show. */
+function NothingYet({ isNarrowed }: { readonly isNarrowed: boolean }) {
+  return (
+    <div className="text-sm">
+      {isNarrowed ? <p>None is like that: “Show all” shows every message.</p> : <FirstMessage />}
     </div>
   );
 }

@@ -18,14 +18,16 @@ export function useHands({ hold, release }: Pick<Held, 'hold' | 'release'>) {
       if (element.isConnected && document.hasFocus() && !isHere) release('focus');
     });
   };
-  const onPointerEnter = ({ pointerType }: PointerEvent): void => {
+  const onPointer = ({ pointerType }: PointerEvent): void => {
     if (pointerType !== 'touch') hold('pointer');
   };
   return {
     around: { onBlur },
     rows: {
       onFocus: () => hold('focus'),
-      onPointerEnter,
+      onPointerEnter: onPointer,
+      // The first rows may have come under it.
+      onPointerMove: onPointer,
       onPointerLeave: () => release('pointer'),
     },
   };

@@ -36,6 +36,8 @@ export function useHold(name: string, list: MessageList, rows: readonly MessageR
     keep(next);
   };
   const hold = (why: Why): void => {
+    // Where there is no row yet, a person is at none.
+    if (rows.length === 0 && why !== 'paused') return;
     const { whys = [], ids = rows.map(({ id }) => id) } = latest.current ?? {};
     // A person who reads further down and then pauses still sees the same rows.
     if (!whys.includes(why)) set({ whys: [...whys, why], ids });

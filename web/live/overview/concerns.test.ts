@@ -104,7 +104,7 @@ test('a warning is a sentence before its remedy begins', () => {
   const message = 'no route names this brain';
   const status = { ...quiet, warnings: [{ ...warning, message, instances: null }] };
   const [told] = concernsOf(status, 0);
-  assert.equal(told!.what, 'brains[0]: no route names this brain.', 'there is no such brain now');
+  assert.equal(told.what, 'brains[0]: no route names this brain.', 'there is no such brain now');
 });
 
 test('a warning names brains, models and channels, and not where they stand in a list', () => {

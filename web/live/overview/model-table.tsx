@@ -19,7 +19,7 @@ export function ModelTable({ status, now }: { readonly status: Status; readonly 
       columns={columns}
       rows={status.models.map((model) => ({ model, now }))}
       keyOf={({ model }) => model.model}
-      none="No model was asked since the start."
+      none="No model was asked since the start; the first message asks one."
     />
   );
 }

@@ -1,3 +1,4 @@
+import { NoBrain, NoChannel } from '../next-step.tsx';
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type {
@@ -29,7 +30,7 @@ export function ChannelTable({ status: { channels, backlog }, now }: Now) {
         return { channel, waits: backlog.find((one) => one.channel === channel.type), now };
       })}
       keyOf={({ channel }) => channel.type}
-      none="No channel is configured."
+      none={<NoChannel />}
     />
   );
 }
@@ -149,7 +150,7 @@ export function BrainTable({ brains }: { readonly brains: readonly BrainStatus[]
       columns={brainColumns}
       rows={brains}
       keyOf={({ name }) => name}
-      none="No brain is configured."
+      none={<NoBrain />}
     />
   );
 }

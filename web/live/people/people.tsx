@@ -59,7 +59,7 @@ function TurnedAwayList() {
           columns={columnsAt(now, isOperator)}
           rows={value.rows.map((row, index) => ({ ...row, index }))}
           keyOf={({ index }) => String(index)}
-          none="Nobody was."
+          none="Nobody was. Who may talk on a messenger is said under access of its channel."
         />
       )}
     </>

@@ -1,3 +1,4 @@
+import { NoBrain } from '../next-step.tsx';
 import { sayModelName, sayProvider } from '../../../src/domain/model-words.ts';
 import type { BrainStatus } from '../../../src/admin/admin.ts';
 import type { ProviderStatus } from '../../../src/admin/asked.ts';
@@ -35,7 +36,7 @@ export function Providers() {
               columns={columnsAt(now)}
               rows={status.providers}
               keyOf={({ provider }) => provider}
-              none="No provider was asked since the start."
+              none="No provider was asked since the start; the first message asks one."
             />
           </Panel>
           <Panel title="Models">
@@ -48,7 +49,7 @@ export function Providers() {
               columns={askedColumns}
               rows={usesOf(status.brains)}
               keyOf={({ model, brain }) => `${model} ${brain}`}
-              none="No brain is configured."
+              none={<NoBrain />}
             />
           </Panel>
         </OfBefore>

@@ -53,7 +53,7 @@ function Uses({ rows }: { readonly rows: readonly ToolUseRow[] }) {
       columns={columns}
       rows={rows}
       keyOf={({ key }) => key}
-      none="No tool was used."
+      none="No tool was used. An agent may use those that its brain names under agent.tools."
       renderDetail={({ key }) => (opened === key ? <Arguments of={key} /> : null)}
     />
   );

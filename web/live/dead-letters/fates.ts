@@ -1,0 +1,68 @@
+/** What became of dead letters that were replayed, of their stories, in words. */
+import { sayWhy } from '../../../src/domain/ending.ts';
+import type { DeadLetter, Story } from '../../../src/domain/story.ts';
+import { count, spaced } from '../../kit/words.ts';
+
+/** As much of a dead letter as it takes to move it and to follow it. */
+export type Mover = Pick<DeadLetter, 'id' | 'box' | 'messageId'>;
+
+export type Fate =
+  /** `why`: how the last try failed; null: it was not tried yet. */
+  | { readonly kind: 'waits'; readonly why: string | null }
+  | { readonly kind: 'delivered' }
+  /** The sender got an apology in the place of an answer. */
+  | { readonly kind: 'unanswered'; readonly why: string }
+  | { readonly kind: 'dead'; readonly why: string }
+  /** Its story is not kept any more. */
+  | { readonly kind: 'unknown' };
+
+/** @param story null: there is none any more */
+export function fateIn(story: Story | null, { id, box }: Mover): Fate {
+  if (story === null) return { kind: 'unknown' };
+  if (box === 'in') {
+    if (story.state === 'waiting') return { kind: 'waits', why: null };
+    if (story.state === 'dead') return { kind: 'dead', why: sayWhy(story.failure) };
+  }
+  const replies = story.replies.filter((reply) => box === 'in' || reply.id.startsWith(id));
+  const dead = replies.find(({ state }) => state === 'dead');
+  if (dead !== undefined) return { kind: 'dead', why: sayWhy(dead.failure) };
+  const waiting = replies.find(({ state }) => state === 'waiting');
+  if (waiting !== undefined) {
+    return { kind: 'waits', why: waiting.failure === null ? null : sayWhy(waiting.failure) };
+  }
+  const outcome = box === 'in' ? (story.trace?.outcome ?? 'reply') : 'reply';
+  if (outcome !== 'reply' && outcome !== 'command') {
+    return { kind: 'unanswered', why: spaced(outcome) };
+  }
+  return replies.length === 0 && box === 'out' ? { kind: 'unknown' } : { kind: 'delivered' };
+}
+
+/** `2 delivered, 1 dead again (the receiver answers 410), 1 still waits`. */
+export function sayFates(fates: readonly Fate[]): string {
+  const of = (kind: Fate['kind']): readonly Fate[] => fates.filter((fate) => fate.kind === kind);
+  const waits = of('waits');
+  return [
+    sayGroup(of('delivered'), 'delivered'),
+    sayGroup(of('unanswered'), 'without an answer again'),
+    sayGroup(of('dead'), 'dead again'),
+    sayGroup(waits, waits.length === 1 ? 'still waits' : 'still wait'),
+    sayGroup(of('unknown'), 'not known any more'),
+  ]
+    .filter((words) => words !== '')
+    .join(', ');
+}
+
+/** Of several reasons the most frequent ones are told. */
+const reasonsMax = 3;
+
+function sayGroup(fates: readonly Fate[], words: string): string {
+  if (fates.length === 0) return '';
+  const reasons = fates.flatMap((fate) => ('why' in fate && fate.why !== null ? [fate.why] : []));
+  const counted = [...Map.groupBy(reasons, (why) => why)]
+    .map(([why, all]) => ({ why, number: all.length }))
+    .toSorted((a, b) => b.number - a.number)
+    .slice(0, reasonsMax);
+  const isOne = counted.length === 1 && counted[0]!.number === fates.length;
+  const said = counted.map(({ why, number }) => (isOne ? why : `${count(number)}: ${why}`));
+  return `${count(fates.length)} ${words}${said.length === 0 ? '' : ` (${said.join('; ')})`}`;
+}

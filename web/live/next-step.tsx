@@ -1,0 +1,73 @@
+/** What a person can do next where a list is empty. */
+import { findKind, sayChannel } from '../../src/channel/kinds.ts';
+import { PageLink } from '../kit/page-link.tsx';
+import { ToCopy } from '../kit/to-copy.tsx';
+import { useStatus } from './status.tsx';
+
+/** How a first message comes in, by the channels that have a route. */
+export function FirstMessage() {
+  const { value: status } = useStatus();
+  if (status === null) return null;
+  const routed = status.channels.filter(({ brain }) => brain !== null).map(({ type }) => type);
+  const bots = routed.filter((type) => findKind(type)?.isMessenger === true).map(sayChannel);
+  if (routed.length === 0) {
+    return (
+      <p>
+        Nothing can come in: no channel has a route to a brain. <ToConfigure />
+      </p>
+    );
+  }
+  return (
+    <div className="flex max-w-prose flex-col gap-2">
+      {bots.length === 0 ? null : <p>Write to the bot on {bots.join(' or ')}.</p>}
+      {bots.length === routed.length ? null : (
+        <>
+          <p>
+            {bots.length === 0 ? 'To' : 'Or, to'} send one to the webhook, at a terminal where svc
+            runs:
+          </p>
+          <ToCopy text='svc send "Hello"' />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Conversations are kept with storage alone; then they begin with the first message. */
+export function FirstConversation() {
+  const { value: status } = useStatus();
+  return (
+    <>
+      <p>No conversation is kept.</p>
+      {status?.storage === 'memory' ? (
+        <p>
+          Without storage none is: give the configuration a <code>storage</code> block, which takes
+          a restart. <ToConfigure />
+        </p>
+      ) : (
+        <FirstMessage />
+      )}
+    </>
+  );
+}
+
+/** The builder is there where there is a bearer; else the file is the way. */
+function ToConfigure() {
+  const { value: status } = useStatus();
+  if (status?.access !== 'operator') {
+    return <>Edit the configuration file, and restart svc.</>;
+  }
+  return <PageLink href="/builder">Open the builder</PageLink>;
+}
+
+export const NoBrain = () => (
+  <p>
+    No brain is configured. <ToConfigure />
+  </p>
+);
+
+export const NoChannel = () => (
+  <p>
+    No channel is configured. <ToConfigure />
+  </p>
+);
