@@ -99,7 +99,6 @@ browserTest(
       .and(page.locator(':focus'))
       .waitFor();
     await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
     await page.locator('.react-flow__node:focus').waitFor();
     await view.assertTargets();
   },

@@ -339,6 +339,7 @@ browserTest(
     await site.say('one');
     const silent = 'Not working: no model answers for brain desk';
     await page.getByRole('heading', { name: silent }).waitFor();
+    await page.getByText(/^1 (?:in the last|since) /).waitFor();
     view.expectFault(/Failed to load resource/);
     await site.stop();
     await page.getByRole('heading', { name: /^svc does not answer since / }).waitFor();

@@ -13,7 +13,10 @@ export function LiveLink({ path }: { readonly path: Path }) {
   if (place === null) return null;
   const { words, ...query } = place;
   return (
-    <PageLink href={`/ui?${new URLSearchParams(query).toString()}`} className="text-sm">
+    <PageLink
+      href={`/ui?${new URLSearchParams(query).toString()}`}
+      className="inline-flex min-h-6 items-center text-sm"
+    >
       {words}
     </PageLink>
   );

@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect, type MouseEvent } from 'react';
 import { leave } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -90,7 +90,8 @@ function Desk() {
 /** Past what stands before the view; and past what stands in it before the first node. */
 function Skips() {
   const look =
-    'sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card focus:p-2';
+    'sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card ' +
+    'focus:p-2';
   const view = useView();
   return (
     <>
@@ -98,12 +99,20 @@ function Skips() {
         Skip to the content
       </a>
       {view.name === 'graph' ? (
-        <a href="#graph" className={look}>
+        <a href="#graph" onClick={toFirstNode} className={look}>
           Skip to the graph
         </a>
       ) : null}
     </>
   );
+}
+
+/** The lines stand before the nodes, and may be many. */
+function toFirstNode(event: MouseEvent): void {
+  const node = document.querySelector<HTMLElement>('#graph .react-flow__node');
+  if (node === null) return;
+  event.preventDefault();
+  node.focus();
 }
 
 /** Review tells it itself. */

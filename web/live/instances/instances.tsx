@@ -33,7 +33,7 @@ export function Instances() {
               columns={columnsOf(status, now)}
               rows={status.instances ?? []}
               keyOf={({ id }) => String(id)}
-              none="svc works alone on its storage. Several share the work where they are given one PostgreSQL database."
+              none={alone}
             />
           </Panel>
         </OfBefore>
@@ -41,6 +41,8 @@ export function Instances() {
     </>
   );
 }
+
+const alone = 'svc works alone on its storage. Several share the work on one PostgreSQL database.';
 
 const columnsOf = (status: Status, now: number): readonly Column<InstanceStatus>[] => [
   {

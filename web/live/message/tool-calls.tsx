@@ -32,7 +32,9 @@ export function ToolCalls({ tools }: { readonly tools: readonly ToolUseText[] })
         ))}
       </ol>
       <p className="text-sm">
-        <Link to={{ view: 'tools' }}>Every use of a tool</Link>
+        <Link to={{ view: 'tools' }} className="inline-flex min-h-6 items-center">
+          Every use of a tool
+        </Link>
       </p>
     </section>
   );

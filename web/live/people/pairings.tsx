@@ -33,7 +33,7 @@ export function Pairings() {
           columns={columnsAt(now, setLeaving)}
           rows={value.rows}
           keyOf={({ channel, sender }) => `${channel} ${sender}`}
-          none="Nobody was let in by a code, and nobody asks to be. With access.pairing a stranger who writes to the bot is given one."
+          none={noneYet}
         />
       )}
       {leaving === null ? null : (
@@ -47,6 +47,10 @@ export function Pairings() {
     </>
   );
 }
+
+const noneYet =
+  'Nobody was let in by a code, and nobody asks to be. With access.pairing a stranger who writes ' +
+  'to the bot is given one.';
 
 type Said = { readonly tone: 'good' | 'bad'; readonly words: string } | null;
 
