@@ -10,14 +10,14 @@
  * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
  * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
  *
- * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts);
- * both are one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
- * Both are safe to call from anywhere at any time; nothing here throws for an expected cause.
- * After its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
+ * Forms: memory (nothing outlives the process), SQLite and PostgreSQL (what was accepted survives
+ * power cuts): one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
+ * All are safe to call from anywhere at any time; nothing here throws for an expected cause. After
+ * its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
  * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
  * them means that the claim was already ended or lost, and that nothing was changed. A claim is
- * lost when what it is on is taken away: its `stop` is stopped.
+ * lost when what it is on is taken away, or held: its `stop` is stopped.
  */
 import type { Acceptance } from '../channel/channel.ts';
 import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
@@ -43,6 +43,7 @@ import type {
 import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
+import type { ByHand } from './by-hand.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 
@@ -86,10 +87,11 @@ export interface Ledger extends AuditTrail {
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
   /** The notes of that scope, oldest first. Only while the claim holds; none without storage. */
   notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
-  /** The last uses of tools in the claim's conversation, newest first. */
+  /** The last of the conversation, newest first. */
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
   readonly calls: CallJournal<InClaim>;
+  readonly byHand: ByHand;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.
@@ -238,6 +240,8 @@ export type Gauges = {
   readonly unroutable: number;
   /** Messages that were under way when the process died, and run alone before all others. */
   readonly suspects: number;
+  /** Conversations that an operator answers by hand. */
+  readonly held: number;
   /** Since the start: traces left out because the storage was behind. */
   readonly tracesDropped: number;
   readonly bytesHeld: number;
@@ -264,7 +268,7 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   deadLetters(page: PageAsked): Promise<Page<DeadLetter>>;
   /** How many there are of each reason, most frequent first. */
   deadLetterReasons(): Promise<readonly DeadLetterReason[]>;
-  /** With its text, where there is storage. */
+  /** With its text, if it is kept. */
   deadLetter(id: string): Promise<DeadLetterText | null>;
   /** In the order of their keys. Empty without storage. */
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;

@@ -165,6 +165,7 @@ const gauges = {
   outboxDeferred: 5,
   unroutable: 0,
   suspects: 0,
+  held: 0,
   tracesDropped: 0,
   deadLetters: 6,
   bytesHeld: 700,

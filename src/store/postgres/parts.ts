@@ -2,6 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from '../order/working-set.ts';
+import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import type { History } from './ledger/history.ts';
 import type { Lanes } from './lanes/lanes.ts';
@@ -20,6 +21,7 @@ export type PostgresParts = Clock & {
   readonly slowReads: Reads;
   readonly history: History;
   readonly deadLetters: DeadLetters;
+  readonly byHand: ByHand;
   readonly sweeping: Disposable;
   readonly news: LedgerNews;
   readonly lanes: Lanes;

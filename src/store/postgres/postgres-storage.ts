@@ -24,13 +24,14 @@ import { Quarantine } from '../order/quarantine.ts';
 import { unroutableCursor } from '../order/unroutable.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agents.ts';
+import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { History } from './ledger/history.ts';
 import { aloneMark, clearedMark } from './ledger/marks.ts';
 import type { Lanes } from './lanes/lanes.ts';
 import { Invalidations } from './ledger/invalidations.ts';
-import { readTexts } from './ledger/texts.ts';
+import { readTexts, removeMissing } from './ledger/texts.ts';
 import type { PostgresParts } from './parts.ts';
 import { toText } from './server/text.ts';
 import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
@@ -47,6 +48,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly agents: AgentReads;
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
+  readonly byHand: ByHand;
   readonly #parts: PostgresParts;
   readonly #flights: PostgresParts['flights'];
   readonly #lanes: Lanes;
@@ -55,7 +57,7 @@ export class PostgresStorage implements LedgerStorage {
   #tracesDropped = 0;
 
   constructor(parts: PostgresParts) {
-    const { flights, limits, reads, history, deadLetters, lanes } = parts;
+    const { flights, limits, reads, history, deadLetters, byHand, lanes } = parts;
     this.#parts = parts;
     this.#flights = flights;
     this.#lanes = lanes;
@@ -64,6 +66,7 @@ export class PostgresStorage implements LedgerStorage {
     this.history = history;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
+    this.byHand = byHand;
     this.forgetting = new Forgetting({
       ...parts,
       reads: parts.slowReads,
@@ -89,9 +92,11 @@ export class PostgresStorage implements LedgerStorage {
     return { tracesDropped: this.#tracesDropped, commitsPending };
   }
 
-  listen({ failed, roomChanged, forgetHere }: StorageTold): void {
+  listen(told: StorageTold): void {
+    const { failed, roomChanged } = told;
     const { news, rows, peers } = this.#parts;
-    this.#invalidations.hear(forgetHere);
+    this.#invalidations.hear(told.forgetHere);
+    this.byHand.listen(told);
     this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
     peers.beat.onNews((told) => (this.#lanes.hear(told), roomChanged()));
     let { state } = this.#flights;
@@ -149,7 +154,7 @@ export class PostgresStorage implements LedgerStorage {
 
   async read(rows: readonly Row[]): Promise<void> {
     await readTexts(this.#parts.reads, rows);
-    this.#removeMissing(rows);
+    removeMissing(this.#parts.rows, rows);
     const messages = rows.flatMap((row) => (row.box === 'in' && row.message !== null ? [row] : []));
     const unread = messages.filter(({ message, gone }) => !gone && !this.history.holds(message!));
     if (unread.length > 0) await this.history.read(unread.map(({ message }) => message!));
@@ -280,16 +285,6 @@ export class PostgresStorage implements LedgerStorage {
         resolve(isDone);
       });
     });
-  }
-
-  /** Another instance has forgotten them, or their lane is another's. */
-  #removeMissing(rows: readonly Row[]): void {
-    for (const row of rows) {
-      const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
-      if (!isMissing || row.gone) continue;
-      const { channel, conversation } = row.lane;
-      this.#parts.rows.remove(channel, conversation, (one) => one === row);
-    }
   }
 
   #write(one: Write): Promise<boolean> {

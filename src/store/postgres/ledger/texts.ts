@@ -1,6 +1,7 @@
 /** What rows that were restored say: read when they are handed out. */
 import { messageFrom, replyFrom } from '../../ledger/bodies.ts';
 import type { InRow, OutRow, Row } from '../../order/rows.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
 import type { Reads } from '../parts.ts';
 import { fromText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
@@ -21,6 +22,16 @@ export async function readTexts(reads: Reads, rows: readonly Row[]): Promise<voi
   ]);
   for (const row of inRows) fillMessage(row, said);
   for (const row of outRows) fillReply(row, answered);
+}
+
+/** Another instance has forgotten them, or their lane is another's. */
+export function removeMissing(from: WorkingSet, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
+    if (!isMissing || row.gone) continue;
+    const { channel, conversation } = row.lane;
+    from.remove(channel, conversation, (one) => one === row);
+  }
 }
 
 type Found = ReadonlyMap<string, Rows[number]>;
