@@ -85,6 +85,7 @@ export const story: Story = {
 export const storyText: StoryText = {
   sender: { id: 'ada', name: 'Ada' },
   conversation: 'c\u001B[2J1' as ConversationId,
+  conversationId: 'cAAAA',
   text: 'hello\u001B]0;gotcha\u0007 there\nsecond line',
   media: null,
   replies: [{ id: replyId, text: 'a reply' }],
@@ -104,6 +105,7 @@ export function letter(number: number, kind: 'gone' | 'rejected' = 'gone'): Dead
     parts: 1,
     failure: { kind, whose, status: kind === 'gone' ? 410 : 400, detail },
     conversation: 'c\u001B[2J1' as ConversationId,
+    conversationId: 'cAAAA',
     tries: [{ startedAt: acceptedAt + 4_990, ms: 10, failed: kind, status: 410 }],
     text: 'what \u009B31mnobody read',
   };
@@ -113,6 +115,7 @@ export function turn(number: number, conversation = 'c1', sender = 'ada'): TurnT
   return {
     channel,
     conversation: conversation as ConversationId,
+    messageId,
     session: 1,
     at: acceptedAt + number,
     sender,

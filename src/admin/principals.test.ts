@@ -20,6 +20,7 @@ reader   GET /api/v1/events
 reader   GET /api/v1/messages
 reader   GET /api/v1/messages/{id}
 operator GET /api/v1/messages/{id}/text
+operator GET /api/v1/messages/origins
 reader   GET /api/v1/deliveries
 reader   GET /api/v1/dead-letters
 reader   GET /api/v1/dead-letters/reasons
@@ -30,6 +31,7 @@ operator GET /api/v1/audit
 
 reader   GET /api/v1/conversations/counts
 operator GET /api/v1/conversations
+operator GET /api/v1/conversations/{id}
 operator GET /api/v1/conversations/{channel}/{conversation}
 operator DELETE /api/v1/conversations/{channel}/{conversation}
 operator GET /api/v1/conversations/{channel}/{conversation}/turns

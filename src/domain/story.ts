@@ -17,6 +17,26 @@ export type ConversationKey = {
   readonly conversation: ConversationId;
 };
 
+/**
+ * The longest id of svc's own that a conversation has: of what the webhook lets through, which is
+ * 1,024 characters, each of which JSON may have to escape.
+ */
+export const sealedCharactersMax = 8_448;
+
+/** At most so many messages are asked about at once: as many as are in a page of a list. */
+export const originsMax = 200;
+
+/**
+ * Whose message it is: without a text, and an operator's to see. `conversationId` is of svc's own,
+ * and stays the same.
+ */
+export type MessageOrigin = ConversationKey & {
+  readonly id: string;
+  readonly conversationId: string;
+  /** null: what was kept of the sender cannot be read. */
+  readonly sender: Message['sender'] | null;
+};
+
 /** One message on one clock (milliseconds since 1970), without any text. */
 export type Story = {
   readonly id: string;
@@ -63,6 +83,8 @@ export type FailureTold = Pick<Failure, 'kind' | 'whose' | 'status' | 'detail'>;
 export type StoryText = {
   readonly sender: Message['sender'];
   readonly conversation: ConversationId;
+  /** As in a conversation's row. */
+  readonly conversationId: string | null;
   readonly text: string;
   readonly media: Message['media'];
   readonly replies: readonly { readonly id: string; readonly text: string }[];
@@ -86,11 +108,15 @@ export type DeadLetterReason = FailureTold & { readonly box: Box; readonly count
 
 export type DeadLetterText = DeadLetter & {
   readonly conversation: ConversationId;
+  /** As in a conversation's row; null as well where nobody's id is kept. */
+  readonly conversationId: string | null;
   readonly tries: readonly DeliveryTry[];
   readonly text: string | null;
 };
 
 export type ConversationRow = ConversationKey & {
+  /** Of svc's own, and the same for as long as there is the database; null: svc is older than that. */
+  readonly id: string | null;
   readonly turns: number;
   readonly sessions: number;
   readonly firstAt: number;
@@ -107,8 +133,12 @@ export type ConversationText = ConversationRow & {
   }[];
 };
 
-/** `sender` null: a quoted block from an earlier session. */
+/**
+ * `sender` null: a quoted block from an earlier session. `messageId` is the message that was
+ * answered; null: it is not known any more, or nobody's.
+ */
 export type TurnText = ConversationKey & {
+  readonly messageId: string | null;
   readonly session: number;
   readonly at: number;
   readonly sender: string | null;

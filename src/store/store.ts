@@ -35,6 +35,7 @@ import type {
   DeadLetter,
   DeadLetterReason,
   DeadLetterText,
+  MessageOrigin,
   Story,
   StoryText,
   TurnText,
@@ -273,6 +274,10 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   /** In the order of their keys. Empty without storage. */
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;
   conversation(where: ConversationKey): Promise<ConversationText | null>;
+  /** By the `id` of its row; null: no such conversation is kept. */
+  conversationById(id: string): Promise<ConversationKey | null>;
+  /** Of those among so many messages that are kept; the first `originsMax` are looked for. */
+  origins(messageIds: readonly string[]): Promise<readonly MessageOrigin[]>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
   channelKeys(type: string): Promise<readonly ChannelKey[]>;
   /**

@@ -10,6 +10,7 @@ import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
 import type { Ledger, LedgerReader } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
 import { answered, arrive, dueOut } from './reader-kit.ts';
+import { linkReads } from './reader-links.ts';
 import { pageReads } from './reader-pages.ts';
 import { recordReads } from './reader-records.ts';
 import { deliver, effects, hook, oneIn, oneOut, replyTo, type Bench } from './ledger/kit.ts';
@@ -254,6 +255,7 @@ export function testReaderContract(
     for (const [what, run] of [
       ...stories,
       ...deadLetters,
+      ...linkReads,
       ...pageReads,
       ...agentReads,
       ...recordReads,

@@ -19,6 +19,7 @@ export const ids = {
   message: '0123456789abcdefghjkmn',
   reply: '0123456789abcdefghjkmp',
   letter: '0123456789abcdefghjkmq',
+  conversationId: 'cMDEyMzQ1Njc4OWFiY2RlZmdoamttbnBxcnN0',
   /** Everything that a path has to encode. */
   conversation: 'thread/7 ?#%ü&+',
   sender: 'sender-4711',
@@ -34,8 +35,9 @@ export const answered = 'it is on its way';
 /** The path of an operation, of something that is there. */
 export function pathOf({ path }: { readonly path: string }): string {
   const isLetter = path.startsWith('/api/v1/dead-letters');
+  const isConversation = path.startsWith('/api/v1/conversations');
   return path
-    .replace('{id}', isLetter ? ids.letter : ids.message)
+    .replace('{id}', isLetter ? ids.letter : isConversation ? ids.conversationId : ids.message)
     .replace('{channel}', 'webhook')
     .replace('{conversation}', encodeURIComponent(ids.conversation))
     .replace('{sender}', ids.sender)
@@ -122,6 +124,7 @@ const story: Story = Object.assign({
 const storyText: StoryText = {
   sender: { id: ids.sender, name: 'Ada' },
   conversation,
+  conversationId: ids.conversationId,
   text: said,
   media: { type: 'image/png', reference: 'https://files.example/1' },
   replies: [{ id: ids.reply, text: answered }],
@@ -138,11 +141,13 @@ const letterText: DeadLetterText = {
   parts: 1,
   failure,
   conversation,
+  conversationId: ids.conversationId,
   tries: story.replies[0]!.tries,
   text: answered,
 };
 
 const row = {
+  id: ids.conversationId,
   channel,
   conversation,
   turns: 1,
@@ -154,6 +159,7 @@ const row = {
 const turn: TurnText = {
   channel,
   conversation,
+  messageId: ids.message,
   session: 2,
   at: 1_090,
   sender: ids.sender,
@@ -245,6 +251,21 @@ export function fakeReader(calls: Calls): LedgerReader {
       const cuts = [{ session: 2, at: 1_000, reason: 'idle' as const }];
       const found = isIt({ kind: 'conversation', ...where });
       return note(found ? { ...row, cuts } : null, 'conversation', where);
+    },
+    conversationById: (id) => {
+      const found = id === ids.conversationId ? { channel, conversation } : null;
+      return note(found, 'conversationById', id);
+    },
+    origins: (asked) => {
+      const { sender } = storyText;
+      const origin = {
+        ...row,
+        ...more,
+        id: ids.message,
+        conversationId: ids.conversationId,
+        sender,
+      };
+      return note(asked.includes(ids.message) ? [origin] : [], 'origins', asked);
     },
     channelKeys: (type) =>
       note(

@@ -5,6 +5,7 @@ import { found, tell } from '../http/answer.ts';
 import { conversationsSchema, conversationTextSchema, turnsSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import { deleted, deletion } from './deletion.ts';
+import { byId, conversationWith, unknown } from './conversation.ts';
 import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
@@ -13,7 +14,6 @@ type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
 const contentType = 'application/json';
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
 const ofSender = { channel, sender: segment('The id of the sender.') };
-const unknown = 'No such conversation is kept; without storage none is.';
 
 /** What is kept of people: an operator's to see, and to delete. */
 export function conversationRoutes(ports: Ports): Route[] {
@@ -31,6 +31,19 @@ function lists({ reader }: Ports): Route[] {
       problems: unread,
       schema: { name: 'Conversations', of: conversationsSchema },
       answer: async (asked) => tell(conversationsSchema, await reader.conversations(asked)),
+    }),
+    readRoute({
+      path: '/api/v1/conversations/{id}',
+      principal: 'operator',
+      summary: 'One conversation by the id that svc gave it, and where its sessions were cut.',
+      parameters: byId,
+      contentType,
+      problems: { ...unread, 404: unknown },
+      schema: { name: 'Conversation', of: conversationTextSchema },
+      answer: ({ id }) =>
+        conversationWith(id, reader, async (where) => {
+          return found(conversationTextSchema, await reader.conversation(where), unknown);
+        }),
     }),
     readRoute({
       path: '/api/v1/conversations/{channel}/{conversation}',

@@ -1,8 +1,9 @@
 import type { AdminPorts } from '../admin.ts';
-import { found } from '../http/answer.ts';
-import { storySchema, storyTextSchema } from '../schemas/story.ts';
+import { originsMax } from '../../domain/story.ts';
+import { found, tell } from '../http/answer.ts';
+import { originsSchema, storySchema, storyTextSchema } from '../schemas/story.ts';
 import { segment, unread } from './parameters.ts';
-import { readRoute, type Route } from './route.ts';
+import { readRoute, type Parameter, type Route } from './route.ts';
 
 const parameters = { id: segment('The id that the acceptance of the message gave.') };
 const problems = {
@@ -11,7 +12,16 @@ const problems = {
 };
 const unknown = 'No such message is known; what is settled is kept for a while only.';
 
-/** What became of one message. */
+const messageIdCharacters = 22;
+const ofMessages = {
+  ids: {
+    kind: 'text',
+    summary: `The ids of messages with commas between them, at most ${originsMax}.`,
+    charactersMax: originsMax * (messageIdCharacters + 1),
+  },
+} as const satisfies Record<string, Parameter>;
+
+/** What became of one message, and whose some are. */
 export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
   return [
     readRoute({
@@ -23,6 +33,19 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       problems,
       schema: { name: 'Story', of: storySchema },
       answer: async ({ id }) => found(storySchema, await reader.story(id), unknown),
+    }),
+    readRoute({
+      path: '/api/v1/messages/origins',
+      principal: 'operator',
+      summary: 'Who sent some messages and in which conversations, without any text.',
+      parameters: ofMessages,
+      contentType: 'application/json',
+      problems: unread,
+      schema: { name: 'Origins', of: originsSchema },
+      answer: async ({ ids }) => {
+        const asked = ids === null ? [] : ids.split(',');
+        return tell(originsSchema, { rows: await reader.origins(asked) });
+      },
     }),
     readRoute({
       path: '/api/v1/messages/{id}/text',

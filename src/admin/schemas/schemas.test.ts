@@ -36,6 +36,7 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof routesSchema>, Rows<RouteStatus>>,
     Same<Described<typeof schemas.storySchema>, story.Story>,
     Same<Described<typeof schemas.storyTextSchema>, story.StoryText>,
+    Same<Described<typeof schemas.originsSchema>, Rows<story.MessageOrigin>>,
     Same<Described<typeof schemas.deadLettersSchema>, Page<story.DeadLetter>>,
     Same<Described<typeof schemas.deadLetterTextSchema>, story.DeadLetterText>,
     Same<Described<typeof schemas.deadLetterReasonsSchema>, Rows<story.DeadLetterReason>>,

@@ -2,7 +2,7 @@
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
-import { number, object, oneOf, pageOf, text } from './schema.ts';
+import { number, object, objectWith, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
@@ -103,12 +103,25 @@ export const storySchema = object({
   ),
 });
 
-export const storyTextSchema = object({
-  sender: object({ id: text, name: maybeText }),
-  conversation,
-  text,
-  media: maybe(object({ type: maybeText, reference: text })),
-  replies: list(object({ id: text, text })),
+const sender = object({ id: text, name: maybeText });
+/** Left out by what is older than it. */
+const conversationId = { conversationId: maybeText } as const;
+
+export const storyTextSchema = objectWith(
+  {
+    sender,
+    conversation,
+    text,
+    media: maybe(object({ type: maybeText, reference: text })),
+    replies: list(object({ id: text, text })),
+  },
+  conversationId,
+);
+
+export const originsSchema = object({
+  rows: list(
+    object({ id: text, channel, conversation, conversationId: text, sender: maybe(sender) }),
+  ),
 });
 
 const deadLetter = {
@@ -124,7 +137,10 @@ const deadLetter = {
 } as const;
 
 export const deadLettersSchema = pageOf(object(deadLetter));
-export const deadLetterTextSchema = object({ ...deadLetter, conversation, tries, text: maybeText });
+export const deadLetterTextSchema = objectWith(
+  { ...deadLetter, conversation, tries, text: maybeText },
+  conversationId,
+);
 export const deadLetterReasonsSchema = object({
   rows: list(object({ ...failureTold.properties, box: deadLetter.box, count: integer })),
 });
@@ -140,22 +156,30 @@ const conversationRow = {
   waiting: integer,
 } as const;
 
-export const conversationsSchema = pageOf(object(conversationRow));
-export const conversationTextSchema = object({
-  ...conversationRow,
-  cuts: list(object({ session: integer, at: integer, reason: cutReason })),
-});
+const conversationLink = { id: maybeText } as const;
+
+export const conversationsSchema = pageOf(objectWith(conversationRow, conversationLink));
+export const conversationTextSchema = objectWith(
+  {
+    ...conversationRow,
+    cuts: list(object({ session: integer, at: integer, reason: cutReason })),
+  },
+  conversationLink,
+);
 
 export const turnsSchema = pageOf(
-  object({
-    channel,
-    conversation,
-    session: integer,
-    at: integer,
-    sender: maybeText,
-    text,
-    reply: maybeText,
-  }),
+  objectWith(
+    {
+      channel,
+      conversation,
+      session: integer,
+      at: integer,
+      sender: maybeText,
+      text,
+      reply: maybeText,
+    },
+    { messageId: maybeText },
+  ),
 );
 
 export const deletedSchema = object({ deleted: integer });

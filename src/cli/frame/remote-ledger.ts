@@ -66,6 +66,16 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.#service.find('operator', path, stories.conversationTextSchema);
   }
 
+  async conversationById(id: string) {
+    const path = `conversations/${part(id)}`;
+    return this.#service.find('operator', path, stories.conversationTextSchema);
+  }
+
+  async origins(messageIds: readonly string[]) {
+    const path = `messages/origins?${queryOf({ ids: messageIds.join(',') })}`;
+    return (await this.#service.read('operator', path, stories.originsSchema)).rows;
+  }
+
   /** Empty: the service that is asked resolves a type by itself. */
   channelKeys = async () => [];
 

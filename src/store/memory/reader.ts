@@ -46,6 +46,8 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     },
     conversations: async () => emptyPage,
     conversation: async () => null,
+    conversationById: async () => null,
+    origins: async () => [],
     async channelKeys(type) {
       const keys = new Set([...stories].map(({ channel }) => channel));
       return [...keys].filter((key) => channelTypeOf(key) === type).sort();
@@ -114,7 +116,14 @@ function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
   const { channel, acceptedAt, attempts, settledAt, failure } = kept;
   const id = kept.id.toString();
   const letters: DeadLetterText[] = [];
-  const rest = { channel, messageId: id, acceptedAt, conversation: unknown, text: null };
+  const rest = {
+    channel,
+    messageId: id,
+    acceptedAt,
+    conversation: unknown,
+    text: null,
+    conversationId: null,
+  };
   if (kept.state === 'dead' && failure !== null) {
     const own = {
       box: 'in',

@@ -1,6 +1,7 @@
 /** A conversation and its turns, as their rows tell them. */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { ConversationRow, TurnText } from '../../domain/story.ts';
+import type { ConversationSeal } from './conversation-seal.ts';
 
 /** Times are milliseconds since 1970. */
 export type Span = { readonly firstAt: number; readonly lastAt: number };
@@ -16,16 +17,19 @@ export const cutsMax = 500;
 
 /** @returns a row without finite times where nothing is kept */
 export function conversationOf(
-  { channel, conversation }: { readonly channel: string; readonly conversation: string },
+  seal: ConversationSeal,
+  where: { readonly channel: string; readonly conversation: string },
   spoken: SpokenRecord,
   cut: CutRecord | null,
   waiting: WaitingRecord | null,
 ): ConversationRow {
   const seen = [spoken.turns > 0 ? spoken : null, cut, waiting];
   const spans = seen.filter((one) => one !== null);
+  const { channel, conversation } = where as { channel: ChannelKey; conversation: ConversationId };
   return {
-    channel: channel as ChannelKey,
-    conversation: conversation as ConversationId,
+    id: seal.idOf({ channel, conversation }),
+    channel,
+    conversation,
     turns: spoken.turns,
     sessions: Math.max(1, spoken.session ?? 1, cut?.session ?? 1),
     firstAt: Math.min(...spans.map(({ firstAt }) => firstAt)),
@@ -35,6 +39,9 @@ export function conversationOf(
 }
 
 /** @param record may hold more than is told */
-export function turnText({ channel, conversation, session, at, sender, text, reply }: TurnText) {
-  return { channel, conversation, session, at, sender, text, reply } satisfies TurnText;
+export function turnText(record: TurnText): TurnText {
+  const { channel, conversation, messageId, session, at, sender, text, reply } = record;
+  // Nobody's message is a quoted block.
+  const answered = sender === null || messageId === '' ? null : messageId;
+  return { channel, conversation, messageId: answered, session, at, sender, text, reply };
 }

@@ -4,6 +4,7 @@ import { timeOfId, type ChannelKey, type ConversationId } from '../../domain/ids
 import { triesMax, type DeadLetter, type DeadLetterText } from '../../domain/story.ts';
 import { wholeIdLength } from '../order/rows.ts';
 import { reasonOf, triesOf } from './stored-json.ts';
+import type { ConversationSeal } from './conversation-seal.ts';
 import { textIn } from './stories.ts';
 
 /** A dead message, or a dead reply or part of one, as its row tells it. */
@@ -25,11 +26,18 @@ export type DeadRecord = {
  * @param last the one that died last of the parts
  * @param parts in their order
  */
-export function letterTextOf(last: DeadRecord, parts: readonly DeadRecord[]): DeadLetterText {
+export function letterTextOf(
+  seal: ConversationSeal,
+  last: DeadRecord,
+  parts: readonly DeadRecord[],
+): DeadLetterText {
   const texts = parts.map(({ body }) => textIn(body)).filter((text) => text !== null);
+  const letter = letterOf(last, parts);
+  const conversation = last.conversation as ConversationId;
   return {
-    ...letterOf(last, parts),
-    conversation: last.conversation as ConversationId,
+    ...letter,
+    conversation,
+    conversationId: seal.idOf({ channel: letter.channel, conversation }),
     tries: parts.flatMap(({ tries }) => triesOf(tries)).slice(-triesMax),
     text: texts.length === 0 ? null : texts.join('\n'),
   };

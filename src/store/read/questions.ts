@@ -22,6 +22,8 @@ export function readerOver(
     deadLetter: (...asked) => ask('deadLetter', asked),
     conversations: (...asked) => ask('conversations', asked),
     conversation: (...asked) => ask('conversation', asked),
+    conversationById: (...asked) => ask('conversationById', asked),
+    origins: (...asked) => ask('origins', asked),
     channelKeys: (...asked) => ask('channelKeys', asked),
     privateConversations: (...asked) => ask('privateConversations', asked),
     turns: (...asked) => ask('turns', asked),

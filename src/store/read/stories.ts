@@ -2,6 +2,7 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Media } from '../../domain/message.ts';
 import type { ReplyStory, Story, StoryText } from '../../domain/story.ts';
+import type { ConversationSeal } from './conversation-seal.ts';
 import { failureOf, fieldsOf, traceOf, triesOf } from './stored-json.ts';
 
 /** As a database keeps it: 1 and 0, or a boolean. */
@@ -81,14 +82,18 @@ function replyStory(row: ReplyRecord): ReplyStory {
 
 /** @returns null where what was said cannot be read any more */
 export function storyTextOf(
-  found: { readonly conversation: string; readonly body: string },
+  seal: ConversationSeal,
+  found: { readonly channel: string; readonly conversation: string; readonly body: string },
   replies: readonly { readonly id: string; readonly body: string }[],
 ): StoryText | null {
   const said = saidIn(found.body);
   if (said === null) return null;
+  const channel = found.channel as ChannelKey;
+  const conversation = found.conversation as ConversationId;
   return {
     ...said,
-    conversation: found.conversation as ConversationId,
+    conversation,
+    conversationId: seal.idOf({ channel, conversation }),
     replies: replies.map(({ id, body }) => ({ id, text: textIn(body) ?? '' })),
   };
 }

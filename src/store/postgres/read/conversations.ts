@@ -5,7 +5,9 @@ import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { ConversationKey, ConversationRow, ConversationText } from '../../../domain/story.ts';
 import { emptyPage, keyAfter, limitOf, nextOf } from '../../pages.ts';
 import { conversationOf, cutsMax } from '../../read/conversations.ts';
+import type { ConversationSeal } from '../../read/conversation-seal.ts';
 import { num, placed, type Ask } from './ask.ts';
+import { sealOf } from './seal.ts';
 import { looksMax } from './lists.ts';
 
 type Kept = {
@@ -63,10 +65,11 @@ export async function listConversations(
   if (after === null) return emptyPage;
   const [channel, conversation] = after as [string, string];
   const rows: ConversationRow[] = [];
+  const seal = await sealOf(ask);
   for (const kept of await ask<Kept>(list, channel, conversation, limit + 1)) {
     if (hasSomething(kept)) {
       if (rows.length === limit) return { rows, next: placeOf(rows.at(-1)!) };
-      rows.push(rowOf(kept));
+      rows.push(rowOf(seal, kept));
     }
     if (kept.looked === looksMax) return { rows, next: placeOf(placed(kept)) };
   }
@@ -81,10 +84,11 @@ function hasSomething({ turns, waiting, session }: Kept): boolean {
   return turns > 0 || waiting > 0 || session !== null;
 }
 
-function rowOf(kept: Kept): ConversationRow {
+function rowOf(seal: ConversationSeal, kept: Kept): ConversationRow {
   const { turns, session, waiting: count } = kept;
   const { startedAt, previousAt, waitsFrom, waitsTo, turnsFrom, turnsTo } = kept;
   return conversationOf(
+    seal,
     placed(kept),
     { turns, session: kept.turnSession, firstAt: turnsFrom, lastAt: turnsTo },
     session === null ? null : { session, firstAt: startedAt, lastAt: previousAt },
@@ -102,11 +106,12 @@ export async function findConversation(
   ask: Ask,
   { channel, conversation }: ConversationKey,
 ): Promise<ConversationText | null> {
-  const [[kept], made] = await Promise.all([
+  const [seal, [kept], made] = await Promise.all([
+    sealOf(ask),
     ask<Kept>(one, channel, conversation),
     ask<Cut>(cuts, channel, conversation),
   ]);
-  return kept === undefined ? null : { ...rowOf(kept), cuts: made.toReversed() };
+  return kept === undefined ? null : { ...rowOf(seal, kept), cuts: made.toReversed() };
 }
 
 const ofType = '(channel = $1 OR (channel > $2 AND channel < $3))';

@@ -9,6 +9,7 @@ import {
   listChannelKeys,
   listConversations,
 } from './conversations.ts';
+import { findConversationKey, listOrigins } from './conversation-ids.ts';
 import { listConversationCounts } from './counts.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
@@ -26,6 +27,8 @@ export const questions: {
   deadLetter: findDeadLetter,
   conversations: listConversations,
   conversation: findConversation,
+  conversationById: findConversationKey,
+  origins: listOrigins,
   channelKeys: listChannelKeys,
   privateConversations: countPrivateConversations,
   turns: listTurns,

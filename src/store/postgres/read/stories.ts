@@ -2,6 +2,7 @@
 import type { Story, StoryText } from '../../../domain/story.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
 import { num, placed, type Ask } from './ask.ts';
+import { sealOf } from './seal.ts';
 
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
 const message =
@@ -36,9 +37,10 @@ const answeredIn = (table: string): string =>
 const answered = `${answeredIn('outbox')} UNION ALL ${answeredIn('sent')} ORDER BY seq, id`;
 
 export async function findStoryText(ask: Ask, messageId: string): Promise<StoryText | null> {
-  const [[found], rows] = await Promise.all([
+  const [seal, [found], rows] = await Promise.all([
+    sealOf(ask),
     ask<Said>(said, messageId),
     ask<{ readonly id: string; readonly body: string }>(answered, messageId),
   ]);
-  return found === undefined ? null : storyTextOf(placed(found), rows);
+  return found === undefined ? null : storyTextOf(seal, placed(found), rows);
 }

@@ -10,7 +10,6 @@ import { num, placed, whole, type Ask } from './ask.ts';
 /** `bytes`: of the texts of the page up to this row. */
 type TurnRecord = TurnText & {
   readonly n: number;
-  readonly messageId: string;
   readonly bytes: number;
 };
 
@@ -53,7 +52,7 @@ export async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promi
     const { channel, sender } = whose;
     const values = [channel, sender, whole(after[0]), after[1], limit + 1] as const;
     const rows = await ask<TurnRecord>(turnsOfSender, ...values);
-    return pageOfTurns(rows, limit, ({ at, messageId }) => [at, messageId]);
+    return pageOfTurns(rows, limit, ({ at, messageId }) => [at, messageId ?? '']);
   }
   const after = keyAfter(asked, beforeAll);
   if (after === null) return emptyPage;

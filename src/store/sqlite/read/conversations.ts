@@ -10,8 +10,10 @@ import type {
 } from '../../../domain/story.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { conversationOf, cutsMax, turnText } from '../../read/conversations.ts';
+import type { ConversationSeal } from '../../read/conversation-seal.ts';
 import type { CutRecord, SpokenRecord, WaitingRecord } from '../../read/conversations.ts';
 import { keysOf } from './channel-keys.ts';
+import { sealOf } from './seal.ts';
 import {
   emptyPage,
   limitOf,
@@ -68,7 +70,8 @@ export function listConversations(db: DatabaseSync, asked: PageAsked): Page<Conv
   for (const row of spokenKeys(db, channel, conversation, most)) add(row, null);
   const rows = [...keys.values()].sort((a, b) => Buffer.compare(a.order, b.order)).slice(0, most);
   const placeOf = ({ key }: { key: Key }): PageKey => [key.channel, key.conversation];
-  return pageOf(rows, limit, placeOf, (row) => rowOf(db, row.key, row.waiting));
+  const seal = sealOf(db);
+  return pageOf(rows, limit, placeOf, (row) => rowOf(db, seal, row.key, row.waiting));
 }
 
 /** The database orders keys by their bytes. No channel holds a zero byte. */
@@ -88,11 +91,16 @@ function spokenKeys(db: DatabaseSync, channel: string, conversation: string, mos
   return keys;
 }
 
-function rowOf(db: DatabaseSync, key: Key, waiting: Waiting | null): ConversationRow {
+function rowOf(
+  db: DatabaseSync,
+  seal: ConversationSeal,
+  key: Key,
+  waiting: Waiting | null,
+): ConversationRow {
   const where = [key.channel, key.conversation] as const;
   const spoken = db.prepare(spanOf).get(...where) as unknown as SpokenRecord;
   const cut = db.prepare(cutOf).get(...where) as CutRecord | undefined;
-  return conversationOf(key, spoken, cut ?? null, waiting);
+  return conversationOf(seal, key, spoken, cut ?? null, waiting);
 }
 
 const privateIn = (table: string): string =>
@@ -114,7 +122,7 @@ export function findConversation(
 ): ConversationText | null {
   const key = [where.channel, where.conversation] as const;
   const waiting = db.prepare(waitingOf).get(...key) as unknown as Waiting | undefined;
-  const row = rowOf(db, where, waiting ?? null);
+  const row = rowOf(db, sealOf(db), where, waiting ?? null);
   if (!Number.isFinite(row.firstAt)) return null;
   const cuts = db
     .prepare(
@@ -131,7 +139,8 @@ export function findConversation(
 }
 
 const turnColumns =
-  'SELECT channel, conversation, session, seq, at, sender, text, reply FROM turns';
+  'SELECT channel, conversation, session, seq, at, sender, text, reply, ' +
+  '(SELECT id FROM inbox WHERE inbox.seq = turns.seq) AS messageId FROM turns';
 const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';

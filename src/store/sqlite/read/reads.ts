@@ -10,6 +10,7 @@ import {
   listConversations,
   listTurns,
 } from './conversations.ts';
+import { findConversationKey, listOrigins } from './conversation-ids.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
 import { listMessages } from './messages.ts';
@@ -25,6 +26,8 @@ const questions: {
   deadLetter: findDeadLetter,
   conversations: listConversations,
   conversation: findConversation,
+  conversationById: findConversationKey,
+  origins: listOrigins,
   channelKeys: listChannelKeys,
   privateConversations: countPrivateConversations,
   turns: listTurns,

@@ -1,6 +1,7 @@
 /** One message: what happened to it, and what was said. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Story, StoryText } from '../../../domain/story.ts';
+import { sealOf } from './seal.ts';
 import { storyOf, storyTextOf, type MessageRecord, type ReplyRecord } from '../../read/stories.ts';
 
 const message =
@@ -19,14 +20,19 @@ export function findStory(db: DatabaseSync, messageId: string): Story | null {
   return storyOf(told, trace === undefined ? null : String(trace['body']), rows);
 }
 
+const said = 'SELECT channel, conversation, body FROM inbox WHERE id = ?';
+
+type Said = { readonly channel: string; readonly conversation: string; readonly body: string };
+
 export function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {
-  const found = db.prepare('SELECT conversation, body FROM inbox WHERE id = ?').get(messageId);
+  const found = db.prepare(said).get(messageId) as unknown as Said | undefined;
   if (found === undefined) return null;
   const rows = db
     .prepare('SELECT id, body FROM outbox WHERE message_id = ? ORDER BY seq')
     .all(messageId);
   return storyTextOf(
-    { conversation: String(found['conversation']), body: String(found['body']) },
+    sealOf(db),
+    found,
     rows.map((row) => ({ id: String(row['id']), body: String(row['body']) })),
   );
 }

@@ -1,0 +1,86 @@
+/** What links lead by: a conversation's id of svc's own, and whose a message is. */
+import assert from 'node:assert/strict';
+import type { ConversationRow } from '../../src/domain/story.ts';
+import { accept, answer, hook, oneIn, other, said } from './ledger/kit.ts';
+import { answered } from './reader-kit.ts';
+import type { It, ReaderCase } from './reader.ts';
+
+const all = { after: null, limit: 100 };
+
+export const linkReads: readonly ReaderCase[] = [
+  [
+    'a conversation has an id of svc’s own, which leads back to it and holds nothing of its key',
+    async (it, { durable }) => {
+      await answered(it);
+      await accept(it, said('ada', 'elsewhere', { channel: other }));
+      await accept(it, said('waits', 'and has no turn'));
+      const rows = await rowsOf(it);
+      assert.equal(rows.length, durable ? 3 : 0);
+      assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
+      for (const { id, channel, conversation } of rows) {
+        assert.match(id!, /^c[\w-]{20,}$/);
+        const read = Buffer.from(id!, 'base64url').toString('latin1');
+        assert.ok(!`${id} ${read}`.includes(conversation) && !read.includes(channel));
+        assert.deepEqual(await it.reader.conversationById(id!), { channel, conversation });
+        assert.equal((await it.reader.conversation({ channel, conversation }))?.id, id);
+      }
+      for (const id of ['', 'c', 'webhook/ada', 'cAAAA', `c${'A'.repeat(70)}`, 'x'.repeat(9_000)]) {
+        assert.equal(await it.reader.conversationById(id), null, id);
+      }
+    },
+  ],
+  [
+    'the id of a conversation that was forgotten leads nowhere',
+    async (it) => {
+      const { message } = await answered(it);
+      const [row] = await rowsOf(it);
+      const { channel, conversation } = message;
+      await it.ledger.forget({ kind: 'conversation', channel, conversation });
+      if (row !== undefined) assert.equal(await it.reader.conversationById(row.id!), null);
+      assert.deepEqual(await it.reader.origins([message.id]), []);
+    },
+  ],
+  [
+    'whose messages are is told in the order of the question, of those that are kept',
+    async (it, { durable }) => {
+      const { message } = await answered(it);
+      const [second] = await accept(it, said('bob', 'and me'));
+      const rows = await rowsOf(it);
+      const idOf = (name: string) => rows.find(({ conversation }) => conversation === name)?.id;
+      const asked = [second!.id, '0'.repeat(22), message.id, '', "'; --"];
+      const told = await it.reader.origins(asked);
+      const sender = (name: string) => ({ id: `sender of ${name}`, name: null });
+      const wanted = [
+        [second!.id, hook, 'bob', idOf('bob'), sender('bob')],
+        [message.id, hook, 'ada', idOf('ada'), sender('ada')],
+      ];
+      assert.deepEqual(
+        told.map((one) => [one.id, one.channel, one.conversation, one.conversationId, one.sender]),
+        durable ? wanted : [],
+      );
+      assert.deepEqual(await it.reader.origins([]), []);
+      const text = await it.reader.storyText(message.id);
+      assert.equal(text?.conversationId ?? undefined, idOf('ada'));
+    },
+  ],
+  [
+    'a turn names the message that it answers',
+    async (it, { durable }) => {
+      const { message } = await answered(it);
+      await accept(it, said('ada', 'again'));
+      const claim = await oneIn(it);
+      await answer(it, claim, 'yes');
+      const { channel, conversation } = message;
+      const whose = { kind: 'conversation', channel, conversation } as const;
+      const { rows } = await it.reader.turns(whose, all);
+      assert.deepEqual(
+        rows.map(({ messageId }) => messageId),
+        durable ? [message.id, claim.message.id] : [],
+      );
+    },
+  ],
+];
+
+async function rowsOf(it: It): Promise<readonly ConversationRow[]> {
+  return (await it.reader.conversations(all)).rows;
+}
