@@ -41,7 +41,15 @@ class Hub implements EventHub {
   readonly #recent = new RecentCount();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
-    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
+    decisions: {
+      reply: 0,
+      by_hand: 0,
+      no_consensus: 0,
+      busy: 0,
+      no_answer: 0,
+      unfinished: 0,
+      fault: 0,
+    },
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
@@ -150,6 +158,12 @@ class Hub implements EventHub {
     if (!this.#debug) return;
     const { sender: _, ...told } = e;
     this.#log.debug('command_answered', 'A command was answered.', told);
+  }
+
+  answeredByHand(e: Parameters<Events['answeredByHand']>[0]): void {
+    this.#totals.decisions.by_hand++;
+    this.frames.answeredByHand(e);
+    if (this.#debug) this.#log.debug('answered_by_hand', 'An operator answered a message.', e);
   }
 
   toolUsed(e: Parameters<Events['toolUsed']>[0]): void {

@@ -30,7 +30,7 @@ export type Meters = {
   readonly shortages: Readonly<Record<Shortage, Tally>>;
 };
 
-export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
+export type DecisionKind = 'reply' | 'by_hand' | Extract<Decision, { kind: 'apology' }>['apology'];
 
 export type ChannelMeters = {
   readonly accepted: number;

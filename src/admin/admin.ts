@@ -12,8 +12,11 @@ import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { ConversationKey } from '../domain/story.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
+import type { ByHandResult, HandWritten } from '../flow/by-hand.ts';
+import type { ByHand } from '../store/by-hand.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
@@ -41,6 +44,7 @@ export type AdminPorts = {
   /** All that work on the ledger; null: this one has it alone, whatever comes. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
+  readonly byHand: HandPort;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
@@ -54,6 +58,11 @@ export type AdminPorts = {
   /** null: svc runs by itself. */
   readonly application: ApplicationLink | null;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
+};
+
+/** Conversations that an operator answers by hand. */
+export type HandPort = Pick<ByHand, 'hold' | 'giveBack' | 'of' | 'held' | 'waiting'> & {
+  answer(where: ConversationKey, written: HandWritten): Promise<ByHandResult>;
 };
 
 export type Health =

@@ -5,7 +5,7 @@
 import type { CutReason } from './conversation.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
-import { sayLeftOut, type Trace, type TraceStep } from './trace.ts';
+import { sayByHand, sayLeftOut, type Trace, type TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -136,6 +136,9 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       telling.add(claimedMs, null, what, { part: 'shield' });
       return;
     }
+    case 'operator':
+      telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
+      return;
     case 'left_out':
       telling.add(claimedMs, null, `${step.models.join(', ')}: ${sayLeftOut(step)}`, {
         part: 'shield',

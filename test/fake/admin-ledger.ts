@@ -35,7 +35,7 @@ export const answered = 'it is on its way';
 /** The path of an operation, of something that is there. */
 export function pathOf({ path }: { readonly path: string }): string {
   const isLetter = path.startsWith('/api/v1/dead-letters');
-  const isConversation = path.startsWith('/api/v1/conversations');
+  const isConversation = /^\/api\/v1\/(conversations|holds)/.test(path);
   return path
     .replace('{id}', isLetter ? ids.letter : isConversation ? ids.conversationId : ids.message)
     .replace('{channel}', 'webhook')

@@ -10,6 +10,7 @@ import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
+import { holdRoutes } from './holds.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
@@ -42,6 +43,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...recordRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
+    ...holdRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
     ...configRoutes(ports),
