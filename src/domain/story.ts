@@ -115,7 +115,7 @@ export type DeadLetterText = DeadLetter & {
 };
 
 export type ConversationRow = ConversationKey & {
-  /** Of svc's own, and the same for as long as there is the database; null: svc is older than that. */
+  /** Of svc's own, and always the same in this database; null: svc is older than that. */
   readonly id: string | null;
   readonly turns: number;
   readonly sessions: number;

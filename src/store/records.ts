@@ -3,6 +3,7 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { Page, PageAsked } from '../domain/page.ts';
 import type { ConversationCount, DeliveryFilter, DeliveryRow } from '../domain/records.ts';
 import type { MessageFilter, MessageRow } from '../domain/records.ts';
+import type { MessageOrigin } from '../domain/story.ts';
 
 /**
  * A page looks through a bounded number of rows. Where few match, it may hold fewer than it was
@@ -11,6 +12,8 @@ import type { MessageFilter, MessageRow } from '../domain/records.ts';
 export interface RecordsReader {
   /** The newest first, by their acceptance. */
   messages(filter: MessageFilter, page: PageAsked): Promise<Page<MessageRow>>;
+  /** Whose some messages are, of those that are kept; the first `originsMax` are looked for. */
+  origins(messageIds: readonly string[]): Promise<readonly MessageOrigin[]>;
   /** Replies, the newest first: a replayed reply is as new as its replay. */
   deliveries(filter: DeliveryFilter, page: PageAsked): Promise<Page<DeliveryRow>>;
   /** In the order of their channels. Empty without storage. */

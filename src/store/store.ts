@@ -35,7 +35,6 @@ import type {
   DeadLetter,
   DeadLetterReason,
   DeadLetterText,
-  MessageOrigin,
   Story,
   StoryText,
   TurnText,
@@ -276,8 +275,6 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** By the `id` of its row; null: no such conversation is kept. */
   conversationById(id: string): Promise<ConversationKey | null>;
-  /** Of those among so many messages that are kept; the first `originsMax` are looked for. */
-  origins(messageIds: readonly string[]): Promise<readonly MessageOrigin[]>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
   channelKeys(type: string): Promise<readonly ChannelKey[]>;
   /**

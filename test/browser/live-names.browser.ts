@@ -79,7 +79,7 @@ browserTest(
       const { page } = view;
       await page.goto('/ui?view=conversations');
       await signIn(page);
-      await page.getByRole('button', { name: conversation }).click();
+      await page.getByRole('link', { name: conversation }).click();
       await page.getByRole('heading', { name: conversation }).waitFor();
       await page.getByRole('button', { name: 'Reveal what was said' }).click();
       await page.getByText('leftU+202Ethgir').waitFor();

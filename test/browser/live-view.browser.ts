@@ -247,7 +247,7 @@ browserTest(
     await page.getByRole('cell', { name: 'webhook' }).waitFor();
     assert.equal(await page.getByText('lobby').count(), 0);
     await signIn(page);
-    await page.getByRole('button', { name: 'lobby' }).click();
+    await page.getByRole('link', { name: 'lobby' }).click();
     await page.getByRole('heading', { name: 'lobby' }).waitFor();
     assert.doesNotMatch(page.url(), /lobby/);
     await page.getByText(/^Session 2 began .*: a command asked for it\.$/).waitFor();

@@ -3,6 +3,7 @@
  * it can be shared, goes back and forth, and survives a reload. It never holds what people wrote.
  */
 import { useCallback, useSyncExternalStore } from 'react';
+import { newEntry } from './entry.ts';
 
 export type Place = Readonly<Record<string, string>>;
 
@@ -31,8 +32,8 @@ export function hrefOf(place: Place): string {
 /** Goes to a place; `replace` leaves no step to go back to. */
 export function goTo(place: Place, { replace = false } = {}): void {
   const href = hrefOf(place);
-  if (replace) history.replaceState(null, '', href);
-  else history.pushState(null, '', href);
+  if (replace) history.replaceState(history.state, '', href);
+  else history.pushState(newEntry(), '', href);
   dispatchEvent(new Event(changed));
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
+import { arriveAt, followEntries } from '../kit/entry.ts';
 import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch } from '../kit/watch.ts';
@@ -60,9 +61,10 @@ export function LiveView() {
   useWatch();
   const isShared = useStorage(({ storage }) => storage === 'postgres');
   const isEntering = useSignedIn(({ now }) => now.kind === 'entering');
-  const { view, id, open } = usePlace();
+  useEffect(followEntries, []);
+  const { view, id = '', open = '', message = '' } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
-  useArrival(`${name} ${id ?? ''} ${open ?? ''}`, title);
+  useArrival([name, id, open, message].join(' '), title);
   return (
     <Frame
       title="svc"
@@ -86,9 +88,8 @@ function useArrival(where: string, title: string): void {
   const before = useRef(where);
   useEffect(() => {
     document.title = `${title} · svc`;
-    if (before.current === where) return;
+    if (before.current === where) return undefined;
     before.current = where;
-    scrollTo(0, 0);
-    document.getElementById('main')?.focus();
+    return arriveAt(document.getElementById('main'));
   }, [where, title]);
 }

@@ -47,7 +47,6 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     conversations: async () => emptyPage,
     conversation: async () => null,
     conversationById: async () => null,
-    origins: async () => [],
     async channelKeys(type) {
       const keys = new Set([...stories].map(({ channel }) => channel));
       return [...keys].filter((key) => channelTypeOf(key) === type).sort();

@@ -26,6 +26,8 @@ export function memoryRecords(stories: StoryRing): RecordsReader {
       const rows = fitting.take(limit + 1).toArray();
       return pageOf(rows, limit, ({ place }) => [place], messageRow);
     },
+    // Nobody's id is kept.
+    origins: async () => [],
     async deliveries(filter, asked) {
       const limit = limitOf(asked);
       const after = keyAfter(asked, newest);

@@ -8,7 +8,7 @@ import { ConversationSeal } from './conversation-seal.ts';
 const channel = 'messenger_a:4711' as ChannelKey;
 const keyOf = (conversation: string) => ({ channel, conversation: conversation as ConversationId });
 
-test('an id leads back to its key, whatever the platform’s id is, and is the same each time', () => {
+test('an id leads back to its key, whatever that is, and is the same each time', () => {
   const secret = randomBytes(32).toString('hex');
   const [seal, again] = [new ConversationSeal(secret), new ConversationSeal(secret)];
   const odd = ['', '\0', '\u0080', '"', '\\', '\uD800', '🦜', 'é', '\uFFFD', 'x'.repeat(1_024)];

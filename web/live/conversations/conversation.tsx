@@ -1,4 +1,4 @@
-import type { ConversationKey, ConversationText } from '../../../src/domain/story.ts';
+import type { ConversationText } from '../../../src/domain/story.ts';
 import type { TurnText } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
 import { cutReasons } from '../../../src/domain/timeline.ts';
@@ -11,15 +11,15 @@ import { Reveal } from '../reveal.tsx';
 import { DeleteConversation } from './delete-conversation.tsx';
 import { Export } from './export.tsx';
 import { Notes } from './notes.tsx';
-import { pathOf } from './opened.ts';
+import { pathOf } from './path-of.ts';
+import { NamedTurn } from '../links/named-turn.tsx';
 import { Turns } from './turns.tsx';
 
 const pageRows = 500;
 
-/** One conversation; what was said in it only once somebody wants to see it. */
-export function Conversation({ of }: { readonly of: ConversationKey }) {
-  const path = `conversations/${pathOf(of)}`;
-  const { value, refused } = useAsked<ConversationText>(path);
+/** @param id of svc's own; a platform's may be somebody's name or number, and is in no address */
+export function Conversation({ id }: { readonly id: string }) {
+  const { value, refused } = useAsked<ConversationText>(`conversations/${encodeURIComponent(id)}`);
   return (
     <>
       <p>
@@ -50,15 +50,24 @@ export function Conversation({ of }: { readonly of: ConversationKey }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
-          <Panel title="Turns">
-            <Reveal<Page<TurnText>> path={`${path}/turns?limit=${pageRows}`} what="what was said">
-              {(first) => <Turns path={`${path}/turns`} first={first} cuts={value.cuts} />}
-            </Reveal>
-          </Panel>
-          <Notes of={of} />
+          <TurnsOf conversation={value} />
+          <Notes of={value} />
         </>
       )}
     </>
+  );
+}
+
+/** What was said, only once somebody wants to see it. */
+function TurnsOf({ conversation }: { readonly conversation: ConversationText }) {
+  const path = `conversations/${pathOf(conversation)}/turns`;
+  return (
+    <Panel title="Turns">
+      <NamedTurn />
+      <Reveal<Page<TurnText>> path={`${path}?limit=${pageRows}`} what="what was said">
+        {(first) => <Turns path={path} first={first} cuts={conversation.cuts} />}
+      </Reveal>
+    </Panel>
   );
 }
 

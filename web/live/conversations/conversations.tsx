@@ -6,15 +6,16 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { goTo, usePlace } from '../../kit/place.ts';
+import { Link } from '../../kit/link.tsx';
+import { usePlace } from '../../kit/place.ts';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, count, moment } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../operator.tsx';
+import { OperatorOnly } from '../operator-only.tsx';
 import { Conversation } from './conversation.tsx';
-import { numberOf, remember, useConversation } from './opened.ts';
 
 const everyMs = 10_000;
 const pageRows = 100;
@@ -24,8 +25,13 @@ export function Conversations() {
   const { open } = usePlace();
   const token = useToken((state) => state.token);
   const wayIn = useWayIn();
-  const opened = useConversation(open);
-  if (opened !== null && token !== null) return <Conversation key={open} of={opened} />;
+  if (open !== undefined) {
+    return (
+      <OperatorOnly may="see this conversation">
+        <Conversation key={open} id={open} />
+      </OperatorOnly>
+    );
+  }
   return (
     <>
       <Counts />
@@ -109,18 +115,10 @@ function List() {
 const columns: readonly Column<ConversationRow>[] = [
   {
     title: 'Conversation',
-    cell: (row) => (
-      <button
-        type="button"
-        className="text-left text-link underline underline-offset-2 wrap-anywhere"
-        onClick={() => {
-          const open = numberOf(row);
-          remember(row);
-          goTo({ view: 'conversations', open });
-        }}
-      >
-        <AsWritten text={row.conversation} />
-      </button>
+    cell: ({ id, conversation }) => (
+      <Link to={{ view: 'conversations', open: id ?? '' }} className="wrap-anywhere">
+        <AsWritten text={conversation} />
+      </Link>
     ),
   },
   { title: 'Channel', cell: ({ channel }) => channel },

@@ -2,7 +2,7 @@ import type { ConversationText } from '../../../src/domain/story.ts';
 import { goTo } from '../../kit/place.ts';
 import { some } from '../../kit/words.ts';
 import { ConfirmedDelete } from './confirmed.tsx';
-import { pathOf } from './opened.ts';
+import { pathOf } from './path-of.ts';
 
 export function DeleteConversation({ conversation }: { readonly conversation: ConversationText }) {
   const { turns, waiting } = conversation;

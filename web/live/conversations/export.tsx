@@ -5,7 +5,7 @@ import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
-import { pathOf } from './opened.ts';
+import { pathOf } from './path-of.ts';
 import { readRest } from './read-rest.ts';
 
 /** All that is kept of a conversation, as one JSON file. */

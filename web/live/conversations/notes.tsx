@@ -6,7 +6,7 @@ import { moment } from '../../kit/words.ts';
 import { Reveal } from '../reveal.tsx';
 import { Words } from '../words.tsx';
 import { ConfirmedDelete } from './confirmed.tsx';
-import { pathOf } from './opened.ts';
+import { pathOf } from './path-of.ts';
 
 type Rows = { readonly rows: readonly NoteText[] };
 

@@ -1,12 +1,17 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Tabs } from '@base-ui/react/tabs';
 import type { Page } from '../../../src/domain/page.ts';
 import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
 import { cutReasons } from '../../../src/domain/timeline.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
+import { focusOn } from '../../kit/focus.ts';
+import { Link } from '../../kit/link.tsx';
+import { usePlace } from '../../kit/place.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Refusal } from '../../kit/notice.tsx';
 import { moment } from '../../kit/words.ts';
+import { turnPlace } from '../links/places.ts';
+import { TurnLinks, useNamedTurn } from '../links/turn-links.tsx';
 import { Words } from '../words.tsx';
 import { readRest } from './read-rest.ts';
 
@@ -21,12 +26,24 @@ type Props = {
 export function Turns({ path, first, cuts }: Props) {
   const { turns, refused, done } = useTurns(path, first);
   const sessions = [...new Set(turns.map(({ session }) => session))].toSorted((a, b) => b - a);
+  const named = useNamedTurn();
+  const leadsTo = turns.find(({ messageId }) => named !== null && messageId === named);
+  /** Chosen while that turn is named; another link leads to another session. */
+  const [chosen, setChosen] = useState<{ session: number; of: string | null } | null>(null);
+  const shown = chosen?.of === named ? chosen.session : (leadsTo?.session ?? sessions[0]);
   if (sessions.length === 0) return <p className="text-soft">No turn is kept.</p>;
   return (
     <>
       <Refusal refused={refused} />
       {done ? null : <p className="text-soft">Reading on …</p>}
-      <Tabs.Root defaultValue={sessions[0]} className="flex flex-col gap-3">
+      {done && named !== null && leadsTo === undefined ? (
+        <p className="text-soft">The turn that the link names is not kept here.</p>
+      ) : null}
+      <Tabs.Root
+        value={shown}
+        onValueChange={(session: number) => setChosen({ session, of: named })}
+        className="flex flex-col gap-3"
+      >
         <Tabs.List aria-label="Sessions" className="flex flex-wrap gap-1 border-b border-line">
           {sessions.map((session) => (
             <Tabs.Tab
@@ -65,22 +82,46 @@ function Session({ turns, cut }: SessionProps) {
         </p>
       )}
       <ol className="flex flex-col gap-4">
-        {turns.map(({ at, sender, text, reply }, index) => (
-          // A turn has no id, and the order of what is kept does not change.
+        {turns.map((turn, index) => (
+          // Not each turn has an id, and the order of what is kept does not change.
           // oxlint-disable-next-line react/no-array-index-key
-          <li key={index} className="flex flex-col gap-1">
-            <p className="text-sm text-soft wrap-anywhere">
-              {moment(at)} ·{' '}
-              {sender === null ? 'from an earlier session, quoted' : <AsWritten text={sender} />}
-            </p>
-            <Words>{text}</Words>
-            <div className="ps-6">
-              {reply === null ? <p className="text-soft">No reply.</p> : <Words>{reply}</Words>}
-            </div>
-          </li>
+          <Turn key={index} turn={turn} />
         ))}
       </ol>
     </>
+  );
+}
+
+/** The one that the page's address names is marked, in view, and has the focus. */
+function Turn({ turn: { messageId, at, sender, text, reply } }: { readonly turn: TurnText }) {
+  const { open = '', turn } = usePlace();
+  const isNamed = messageId !== null && turn === messageId;
+  const place = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isNamed) focusOn(place.current);
+  }, [isNamed]);
+  return (
+    <li
+      ref={place}
+      aria-current={isNamed ? 'true' : undefined}
+      className="flex scroll-mt-4 flex-col gap-1 aria-[current]:border-s-4 aria-[current]:border-accent aria-[current]:ps-3"
+    >
+      <p className="flex flex-wrap gap-x-4 text-sm text-soft wrap-anywhere">
+        <span>
+          {messageId === null ? (
+            moment(at)
+          ) : (
+            <Link to={turnPlace(open, messageId)}>{moment(at)}</Link>
+          )}{' '}
+          · {sender === null ? 'from an earlier session, quoted' : <AsWritten text={sender} />}
+        </span>
+        <TurnLinks message={messageId} />
+      </p>
+      <Words>{text}</Words>
+      <div className="ps-6">
+        {reply === null ? <p className="text-soft">No reply.</p> : <Words>{reply}</Words>}
+      </div>
+    </li>
   );
 }
 

@@ -9,8 +9,9 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { spaced } from '../../kit/words.ts';
 import { OperatorOnly } from '../operator-only.tsx';
+import { lettersIn } from '../links/of-story.ts';
+import { usePagesOf } from '../links/use-of-message.ts';
 import { Paged } from '../paged.tsx';
-import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { boxWords, isWithin, type Narrowing } from './letter-words.ts';
 import { Letters } from './letters.tsx';
@@ -22,7 +23,7 @@ export function DeadLetters() {
   const narrowing = useNarrowing();
   const now = useNow();
   const reasons = useAsked<{ readonly rows: readonly DeadLetterReason[] }>('dead-letters/reasons');
-  const letters = usePages<DeadLetter>('dead-letters');
+  const letters = usePagesOf<DeadLetter>('dead-letters', narrowing.message, lettersIn);
   const again = (): void => {
     reasons.again();
     letters.again();
@@ -59,11 +60,12 @@ export function DeadLetters() {
 }
 
 function useNarrowing(): Narrowing {
-  const { reason = null, box = null } = usePlace();
-  return { reason, box };
+  const { reason = null, box = null, message = null } = usePlace();
+  return { reason, box, message };
 }
 
-function titleOf({ reason, box }: Narrowing): string {
+function titleOf({ reason, box, message }: Narrowing): string {
+  if (message !== null) return `Of message ${message}`;
   const of = box === 'in' || box === 'out' ? `, ${boxWords[box]}` : '';
   return reason === null ? 'Newest first' : `Only ${spaced(reason)}${of}, newest first`;
 }

@@ -53,10 +53,17 @@ export function groupsOf(rows: readonly DeadLetterReason[]): readonly Group[] {
     .toSorted((a, b) => b.count - a.count);
 }
 
-/** Dead letters of one reason and one box; null: of any. */
-export type Narrowing = { readonly reason: string | null; readonly box: string | null };
+/** Dead letters of one reason, one box and one message; null: of any. */
+export type Narrowing = {
+  readonly reason: string | null;
+  readonly box: string | null;
+  readonly message: string | null;
+};
 
-export function isWithin({ failure, box }: DeadLetter, narrowing: Narrowing): boolean {
-  const { reason, box: wanted } = narrowing;
-  return (reason === null || failure.kind === reason) && (wanted === null || box === wanted);
+export function isWithin(letter: DeadLetter, { reason, box, message }: Narrowing): boolean {
+  return (
+    (reason === null || letter.failure.kind === reason) &&
+    (box === null || letter.box === box) &&
+    (message === null || letter.messageId === message)
+  );
 }

@@ -4,6 +4,7 @@ import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { length, moment, some, spaced, upper } from '../../kit/words.ts';
+import { LetterLinks } from '../links/letter-links.tsx';
 import { Words } from '../words.tsx';
 import { Reveal } from '../reveal.tsx';
 import { boxWords, type Move } from './letter-words.ts';
@@ -24,6 +25,7 @@ export function Letter({ letter, onMove }: Props) {
         belongs to <Link to={{ view: 'message', id: messageId }}>message {messageId}</Link>,
         accepted {moment(acceptedAt)}.
       </p>
+      <LetterLinks message={messageId} />
       <Reveal<DeadLetterText>
         path={`dead-letters/${encodeURIComponent(id)}`}
         what={box === 'in' ? 'what was said' : 'what was to be said'}

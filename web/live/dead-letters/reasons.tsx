@@ -88,5 +88,5 @@ const ofAll = ({ kind, box, count: number }: Group): Wish => ({
   move: 'replay',
   number,
   boxes: [box],
-  which: { reason: kind, box },
+  which: { reason: kind, box, message: null },
 });

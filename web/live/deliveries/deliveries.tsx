@@ -10,14 +10,17 @@ import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, ahead, count, moment, spaced } from '../../kit/words.ts';
+import { useConversationColumn } from '../links/conversation-of.tsx';
+import { deliveriesIn } from '../links/of-story.ts';
+import { usePagesOf } from '../links/use-of-message.ts';
 import { Paged } from '../paged.tsx';
-import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 
 /** Replies on their way: what was tried and failed first, for it may need a person. */
 export function Deliveries() {
   const place = usePlace();
-  const { state = '', channel = '' } = place;
+  const { state = '', channel = '', message } = place;
+  if (message !== undefined) return <OfMessage message={message} />;
   const isState = deliveryStates.some((one) => one === state) || state === 'any';
   return (
     <>
@@ -48,6 +51,25 @@ export function Deliveries() {
           />
         </>
       )}
+    </>
+  );
+}
+
+/** What became of the replies to one message. */
+function OfMessage({ message }: { readonly message: string }) {
+  return (
+    <>
+      <p>
+        <Link to={{ view: 'deliveries' }}>All deliveries</Link>
+      </p>
+      <List
+        key={message}
+        title={`Replies to message ${message}`}
+        state=""
+        channel=""
+        message={message}
+        none="No reply was made to it."
+      />
     </>
   );
 }
@@ -95,13 +117,17 @@ type ListProps = {
   /** Empty: any state. The same for the channel. */
   readonly state: string;
   readonly channel: string;
+  /** The replies to this one alone. */
+  readonly message?: string;
   readonly none: string;
 };
 
-function List({ title, state, channel, none }: ListProps) {
+function List({ title, state, channel, message, none }: ListProps) {
   const now = useNow();
   const given = Object.entries({ state, channel }).filter(([, value]) => value !== '');
-  const pages = usePages<DeliveryRow>(`deliveries?${new URLSearchParams(given).toString()}`);
+  const path = `deliveries?${new URLSearchParams(given).toString()}`;
+  const pages = usePagesOf<DeliveryRow>(path, message ?? null, deliveriesIn);
+  const conversation = useConversationColumn<DeliveryRow>((row) => row.message);
   useRefresh(
     ['turn_finished', 'command_answered', 'reply_delivered', 'delivery_failed', 'operator_wrote'],
     pages.again,
@@ -112,7 +138,7 @@ function List({ title, state, channel, none }: ListProps) {
         {(rows) => (
           <Table
             name={title}
-            columns={columnsAt(now)}
+            columns={[...columnsAt(now), ...conversation]}
             rows={rows}
             keyOf={({ id }) => id}
             none={none}

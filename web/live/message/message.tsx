@@ -13,6 +13,7 @@ import { useNow } from '../../kit/use-now.ts';
 import { length, moment, some } from '../../kit/words.ts';
 import { CopyJson } from '../copy-json.tsx';
 import { useFrames } from '../feed.ts';
+import { Related } from '../links/related.tsx';
 import { MessageText } from './message-text.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -71,6 +72,7 @@ function Told({ story }: { readonly story: Story }) {
           </p>
         ) : null}
       </Panel>
+      <Related story={story} />
       <MessageText story={story} />
     </>
   );

@@ -1,18 +1,25 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, type HTMLAttributes } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { MessageRow } from '../../../src/domain/records.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
+import { useKept, useKeptThing } from '../../kit/entry.ts';
 import { Link } from '../../kit/link.tsx';
 import { State } from '../../kit/state.tsx';
 import { length, moment } from '../../kit/words.ts';
+import { useToken } from '../../kit/token.ts';
+import { ConversationOf, SenderOf } from '../links/conversation-of.tsx';
 import { useKeys } from '../use-keys.ts';
 import { useMedia } from '../use-media.ts';
 import { fateOf } from './message-words.ts';
 
 type Props = {
+  /** Of the list, under which it is kept how far it was scrolled. */
+  readonly name: string;
   readonly rows: readonly MessageRow[];
   /** Each time that this grows the list goes back to its top. */
   readonly jumps: number;
+  /** What notices that a person is at the rows. */
+  readonly hands: HTMLAttributes<HTMLElement>;
   /** Told when the person leaves the top of the list, or is back there. */
   readonly onTop: (isThere: boolean) => void;
   /** Told when the end of the list is near. */
@@ -24,7 +31,7 @@ const heights = { wide: 36, narrow: 60 } as const;
 const nearRows = 20;
 
 /** A table of which only the rows in view are there, however long it is. */
-export function MessageTable({ rows, jumps, onTop, onEnd }: Props) {
+export function MessageTable({ name, rows, jumps, hands, onTop, onEnd }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const isWide = useMedia('(min-width: 40rem)');
   const rowHeight = isWide ? heights.wide : heights.narrow;
@@ -38,10 +45,14 @@ export function MessageTable({ rows, jumps, onTop, onEnd }: Props) {
     overscan: 10,
   });
   useEffect(() => virtual.measure(), [virtual, rowHeight]);
+  const seen = useKeptThing(`seen ${name}`, () => ({ scrollPx: 0 }));
+  useLayoutEffect(() => {
+    if (scroller.current !== null) scroller.current.scrollTop = seen.scrollPx;
+  }, [seen]);
   useEffect(() => {
     if (jumps > 0 && scroller.current !== null) scroller.current.scrollTop = 0;
   }, [jumps]);
-  const { setCurrent, isWanted } = useSteps(rows, (index) => virtual.scrollToIndex(index));
+  const { setCurrent, isWanted } = useSteps(name, rows, (index) => virtual.scrollToIndex(index));
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? 0;
   const nearEnd = rows.length - lastSeen < nearRows;
@@ -56,7 +67,11 @@ export function MessageTable({ rows, jumps, onTop, onEnd }: Props) {
         role="rowgroup"
         aria-label="Rows"
         className="max-h-[max(20rem,calc(100dvh-18rem))] min-h-24 overflow-y-auto rounded-b-md border [scrollbar-gutter:stable] max-sm:rounded-t-md sm:border-t-0 border-line bg-card"
-        onScroll={(event) => onTop(event.currentTarget.scrollTop < rowHeight)}
+        {...hands}
+        onScroll={({ currentTarget: { scrollTop } }) => {
+          seen.scrollPx = scrollTop;
+          onTop(scrollTop < rowHeight);
+        }}
       >
         <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, start, key }) => (
@@ -77,8 +92,8 @@ export function MessageTable({ rows, jumps, onTop, onEnd }: Props) {
 }
 
 /** `j` and `k` go from row to row; where there was none before, to the first. */
-function useSteps(rows: readonly MessageRow[], scrollTo: (index: number) => void) {
-  const [current, setCurrent] = useState<string | null>(null);
+function useSteps(name: string, rows: readonly MessageRow[], scrollTo: (index: number) => void) {
+  const [current, setCurrent] = useKept<string | null>(`current ${name}`, null);
   const wanted = useRef<string | null>(null);
   const step = (by: number): void => {
     const before = rows.findIndex(({ id }) => id === current);
@@ -99,21 +114,41 @@ function useSteps(rows: readonly MessageRow[], scrollTo: (index: number) => void
   return { setCurrent, isWanted };
 }
 
+const grid = 'grid items-center gap-x-3 px-3 grid-cols-[minmax(0,1fr)_auto] ';
 const columns =
-  'grid items-center gap-x-3 px-3 grid-cols-[minmax(0,1fr)_auto] ' +
+  grid +
   'sm:grid-cols-[6rem_minmax(9rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
   'lg:grid-cols-[6rem_minmax(10rem,1fr)_minmax(0,0.8fr)_minmax(0,0.8fr)_minmax(0,1.4fr)_6rem]';
+/** With who said it, and in which conversation. */
+const operatorColumns =
+  grid +
+  'sm:grid-cols-[6rem_minmax(7rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
+  'lg:grid-cols-[6rem_minmax(8rem,1fr)_minmax(0,1fr)_minmax(0,1fr)_minmax(0,0.7fr)_' +
+  'minmax(0,0.7fr)_minmax(0,1.2fr)_5rem]';
+
+const useColumns = (): string =>
+  useToken(({ token }) => token !== null) ? operatorColumns : columns;
 
 function Head() {
   const cell = 'py-2 font-medium';
+  const isOperator = useToken(({ token }) => token !== null);
   return (
     <div
       role="rowgroup"
       className="rounded-t-md border border-line overflow-hidden bg-card [scrollbar-gutter:stable] text-sm text-soft max-sm:sr-only"
     >
-      <div role="row" aria-rowindex={1} className={columns}>
-        {['Accepted', 'Outcome', 'Channel', 'Brain'].map((title) => (
+      <div role="row" aria-rowindex={1} className={useColumns()}>
+        {['Accepted', 'Outcome', ...(isOperator ? ['From', 'Conversation'] : [])].map((title) => (
           <span key={title} role="columnheader" className={cell}>
+            {title}
+          </span>
+        ))}
+        {['Channel', 'Brain'].map((title) => (
+          <span
+            key={title}
+            role="columnheader"
+            className={`${cell} ${isOperator ? 'max-lg:hidden' : ''}`}
+          >
             {title}
           </span>
         ))}
@@ -143,12 +178,13 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
     if (isWanted()) place.current?.querySelector('a')?.focus({ preventScroll: true });
   });
   const [tone, fate] = fateOf(row);
+  const isOperator = useToken(({ token }) => token !== null);
   return (
     <div
       ref={place}
       role="row"
       aria-rowindex={index + 2}
-      className={`${columns} absolute inset-x-0 content-center border-t border-line text-sm first:border-t-0 focus-within:bg-accent-ground hover:bg-raised`}
+      className={`${useColumns()} absolute inset-x-0 content-center border-t border-line text-sm first:border-t-0 focus-within:bg-accent-ground hover:bg-raised`}
       style={{ transform: `translateY(${topPx}px)`, height: heightPx }}
       onFocus={() => onCurrent(row.id)}
     >
@@ -163,10 +199,11 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
       <span role="cell" className="truncate max-sm:order-1">
         <State tone={tone}>{fate}</State>
       </span>
-      <span role="cell" className="truncate max-sm:order-3">
+      {isOperator ? <Whose message={row.id} /> : null}
+      <span role="cell" className={`truncate ${isOperator ? 'max-lg:hidden' : 'max-sm:order-3'}`}>
         {row.channel}
       </span>
-      <span role="cell" className="truncate max-sm:hidden">
+      <span role="cell" className={`truncate ${isOperator ? 'max-lg:hidden' : 'max-sm:hidden'}`}>
         {row.brain === null ? '–' : <AsWritten text={row.brain} />}
       </span>
       <span role="cell" className="truncate max-lg:hidden">
@@ -176,5 +213,19 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
         {length(row.totalMs)}
       </span>
     </div>
+  );
+}
+
+/** The link to the conversation lies above the one of the whole row. */
+function Whose({ message }: { readonly message: string }) {
+  return (
+    <>
+      <span role="cell" className="truncate max-sm:order-3">
+        <SenderOf message={message} />
+      </span>
+      <span role="cell" className="truncate max-sm:hidden">
+        <ConversationOf message={message} className="relative z-10" />
+      </span>
+    </>
   );
 }

@@ -10,6 +10,7 @@ import { filterOf } from './message-filter.ts';
 import { filterNames, MessageFilters } from './message-filters.tsx';
 import { messagesKept } from './message-list.ts';
 import { MessageTable } from './message-table.tsx';
+import { useHands } from './use-hands.ts';
 import { useHold } from './use-hold.ts';
 import { useMessages, type Messages as Known } from './use-messages.ts';
 
@@ -21,33 +22,31 @@ export function Messages() {
   return (
     <Panel title="Messages">
       <MessageFilters place={place} />
-      <List key={`${narrowed}\n${token ?? ''}`} place={place} />
+      <List key={`${narrowed}\n${token ?? ''}`} name={narrowed} place={place} />
     </Panel>
   );
 }
 
 /** The list for one filter, as one person sees it. */
-function List({ place }: { readonly place: Place }) {
-  const [filter] = useState(() => filterOf(place, Date.now()));
-  const known = useMessages(filter);
+function List({ name, place }: { readonly name: string; readonly place: Place }) {
+  const known = useMessages(name, () => filterOf(place, Date.now()));
   const { list, rows, refused, older, lastWasEmpty } = known;
-  const { holding, shown, fresh, hold, letGo } = useHold(list, rows);
+  const held = useHold(name, list, rows);
+  const { isPaused, shown, fresh, hold, release, letGo } = held;
+  const hands = useHands(held);
   const [jumps, setJumps] = useState(0);
   const goOn = (): void => {
     letGo();
     setJumps((before) => before + 1);
   };
-  const pause = (): void => (holding === 'paused' ? goOn() : hold('paused'));
+  const pause = (): void => (isPaused ? goOn() : hold('paused'));
   useKeys({ p: pause });
-  const onTop = (isThere: boolean): void => {
-    if (isThere && holding === 'reading') letGo();
-    if (!isThere && holding === 'no') hold('reading');
-  };
+  const onTop = (isThere: boolean): void => (isThere ? release('reading') : hold('reading'));
   const onEnd = useCallback(() => {
     if (!lastWasEmpty) older?.();
   }, [older, lastWasEmpty]);
   return (
-    <>
+    <div {...hands.around} className="flex flex-col gap-2">
       <Refusal refused={refused} />
       <div className="flex min-h-8 items-center justify-between gap-2">
         <Amount known={known} shown={shown.length} />
@@ -57,17 +56,24 @@ function List({ place }: { readonly place: Place }) {
               {count(fresh)} new
             </Button>
           ) : null}
-          <Button small aria-pressed={holding === 'paused'} onClick={pause}>
-            {holding === 'paused' ? 'Go on' : 'Pause'}
+          <Button small aria-pressed={isPaused} onClick={pause}>
+            {isPaused ? 'Go on' : 'Pause'}
           </Button>
         </span>
       </div>
-      <MessageTable rows={shown} jumps={jumps} onTop={onTop} onEnd={onEnd} />
+      <MessageTable
+        name={name}
+        rows={shown}
+        jumps={jumps}
+        hands={hands.rows}
+        onTop={onTop}
+        onEnd={onEnd}
+      />
       <p className="text-sm text-soft max-sm:hidden">
         <kbd>j</kbd>, <kbd>k</kbd>: next and previous row; <kbd>Enter</kbd>: open it; <kbd>p</kbd>:
         pause.
       </p>
-    </>
+    </div>
   );
 }
 

@@ -1,0 +1,94 @@
+import type { ReactNode } from 'react';
+import type { Story } from '../../../src/domain/story.ts';
+import { Button } from '../../kit/button.tsx';
+import { Link } from '../../kit/link.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State, toneOf } from '../../kit/state.tsx';
+import { useToken } from '../../kit/token.ts';
+import { some } from '../../kit/words.ts';
+import { askToSignIn, useWayIn } from '../operator.tsx';
+import { boxWords } from '../dead-letters/letter-words.ts';
+import { ConversationOf, SenderOf } from './conversation-of.tsx';
+import { deliveriesIn, lettersIn } from './of-story.ts';
+import { useOrigin } from './origins.ts';
+import { deliveriesPlace, lettersPlace, turnPlace } from './places.ts';
+
+/** Where a message leads: its conversation and its turn, its deliveries, and what was given up. */
+export function Related({ story }: { readonly story: Story }) {
+  const letters = lettersIn(story);
+  return (
+    <Panel title="Belongs to">
+      <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[auto_minmax(0,1fr)]">
+        <Whose story={story} />
+        <Entry name="Deliveries">
+          <Deliveries story={story} />
+        </Entry>
+        {letters.length === 0 ? null : (
+          <Entry name="Dead letters">
+            {letters.map(({ id, box }) => (
+              <Link key={id} to={lettersPlace(story.id)} className="block">
+                {boxWords[box]}
+              </Link>
+            ))}
+          </Entry>
+        )}
+      </dl>
+    </Panel>
+  );
+}
+
+function Entry({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-soft">{name}</dt>
+      <dd className="min-w-0 wrap-anywhere">{children}</dd>
+    </>
+  );
+}
+
+/** Who said it and where, which only an operator may see. */
+function Whose({ story: { id, state, trace } }: { readonly story: Story }) {
+  const isOperator = useToken(({ token }) => token !== null);
+  const wayIn = useWayIn();
+  const origin = useOrigin(id);
+  if (!isOperator) {
+    return (
+      <Entry name="Conversation">
+        <Button small onClick={askToSignIn}>
+          {wayIn} to see it
+        </Button>
+      </Entry>
+    );
+  }
+  const hasTurn = state === 'answered' && trace?.outcome !== 'command';
+  return (
+    <>
+      <Entry name="From">
+        <SenderOf message={id} />
+      </Entry>
+      <Entry name="Conversation">
+        <ConversationOf message={id} />
+      </Entry>
+      {origin === null || !hasTurn ? null : (
+        <Entry name="Turn">
+          <Link to={turnPlace(origin.conversationId, id)}>In its conversation</Link>
+        </Entry>
+      )}
+    </>
+  );
+}
+
+/** By their states, since a long reply has many parts. */
+function Deliveries({ story }: { readonly story: Story }) {
+  const states = Map.groupBy(deliveriesIn(story), ({ state }) => state);
+  if (states.size === 0) return <>none</>;
+  return (
+    <Link to={deliveriesPlace(story.id)} className="flex flex-wrap gap-x-4 gap-y-1">
+      {[...states].map(([state, rows]) => (
+        <span key={state} className="flex gap-2">
+          {some(rows.length, 'reply', 'replies')} <State tone={toneOf(state)}>{state}</State>
+        </span>
+      ))}
+    </Link>
+  );
+}

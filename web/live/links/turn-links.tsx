@@ -1,0 +1,19 @@
+import { Link } from '../../kit/link.tsx';
+import { usePlace } from '../../kit/place.ts';
+import { deliveriesPlace, messagePlace } from './places.ts';
+
+/** From a turn to the message that it answers, and to what became of the reply. */
+export function TurnLinks({ message }: { readonly message: string | null }) {
+  if (message === null) return null;
+  return (
+    <span className="flex flex-wrap gap-x-4">
+      <Link to={messagePlace(message)}>Message</Link>
+      <Link to={deliveriesPlace(message)}>Deliveries</Link>
+    </span>
+  );
+}
+
+/** The turn that the page's address names; null: none. */
+export function useNamedTurn(): string | null {
+  return usePlace()['turn'] ?? null;
+}
