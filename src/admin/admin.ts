@@ -126,6 +126,8 @@ export type Status = {
   readonly models: readonly ModelCallsStatus[];
   readonly backlog: readonly BacklogStatus[];
   readonly counts: CountsStatus;
+  /** Conversations that an operator answers by hand; null: svc is older than that. */
+  readonly held: number | null;
   readonly times: {
     readonly waited: TimesStatus;
     readonly turns: TimesStatus;

@@ -42,6 +42,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     models: modelsOf(asked, plan.config),
     backlog: merging.backlogOf(whole),
     counts: merging.countsOf(whole),
+    held: ports.gauges().held,
     times: {
       waited: timesBy(whole, 'waited'),
       turns: timesBy(whole, 'turns'),

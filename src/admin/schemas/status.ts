@@ -128,6 +128,7 @@ const statusFields = {
 /** Of `Status` in admin.ts. */
 export const statusSchema = objectWith(statusFields, {
   application: maybeBoolean,
+  held: maybeInteger,
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),

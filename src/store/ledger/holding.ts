@@ -63,11 +63,13 @@ export class Holding implements ByHand {
   }
 
   of(where: ConversationKey): Hold | null {
-    return this.#held.get(keyOf(where)) ?? null;
+    const held = this.#held.get(keyOf(where));
+    return held === undefined ? null : { since: held.since, untilAt: held.untilAt };
   }
 
   held(): readonly HeldConversation[] {
-    return [...this.#held.values()].toSorted((a, b) => a.since - b.since);
+    const all = Array.from(this.#held.values(), ({ end: _, ...held }) => held);
+    return all.toSorted((a, b) => a.since - b.since);
   }
 
   get count(): number {
