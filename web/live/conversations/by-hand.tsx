@@ -23,6 +23,8 @@ export function ByHand({ id }: { readonly id: string }) {
   const [failed, setFailed] = useState<Refused | null>(null);
   useRefresh(['operator_wrote'], again);
   const act = async (what: 'hold' | 'release'): Promise<void> => {
+    // A button that is off while it works would lose the focus.
+    if (busy) return;
     setBusy(true);
     const answer = await ask(`conversations/${own}/${what}`, { method: 'POST' });
     setBusy(false);
@@ -38,12 +40,12 @@ export function ByHand({ id }: { readonly id: string }) {
       aside={
         <span className="flex flex-wrap gap-2">
           {isHeld ? (
-            <Button small disabled={busy} onClick={() => void act('hold')}>
+            <Button small onClick={() => void act('hold')}>
               Hold for an hour from now
             </Button>
           ) : null}
           {/* One button, so that the focus stays on it. */}
-          <Button small disabled={busy} onClick={() => void act(isHeld ? 'release' : 'hold')}>
+          <Button small onClick={() => void act(isHeld ? 'release' : 'hold')}>
             {isHeld ? 'Give back' : 'Take over'}
           </Button>
         </span>

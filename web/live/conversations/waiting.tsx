@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useId, useRef, useState } from 'react';
 import type { Media } from '../../../src/domain/message.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
@@ -87,6 +87,7 @@ function Answer({ path, rows, done }: AnswerProps) {
   const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refused | null>(null);
+  const input = useRef<HTMLTextAreaElement>(null);
   const last = rows.at(-1);
   const send = async (): Promise<void> => {
     setBusy(true);
@@ -95,6 +96,7 @@ function Answer({ path, rows, done }: AnswerProps) {
     setBusy(false);
     setRefused(answer.kind === 'refused' ? answer : null);
     if (answer.kind === 'ok') setText('');
+    input.current?.focus();
     done();
   };
   const hint =
@@ -113,6 +115,7 @@ function Answer({ path, rows, done }: AnswerProps) {
         <Field id={id} label="Your answer" hint={hint}>
           <textarea
             id={id}
+            ref={input}
             rows={4}
             className={inputLook}
             aria-describedby={`${id}-hint`}
