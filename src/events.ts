@@ -14,7 +14,7 @@ import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
 import { AskedCounts, ChannelTable, entryOf, isNews, Pace } from './meters.ts';
-import { newPace, newTallies, newTally } from './meters.ts';
+import { newDecisions, newPace, newTallies, newTally } from './meters.ts';
 import type { ChannelCounts, Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
 
@@ -41,15 +41,7 @@ class Hub implements EventHub {
   readonly #recent = new RecentCount();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
-    decisions: {
-      reply: 0,
-      by_hand: 0,
-      no_consensus: 0,
-      busy: 0,
-      no_answer: 0,
-      unfinished: 0,
-      fault: 0,
-    },
+    decisions: newDecisions(),
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
@@ -276,10 +268,8 @@ class Hub implements EventHub {
     pace.count++;
     if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, {
-      why,
-      ...pace.unsaid(),
-    });
+    const told = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
   }
 
   ranShort({ of }: { of: Shortage }): void {
@@ -289,14 +279,13 @@ class Hub implements EventHub {
     this.#log.warn(shortages[of].code, shortages[of].sentence, pace.unsaid());
   }
 
-  faulted(e: Parameters<Events['faulted']>[0]): void {
+  faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
-    const { error } = e;
     const name = error instanceof Error ? error.name : typeof error;
     // A parser's error quotes what it read, which may be what a person wrote.
     const quotes = !(error instanceof Error) || error instanceof SyntaxError;
-    this.#log.error('fault', `Something went wrong in svc itself, in ${e.where}.`, {
-      where: e.where,
+    this.#log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
+      where,
       error: name,
       reason: quotes ? undefined : error.message,
     });

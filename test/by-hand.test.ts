@@ -10,7 +10,7 @@ const token = 'an-administrator-token-of-the-tests';
 type Row = { readonly id: string; readonly text: string };
 type Told = Readonly<Record<string, unknown>> & { readonly rows: readonly Row[] };
 
-test('a conversation is taken from a hanging model, answered, held on, and given back', async () => {
+test('a conversation is taken from a hanging model, answered, and given back', async () => {
   await using folder = await scratch();
   const hangs = Promise.withResolvers<void>();
   await using model = await startFakeOllama({ answer: 'by the model', after: hangs.promise });
@@ -88,8 +88,8 @@ test('a conversation is taken from a hanging model, answered, held on, and given
   const seen = lines.messages.map(({ content }) => content);
   assert.ok(seen.includes('Pull its plug. I come.'), 'the model sees what the operator said');
   const { rows } = (await ask('GET', 'audit')).told as unknown as { rows: { action: string }[] };
-  const actions = rows.map(({ action }) => action);
+  const actions = new Set(rows.map(({ action }) => action));
   for (const action of ['hold', 'read_waiting', 'answer', 'release']) {
-    assert.ok(actions.includes(action), action);
+    assert.ok(actions.has(action), action);
   }
 });

@@ -16,7 +16,6 @@ import type { ConversationKey } from '../domain/story.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
 import type { ByHandResult, HandWritten } from '../flow/by-hand.ts';
-import type { ByHand } from '../store/by-hand.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
@@ -61,7 +60,7 @@ export type AdminPorts = {
 };
 
 /** Conversations that an operator answers by hand. */
-export type HandPort = Pick<ByHand, 'hold' | 'giveBack' | 'of' | 'held' | 'waiting'> & {
+export type HandPort = Pick<Ledger['byHand'], 'hold' | 'giveBack' | 'of' | 'held' | 'waiting'> & {
   answer(where: ConversationKey, written: HandWritten): Promise<ByHandResult>;
 };
 

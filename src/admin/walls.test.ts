@@ -134,9 +134,9 @@ test('a method that a path does not take is 405, and Allow names those that it t
 function takers(paths: OpenApi['paths'], path: string, method: string): number {
   const segments = path.split('/');
   return Object.entries(paths).filter(([other, methods]) => {
-    const own = other.split('/');
-    const fits = own.every((one, at) => one.startsWith('{') || one === segments[at]);
-    return own.length === segments.length && fits && method.toLowerCase() in methods;
+    const theirs = other.split('/');
+    const fits = theirs.every((one, at) => one.startsWith('{') || one === segments[at]);
+    return theirs.length === segments.length && fits && method.toLowerCase() in methods;
   }).length;
 }
 

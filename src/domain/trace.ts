@@ -15,7 +15,7 @@ export type TraceStep =
       /** The command that svc itself answered; null: a brain did. */
       readonly command: string | null;
     }
-  /** An operator answered it; `answeredWith`: with that later message, not by a reply of its own. */
+  /** An operator answered it; `answeredWith` that later message, without a reply of its own. */
   | { readonly kind: 'operator'; readonly answeredWith: MessageId | null }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
   /**

@@ -1,9 +1,9 @@
-/** A turn that an operator answers: what it changes is what any turn changes, but no model is asked. */
+/** A turn that an operator answers: it changes what any turn does, and no model is asked. */
 import { strictest } from '../domain/sensitivity.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { MessageId } from '../domain/ids.ts';
-import type { ByHandMessage, HandAnswer } from '../store/by-hand.ts';
-import type { Effects } from '../store/store.ts';
+import type { HandAnswer } from '../domain/hold.ts';
+import type { ByHandMessage, Effects } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
 import { effectsOf } from './effects.ts';
 import type { ActiveRoute, Kit } from './kit.ts';

@@ -21,7 +21,7 @@ import type { WindowPlace } from './listening.ts';
 import type { Ending, Setup } from './run.ts';
 import { openAdmin, type ServiceKit } from '../service.ts';
 import type { OpenStore } from '../storage.ts';
-import type { ByHand } from '../store/by-hand.ts';
+import type { ByHand } from '../store/store.ts';
 import type { Peers } from '../store/peers.ts';
 import type { Plan } from './plan.ts';
 import { openOneView, type OneView } from './view/one-view.ts';

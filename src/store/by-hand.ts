@@ -8,36 +8,13 @@
  * operator. A form that outlives the process keeps holds, too. Without storage a drain ends them,
  * so that what was accepted is worked off.
  */
-import type { MessageId } from '../domain/ids.ts';
+import type { HandAnswer, HeldConversation, Hold } from '../domain/hold.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { Effects, InClaim } from './store.ts';
 
-/** How long a hold lasts that nobody touches. */
-export const holdMs = 3_600_000;
-/** So many conversations are held at once at most. */
-export const holdsMax = 1_000;
-/** So many of a conversation's waiting messages are told, and answered at once, the oldest first. */
-export const waitingMax = 100;
-
-/** Milliseconds since 1970. */
-export type Hold = { readonly since: number; readonly untilAt: number };
-export type HeldConversation = ConversationKey & Hold;
-
 /** A message that is answered by hand, as a claim would bear it. */
 export type ByHandMessage = Pick<InClaim, 'message' | 'memory' | 'attempt' | 'condemned'>;
-
-/**
- * `nothing_to_answer`: nothing waits. `answered_already`: the named message does not wait, since
- * it is answered, or was never in this conversation. `hold` null: it has ended meanwhile.
- */
-export type HandAnswer =
-  | {
-      readonly kind: 'answered';
-      readonly messages: readonly MessageId[];
-      readonly hold: Hold | null;
-    }
-  | { readonly kind: 'not_held' | 'nothing_to_answer' | 'answered_already' | 'storage_failed' };
 
 export interface ByHand {
   /** Holds it, or renews its hold. Resolves when no turn of it goes on any more. */

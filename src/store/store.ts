@@ -291,13 +291,5 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   toolUse(key: string): Promise<ToolUseText | null>;
 }
 
-/** `message` is a sentence for a person. `busy`: so many reads wait that this one may not. */
-export class ReadFailed extends Error {
-  override readonly name = 'ReadFailed';
-  readonly reason: 'busy' | 'too_slow' | 'storage' | 'closed';
-
-  constructor(reason: ReadFailed['reason'], message: string) {
-    super(message);
-    this.reason = reason;
-  }
-}
+export { ReadFailed } from './read-failed.ts';
+export type { ByHand, ByHandMessage } from './by-hand.ts';

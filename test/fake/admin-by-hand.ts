@@ -1,8 +1,8 @@
-/** Holds and answers by hand as the admin API asks for them: of the one conversation that is there. */
+/** Holds, as the admin API asks for them: of the one conversation that is there. */
 import type { HandPort } from '../../src/admin/admin.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { Hold } from '../../src/store/by-hand.ts';
+import type { Hold } from '../../src/domain/hold.ts';
 import { ids, said, type Calls } from './admin-ledger.ts';
 
 const channel = 'webhook' as ChannelKey;
@@ -24,7 +24,7 @@ const message: Message = {
 /** It is held, and one message waits in it. */
 export function fakeByHand(calls: Calls): HandPort {
   const note = <T>(value: T, ...call: [string, ...unknown[]]): T => {
-    calls.push(call as Calls[number]);
+    calls.push(call);
     return value;
   };
   return {

@@ -5,8 +5,8 @@ export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
     file: 'src/store/order/offering.ts',
-    find: 'if (head === undefined || lane.inBusy || this.#isRestoring) return;',
-    replace: 'if (head === undefined || this.#isRestoring) return;',
+    find: 'if (head === undefined || lane.inBusy || lane.byHand || this.#isRestoring) return;',
+    replace: 'if (head === undefined || lane.byHand || this.#isRestoring) return;',
     seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
   },
   {

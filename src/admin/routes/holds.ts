@@ -2,7 +2,7 @@
 import { plural } from '../../domain/plural.ts';
 import type { ConversationKey } from '../../domain/story.ts';
 import type { ByHandResult } from '../../flow/by-hand.ts';
-import { holdsMax, waitingMax } from '../../store/by-hand.ts';
+import { holdsMax, waitingMax } from '../../domain/hold.ts';
 import type { AdminPorts, HandPort } from '../admin.ts';
 import { problem, tell, type Answer } from '../http/answer.ts';
 import {
@@ -53,10 +53,10 @@ function reads({ reader, byHand }: Ports): Route[] {
       problems: unread,
       schema: { name: 'Holds', of: holdsSchema },
       async answer() {
-        const held = byHand.held().slice(0, toldMax);
-        const rows = await Promise.all(held.map((one) => reader.conversation(one)));
+        const all = byHand.held().slice(0, toldMax);
+        const rows = await Promise.all(all.map((one) => reader.conversation(one)));
         return tell(holdsSchema, {
-          rows: held.flatMap(({ channel, since, untilAt }, at) => {
+          rows: all.flatMap(({ channel, since, untilAt }, at) => {
             const { id = null, waiting = 0 } = rows[at] ?? {};
             return id === null ? [] : [{ id, channel, since, untilAt, waiting }];
           }),
@@ -77,7 +77,7 @@ function reads({ reader, byHand }: Ports): Route[] {
     readRoute({
       ...shared,
       path: '/api/v1/holds/{id}/waiting',
-      summary: `What waits in a conversation, with its text, the oldest first; at most ${waitingMax}.`,
+      summary: `What waits in a conversation, with its text; the oldest ${waitingMax} at most.`,
       reveals: 'read_waiting',
       parameters: byId,
       schema: { name: 'WaitingMessages', of: waitingSchema },

@@ -43,7 +43,7 @@ export class Forgetting {
     return deleted;
   }
 
-  /** Messages that another process has answered leave the working set; who is at work on one stops. */
+  /** Messages that another process has answered leave the working set; work on them stops. */
   answeredHere(where: ConversationKey, ids: ReadonlySet<string>): void {
     const { rows, open, storage, settled } = this.#parts;
     const isOne = ({ box, head }: Row): boolean => box === 'in' && ids.has(head.id);

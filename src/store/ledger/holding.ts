@@ -8,8 +8,9 @@ import type { ConversationKey } from '../../domain/story.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { OneAtATime } from '../../lib/one-at-a-time.ts';
-import { holdMs, holdsMax, waitingMax } from '../by-hand.ts';
-import type { ByHand, ByHandMessage, HandAnswer, HeldConversation, Hold } from '../by-hand.ts';
+import { holdMs, holdsMax, waitingMax } from '../../domain/hold.ts';
+import type { HandAnswer, HeldConversation, Hold } from '../../domain/hold.ts';
+import type { ByHand, ByHandMessage } from '../by-hand.ts';
 import type { LedgerNews } from '../news.ts';
 import { isWhole, type InRow, type WholeInRow } from '../order/rows.ts';
 import type { WorkingSet } from '../order/working-set.ts';
@@ -68,7 +69,9 @@ export class Holding implements ByHand {
   }
 
   held(): readonly HeldConversation[] {
-    const all = Array.from(this.#held.values(), ({ end: _, ...held }) => held);
+    const all = [...this.#held.values()].map(({ channel, conversation, since, untilAt }) => {
+      return { channel, conversation, since, untilAt };
+    });
     return all.toSorted((a, b) => a.since - b.since);
   }
 

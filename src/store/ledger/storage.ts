@@ -17,7 +17,7 @@ import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
-import type { HeldConversation, Hold } from '../by-hand.ts';
+import type { HeldConversation, Hold } from '../../domain/hold.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from '../order/rows.ts';

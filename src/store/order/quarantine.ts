@@ -244,10 +244,8 @@ export class Quarantine {
 
   /** Who is answered by hand does not run, and holds nothing up. */
   #first(): Suspect | undefined {
-    const served = this.#served;
-    return this.#held.find(
-      ({ row: { lane } }) => !lane.byHand && (served === null || served.has(lane.channel)),
-    );
+    const isServed = (key: ChannelKey): boolean => this.#served?.has(key) !== false;
+    return this.#held.find(({ row: { lane } }) => !lane.byHand && isServed(lane.channel));
   }
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {

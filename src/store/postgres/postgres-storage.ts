@@ -98,7 +98,7 @@ export class PostgresStorage implements LedgerStorage {
     this.#invalidations.hear(told.forgetHere);
     this.byHand.listen(told);
     this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
-    peers.beat.onNews((told) => (this.#lanes.hear(told), roomChanged()));
+    peers.beat.onNews((heard) => (this.#lanes.hear(heard), roomChanged()));
     let { state } = this.#flights;
     this.#flights.onChange(() => {
       if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });

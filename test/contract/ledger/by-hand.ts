@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { ConversationKey } from '../../../src/domain/story.ts';
-import { holdMs, type ByHandMessage } from '../../../src/store/by-hand.ts';
+import { holdMs } from '../../../src/domain/hold.ts';
+import { type ByHandMessage } from '../../../src/store/by-hand.ts';
 import type { Effects, InClaim } from '../../../src/store/store.ts';
 import { runs } from '../../runs.ts';
 import {
@@ -220,9 +221,9 @@ export const byHandCases: readonly LedgerCase[] = [
 async function race(it: ClockedBench): Promise<void> {
   const sent = new Map<string, number>();
   const due: string[] = [];
-  let ended = false;
+  const over = new AbortController();
   const work = async (): Promise<void> => {
-    while (!ended) {
+    while (!over.signal.aborted) {
       for (const claim of await takeIn(it, 5)) {
         await pauses(Math.random() * 3);
         await it.ledger.complete(claim, effects(claim, [`model: ${claim.message.text}`]));
@@ -252,7 +253,7 @@ async function race(it: ClockedBench): Promise<void> {
     await it.ledger.byHand.giveBack(ann);
   }
   await until('all are answered', () => due.every((id) => sent.has(id)));
-  ended = true;
+  over.abort();
   await working;
   assert.deepEqual(textsIn(await takeIn(it)), []);
   await noneOut(it);

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Hold } from '../../../src/store/by-hand.ts';
+import type { Hold } from '../../../src/domain/hold.ts';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';

@@ -101,9 +101,9 @@ postgresTest('one message has one answer, wherever it is worked and answered', a
   const [one, other] = stores;
   const answers = new Map<string, number>();
   const count = (id: string): void => void answers.set(id, (answers.get(id) ?? 0) + 1);
-  let isOver = false;
+  const over = new AbortController();
   const work = async ({ ledger }: TestStore): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       for (const claim of await ledger.claim('in', hook, 5)) {
         await ledger.complete(claim, effects(claim, ['by the model']));
       }
@@ -126,7 +126,7 @@ postgresTest('one message has one answer, wherever it is worked and answered', a
     assert.equal(await taker.ledger.byHand.giveBack(ann), 'done');
   }
   await until('all are answered', () => due.every((id) => answers.has(id)));
-  isOver = true;
+  over.abort();
   await working;
   await noneOut(one);
   await noneOut(other);

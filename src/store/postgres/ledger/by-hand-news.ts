@@ -4,7 +4,7 @@
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
-import type { Hold } from '../../by-hand.ts';
+import type { Hold } from '../../../domain/hold.ts';
 
 /** `hold` null: it is held no more. */
 export type HeldTold = ConversationKey & { readonly hold: Hold | null };

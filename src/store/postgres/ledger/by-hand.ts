@@ -8,7 +8,7 @@
  */
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
-import type { HeldConversation, Hold } from '../../by-hand.ts';
+import type { HeldConversation, Hold } from '../../../domain/hold.ts';
 import { messageFrom } from '../../ledger/bodies.ts';
 import { memoryAfter } from '../../ledger/next-memory.ts';
 import type { StorageTold, StoredByHand, TurnEnd } from '../../ledger/storage.ts';
@@ -110,7 +110,7 @@ export class ByHand implements StoredByHand {
       flights.flush(
         (landed) => {
           if (landed === null) return resolve(false);
-          void peers.tell(heldKind, JSON.stringify(told)).then(() => resolve(true));
+          void peers.tell(heldKind, JSON.stringify(told)).finally(() => resolve(true));
         },
         () => resolve(false),
       );
@@ -150,7 +150,7 @@ export class ByHand implements StoredByHand {
           if (landed === null) return resolve('storage_failed');
           const isDone = landed.done.has(messages.at(-1)!);
           const answered: Answered = { channel, conversation, messages, tail };
-          void peers.tell(answeredKind, JSON.stringify(answered)).then(() => {
+          void peers.tell(answeredKind, JSON.stringify(answered)).finally(() => {
             resolve(isDone ? 'answered' : 'answered_already');
             void lanes.takeWaiting();
           });
@@ -199,8 +199,9 @@ function waitingRow(lane: Lane, found: Rows[number]): WholeInRow {
     sensitivity: stamp === true ? 'private' : 'public',
     body: String(body),
   });
-  const row = makeInRow(message, message, lane, new MessageProgress(0, null), 0);
+  const made = makeInRow(message, message, lane, new MessageProgress(0, null), 0);
+  const row = Object.assign(made, { message });
   row.attempt = Number(attempts) + 1;
   row.condemned = Number(alone) >= aloneMax;
-  return { ...row, message };
+  return row;
 }

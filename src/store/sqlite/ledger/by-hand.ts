@@ -1,6 +1,6 @@
 /** Conversations that an operator answers by hand: what a start finds, and what is written down. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { HeldConversation } from '../../by-hand.ts';
+import type { HeldConversation } from '../../../domain/hold.ts';
 import { memoryAfter } from '../../ledger/next-memory.ts';
 import type { StoredByHand } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
