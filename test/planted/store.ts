@@ -11,9 +11,9 @@ export const store: readonly Fault[] = [
   },
   {
     name: 'What is given back comes after all that waited behind it.',
-    file: 'src/store/order/working-set.ts',
-    find: 'this.ready.offerFirst(row);',
-    replace: 'this.ready.offer(row);',
+    file: 'src/store/order/offering.ts',
+    find: 'else this.#ready.offerFirst(row);',
+    replace: 'else this.#ready.offer(row);',
     seenBy: ['test/ledger-memory.test.ts'],
   },
   {

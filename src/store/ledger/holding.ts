@@ -14,7 +14,7 @@ import type { ByHand, ByHandMessage } from '../by-hand.ts';
 import type { LedgerNews } from '../news.ts';
 import { isWhole, type InRow, type WholeInRow } from '../order/rows.ts';
 import type { WorkingSet } from '../order/working-set.ts';
-import type { Effects } from '../store.ts';
+import type { Effects, Memory } from '../store.ts';
 import type { Claiming } from './claiming.ts';
 import { keyOf } from './memories.ts';
 import { memoryAfter } from './next-memory.ts';
@@ -195,15 +195,18 @@ export class Holding implements ByHand {
     const { storage, now } = this.#parts;
     const first = rows[0]!;
     while (!storage.isReady(first)) await storage.read([first]);
-    let memory = storage.history.of(first.message);
+    const { durable } = storage.durability;
+    let known: Memory | null = null;
     return rows.map((row, place) => {
       const { message, attempt, condemned } = row;
+      const memory = known ?? storage.history.of(message);
       const effects = make({ message, memory, attempt, condemned }, place === rows.length - 1);
       const replies = effects.replies.map((reply) => {
         return { reply, seq: this.#parts.rows.nextSeq() };
       });
       const end = { row, at: now(), memory, why: null, effects, replies };
-      memory = memoryAfter(message, memory, effects);
+      // Without storage no turn remembers the one before.
+      if (durable) known = memoryAfter(message, memory, effects);
       return end;
     });
   }

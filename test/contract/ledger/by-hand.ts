@@ -237,7 +237,7 @@ async function race(it: ClockedBench): Promise<void> {
     }
   };
   const working = Promise.all([work(), work()]);
-  for (let round = 0; round < runs(33); round++) {
+  for (let round = 0; round < runs(34); round++) {
     const [receipt] = await accept(it, said('ann', `message ${round}`));
     due.push(receipt!.id);
     await pauses(Math.random() * 4);
