@@ -4,7 +4,6 @@ import type { ConversationKey } from '../../../src/domain/story.ts';
 import { holdMs } from '../../../src/domain/hold.ts';
 import { type ByHandMessage } from '../../../src/store/by-hand.ts';
 import type { Effects, InClaim } from '../../../src/store/store.ts';
-import { runs } from '../../runs.ts';
 import {
   accept,
   answer,
@@ -214,18 +213,22 @@ export const byHandCases: readonly LedgerCase[] = [
     assert.equal(it.ledger.gauges().held, 0);
     await until('it is offered', async () => (await takeIn(it)).length === 1);
   }),
-  promise('taken and given back against turns: one answer each, none lost', race),
+  promise('taken and given back against turns: one answer each, none lost', (it) => {
+    return raceByHand(it, 10);
+  }),
 ];
 
 /** However they meet, each message is answered once, by a model or by hand. */
-async function race(it: ClockedBench): Promise<void> {
+export async function raceByHand(it: ClockedBench, rounds: number): Promise<void> {
   const sent = new Map<string, number>();
   const due: string[] = [];
   const over = new AbortController();
   const work = async (): Promise<void> => {
     while (!over.signal.aborted) {
       for (const claim of await takeIn(it, 5)) {
-        await pauses(Math.random() * 3);
+        // A turn ends before the hold, in the midst of it, or after it.
+        if (Math.random() < 0.5) await pauses(Math.random() * 3);
+        else await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
         await it.ledger.complete(claim, effects(claim, [`model: ${claim.message.text}`]));
       }
       for (const claim of await it.ledger.claim('out', hook, 50)) {
@@ -237,7 +240,7 @@ async function race(it: ClockedBench): Promise<void> {
     }
   };
   const working = Promise.all([work(), work()]);
-  for (let round = 0; round < runs(34); round++) {
+  for (let round = 0; round < rounds; round++) {
     const [receipt] = await accept(it, said('ann', `message ${round}`));
     due.push(receipt!.id);
     await pauses(Math.random() * 4);

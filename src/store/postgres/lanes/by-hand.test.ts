@@ -115,7 +115,7 @@ postgresTest('one message has one answer, wherever it is worked and answered', a
   };
   const working = Promise.all(stores.map(work));
   const due: string[] = [];
-  for (let round = 0; round < runs(20); round++) {
+  for (let round = 0; round < runs(34); round++) {
     const [taker, worker] = round % 2 === 0 ? [one, other] : [other, one];
     const [receipt] = await accept(worker, said('ann', `message ${round}`));
     due.push(receipt!.id);
