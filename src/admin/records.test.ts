@@ -65,6 +65,28 @@ test('a word that no list knows is 400 and named, and nothing is asked', async (
   assert.deepEqual(world.calls, []);
 });
 
+test('a conversation is found by its own id, and messages tell whose they are', async () => {
+  await using started = await start();
+  const { world, get, write } = started;
+  const path = `conversations/${ids.conversationId}`;
+  assert.equal((await get(path)).status, 401);
+  const told = await write('GET', `/api/v1/${path}`);
+  const row = JSON.parse(told.body) as Record<string, unknown>;
+  assert.deepEqual([row['id'], row['conversation']], [ids.conversationId, ids.conversation]);
+  const none = await write('GET', '/api/v1/conversations/cAAAA');
+  assert.deepEqual([none.status, /No such conversation/.test(none.body)], [404, true]);
+  const origins = `messages/origins?ids=${ids.message},nobody`;
+  assert.equal((await get(origins)).status, 401);
+  const { body } = await write('GET', `/api/v1/${origins}`);
+  assert.deepEqual(world.calls.at(-1), ['origins', [ids.message, 'nobody']]);
+  const { rows } = JSON.parse(body) as { rows: Record<string, unknown>[] };
+  const { conversation, conversationId } = ids;
+  const sender = { id: ids.sender, name: 'Ada' };
+  const origin = { id: ids.message, channel: 'webhook', conversation, conversationId, sender };
+  assert.deepEqual(rows, [origin]);
+  assert.deepEqual(world.audited, []);
+});
+
 test('each write is a row of the audit, whatever came of it; a list is none', async () => {
   await using started = await start();
   const { world, get, write } = started;

@@ -17,10 +17,10 @@ browserTest(
     await page.getByLabel('Administrator token').fill(operatorToken);
     await page.keyboard.press('Enter');
     await page.locator('section:focus', { hasText: 'Each conversation' }).waitFor();
-    await page.getByRole('button', { name: 'lobby' }).waitFor();
+    await page.getByRole('link', { name: 'lobby' }).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
-    await page.locator('button:focus', { hasText: 'lobby' }).press('Enter');
+    await page.locator('a:focus', { hasText: 'lobby' }).press('Enter');
     await page.locator('main:focus').waitFor();
     await pressOn(page, 'Reveal what was said');
     await page.getByText('one', { exact: true }).waitFor();

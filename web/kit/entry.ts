@@ -92,10 +92,14 @@ export function followEntries(): () => void {
     // Where the view stays the same nobody arrives.
     setTimeout(() => void (returning === back && (returning = null)), backWithinMs);
   };
+  // A reload knows nothing of what is here: the browser goes back to where the page was.
+  const onLeave = (): void => void (history.scrollRestoration = 'auto');
+  addEventListener('pagehide', onLeave);
   addEventListener('scroll', onScroll, { passive: true });
   addEventListener('focusin', onFocus);
   addEventListener('popstate', onBack, { capture: true });
   return () => {
+    removeEventListener('pagehide', onLeave);
     removeEventListener('scroll', onScroll);
     removeEventListener('focusin', onFocus);
     removeEventListener('popstate', onBack, { capture: true });

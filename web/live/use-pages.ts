@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Page } from '../../src/domain/page.ts';
+import { useKeptThing } from '../kit/entry.ts';
 import { ask, type Answered, type Refused } from '../kit/api.ts';
 import { useToken } from '../kit/token.ts';
 
@@ -29,11 +30,11 @@ type Known<Row> = {
 export function usePages<Row>(path: string | null): Pages<Row> {
   const token = useToken((state) => state.token);
   const [known, setKnown] = useState<Known<Row>>(nothing);
-  const pages = useRef(1);
+  /** How many pages of which path a person has come to see. */
+  const seen = useKeptThing('pages', () => new Map<string, number>());
   const load = useRef<() => void>(() => undefined);
   useEffect(() => {
     if (path === null) return undefined;
-    pages.current = 1;
     const giveUp = new AbortController();
     let busy = false;
     let due = false;
@@ -43,7 +44,7 @@ export function usePages<Row>(path: string | null): Pages<Row> {
       busy = true;
       while (due) {
         due = false;
-        const found = await readPages<Row>(path, pages.current, giveUp.signal);
+        const found = await readPages<Row>(path, seen.get(path) ?? 1, giveUp.signal);
         if (giveUp.signal.aborted) return;
         setKnown((before) => {
           const stays = found.refused !== null && before.of === path;
@@ -57,12 +58,12 @@ export function usePages<Row>(path: string | null): Pages<Row> {
     return () => giveUp.abort();
     // Who asks is a reason to begin anew.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
-  }, [path, token]);
+  }, [path, token, seen]);
   const again = useCallback(() => load.current(), []);
   const older = useCallback(() => {
-    pages.current += 1;
+    if (path !== null) seen.set(path, (seen.get(path) ?? 1) + 1);
     load.current();
-  }, []);
+  }, [path, seen]);
   const { rows, next, refused } = known.of === path ? known : nothing;
   return { rows, refused, older: next === null ? null : older, again };
 }

@@ -1,9 +1,9 @@
-import { useState } from 'react';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
+import { useKept } from '../../kit/entry.ts';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { Link } from '../../kit/link.tsx';
@@ -86,7 +86,7 @@ const countColumns: readonly Column<CountRow>[] = [
 
 /** Page for page, in the order of channel and id. */
 function List() {
-  const [after, setAfter] = useState<string | null>(null);
+  const [after, setAfter] = useKept<string | null>('after', null);
   const query = new URLSearchParams({ limit: String(pageRows), ...(after !== null && { after }) });
   const { value, refused } = useAsked<Page<ConversationRow>>(`conversations?${query.toString()}`);
   const next = value?.next ?? null;

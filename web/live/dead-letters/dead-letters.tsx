@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
+import { Link } from '../../kit/link.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { usePlace } from '../../kit/place.ts';
@@ -44,7 +45,14 @@ export function DeadLetters() {
         <MayMove storage={storage} />
         <Reasons asked={reasons} narrowing={narrowing} onWish={onWish} />
       </Panel>
-      <Panel title={titleOf(narrowing)}>
+      <Panel
+        title={titleOf(narrowing)}
+        aside={
+          narrowing.message === null ? null : (
+            <Link to={{ view: 'dead-letters' }}>All dead letters</Link>
+          )
+        }
+      >
         <Paged pages={letters} words={['dead letter read', 'dead letters read']}>
           {(rows) => {
             const shown = rows.filter((letter) => isWithin(letter, narrowing));

@@ -31,7 +31,7 @@ test('there is advice on every kind of failure', () => {
   for (const kind of failureKinds) assert.ok(adviceOn(failure(kind)).endsWith('.'), kind);
 });
 
-test('a letter is within its reason and its box, and within any', () => {
+test('a letter is within its reason, its box and its message, and within any', () => {
   const letter = {
     id: '1',
     box: 'out',
@@ -43,8 +43,9 @@ test('a letter is within its reason and its box, and within any', () => {
     parts: 1,
     failure: gone,
   } as unknown as DeadLetter;
-  const within = (kind: string | null, box: string | null): boolean =>
-    isWithin(letter, { reason: kind, box });
+  const within = (kind: string | null, box: string | null, message: string | null = null) =>
+    isWithin(letter, { reason: kind, box, message });
   assert.ok(within(null, null) && within('gone', null) && within('gone', 'out'));
+  assert.ok(within(null, null, '2') && !within(null, null, '1'));
   assert.ok(!within('gone', 'in') && !within('rejected', 'out'));
 });

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { DeadLetter } from '../../../src/domain/story.ts';
 import { Button } from '../../kit/button.tsx';
+import { useKept } from '../../kit/entry.ts';
 import { Table, type Column } from '../../kit/table.tsx';
 import { ago, count, moment, some, spaced } from '../../kit/words.ts';
 import { opener } from '../opener.tsx';
@@ -17,7 +18,7 @@ type Props = {
 
 /** The letters themselves: to open one, and to choose some. */
 export function Letters({ letters, onWish, now }: Props) {
-  const [opened, setOpened] = useState<string | null>(null);
+  const [opened, setOpened] = useKept<string | null>('letter', null);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const picked = letters.filter(({ id }) => chosen.has(id));
   const pick = (id: string): void =>

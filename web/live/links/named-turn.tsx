@@ -5,7 +5,9 @@ import { useNamedTurn } from './turn-links.tsx';
 export function NamedTurn() {
   const turn = useNamedTurn();
   const place = useRef<HTMLParagraphElement>(null);
-  useEffect(() => place.current?.scrollIntoView({ block: 'start' }), []);
+  useEffect(() => {
+    place.current?.scrollIntoView({ block: 'start' });
+  }, []);
   if (turn === null) return null;
   return (
     <p ref={place} className="text-soft">
