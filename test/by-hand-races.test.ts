@@ -8,7 +8,7 @@ for (const [name, form] of [
   ['memory', memoryForm],
   ['SQLite', sqliteForm],
 ] as const) {
-  test(`each message has one answer, by hand or by a model, and none is lost: ${name}`, async () => {
+  test(`one answer to each message, and none is lost: ${name}`, async () => {
     await using it = await openSound(form)({});
     await raceByHand(it, runs(34));
   });

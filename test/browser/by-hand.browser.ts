@@ -43,6 +43,13 @@ browserTest(
     await second.page.goto(page.url());
     await signIn(second.page);
     await second.page.getByText('Held by an operator since').waitFor();
+    const third = await it.open();
+    await third.page.goto('/ui?view=conversations');
+    await signIn(third.page);
+    const list = third.page.getByRole('group', { name: 'Conversations that are held' });
+    await list.getByRole('link').first().waitFor();
+    assert.match(await list.innerText(), /webhook\s+1\s+in (59|1)/);
+    await third.assertAccessible();
     await page.getByRole('button', { name: 'Give back' }).click();
     await page.getByText('Its brain answers.').waitFor();
     await second.page.getByText('Its brain answers.').waitFor();
