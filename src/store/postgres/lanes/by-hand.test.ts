@@ -95,6 +95,26 @@ postgresTest(
   },
 );
 
+postgresTest(
+  'an answer that comes after that of a model is told so, and goes out to nobody',
+  async () => {
+    await using all = await TestStores.open();
+    const one = await all.begin();
+    await hold(one);
+    const [receipt] = await accept(one, said('ann', 'one'));
+    // As an instance of a release without holds ends a turn.
+    const client = await all.another();
+    await client.query('BEGIN');
+    await client.query('DELETE FROM svc.inbox WHERE id = $1', [receipt!.id]);
+    const answering = kindOf(one, receipt!.id, 'by hand');
+    await until('it comes to the message', async () => (await all.waiting()) > 0);
+    await client.query('COMMIT');
+    assert.equal(await answering, 'answered_already');
+    await noneOut(one);
+    assert.deepEqual((await all.client.query('SELECT id FROM svc.outbox')).rows, []);
+  },
+);
+
 postgresTest('one message has one answer, wherever it is worked and answered', async () => {
   await using all = await TestStores.open();
   const stores = await all.beginTwo();
