@@ -39,7 +39,7 @@ export const unsent = 'it never left';
 /** The path of an operation, of something that is there. */
 export function pathOf({ path }: { readonly path: string }): string {
   const isLetter = path.startsWith('/api/v1/dead-letters');
-  const isConversation = path.startsWith('/api/v1/conversations');
+  const isConversation = /^\/api\/v1\/(conversations|holds)/.test(path);
   const isReply = path.startsWith('/api/v1/deliveries');
   const id = isLetter
     ? ids.letter

@@ -58,10 +58,10 @@ export class RequestGuard {
   ): Promise<Answer> {
     const target = targetOf(request);
     const { refusals } = this.#settings;
-    const place = this.#table.find(target.path);
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const place = this.#table.find(target.path, method);
     if (!this.#mayAsk(place, target.host)) return refusals.unknownHost;
     if (place === null) return refusals.notFound;
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host, bearer);

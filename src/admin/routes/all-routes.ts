@@ -12,6 +12,7 @@ import { deliveryRoutes } from './deliveries.ts';
 import { figuresRoute } from './figures.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
+import { holdRoutes } from './holds.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
@@ -46,6 +47,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
+    ...holdRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
     ...configRoutes(ports),

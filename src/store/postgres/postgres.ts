@@ -9,6 +9,7 @@ import { WorkingSet } from '../order/working-set.ts';
 import type { Peers } from '../peers.ts';
 import type { StoreProblem } from '../problem.ts';
 import type { Ledger } from '../store.ts';
+import { ByHand } from './ledger/by-hand.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { Counting } from './ledger/counting.ts';
 import { Figures } from './ledger/figures.ts';
@@ -142,6 +143,7 @@ async function open(
   const shared = { now, steady, rows, flights, reads, slowReads, history, lanes, peers };
   const deadLetters = await DeadLetters.open({ ...shared, reads: slowReads });
   letters = deadLetters;
+  const byHand = await ByHand.open(shared);
   const expired = (id: string): void => deadLetters.remove(id);
   const isMine = (): boolean => peers.holds(keeperPost);
   const swept = { reads: slowReads, retentionDays, now, expired, isMine };
@@ -149,7 +151,7 @@ async function open(
   beside.use(new Sweeping(swept));
   const figures = beside.use(new Figures(slowReads));
   const notes = failureNotes(instance, again);
-  const own = { limits, deadLetters, beside, figures, news, giveUp };
+  const own = { limits, deadLetters, byHand, beside, figures, news, giveUp };
   const parts: PostgresParts = { ...shared, ...own, ...notes };
   const ledger = new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
   await lanes.start(given.signal);

@@ -21,3 +21,13 @@ ALTER TABLE svc.tool_use ADD COLUMN told text;
 INSERT INTO svc.cursor (channel, name, value) VALUES
   ('svc', 'conversation_seal', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''))
   ON CONFLICT (channel, name) DO NOTHING;
+
+-- Conversations that an operator answers by hand. Times are milliseconds since 1970. A release that
+-- does not know them works such a conversation on, where it has its lane.
+CREATE TABLE svc.hold (
+  channel text COLLATE "C" NOT NULL,
+  conversation text COLLATE "C" NOT NULL,
+  since bigint NOT NULL,
+  until_at bigint NOT NULL,
+  PRIMARY KEY (channel, conversation)
+);

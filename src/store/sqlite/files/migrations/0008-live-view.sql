@@ -19,3 +19,12 @@ ALTER TABLE tool_uses ADD COLUMN told TEXT;
 -- Among the cursors, where no channel has this name.
 INSERT OR IGNORE INTO cursors (channel, name, value)
   VALUES ('svc', 'conversation_seal', lower(hex(randomblob(32))));
+
+-- Conversations that an operator answers by hand until a time, milliseconds since 1970.
+CREATE TABLE holds (
+  channel TEXT NOT NULL,
+  conversation TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  until_at INTEGER NOT NULL,
+  PRIMARY KEY (channel, conversation)
+) STRICT, WITHOUT ROWID;
