@@ -24,6 +24,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofChannels(status),
     ...ofProviders(status, now),
     ...ofBacklog(status, now),
+    ...ofHeld(status),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
     ...status.warnings.map(({ code, path, message, remedy, instances }) => {
@@ -113,6 +114,13 @@ function ofBacklog({ backlog }: Status, now: number): readonly Concern[] {
     }
     return concerns;
   });
+}
+
+/** What waits in them waits for a person. */
+function ofHeld({ held }: Status): readonly Concern[] {
+  if (held === null || held === 0) return [];
+  const what = `${some(held, 'conversation is', 'conversations are')} answered by hand.`;
+  return [{ key: 'held', tone: 'wait', what, remedy: null, place: { view: 'conversations' } }];
 }
 
 function ofLeftOut({ warningsLeftOut }: Status): readonly Concern[] {
