@@ -45,6 +45,7 @@ import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
+import type { SearchReader } from './search/search.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
@@ -255,7 +256,7 @@ export type Gauges = {
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends RecordsReader, AsyncDisposable {
+export interface LedgerReader extends RecordsReader, SearchReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

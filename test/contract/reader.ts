@@ -12,6 +12,7 @@ import { agentReads } from './reader-agents.ts';
 import { answered, arrive, dueOut } from './reader-kit.ts';
 import { pageReads } from './reader-pages.ts';
 import { recordReads } from './reader-records.ts';
+import { searchReads } from './reader-search.ts';
 import { deliver, effects, hook, oneIn, oneOut, replyTo, type Bench } from './ledger/kit.ts';
 
 export interface ReaderBench extends AsyncDisposable {
@@ -257,6 +258,7 @@ export function testReaderContract(
       ...pageReads,
       ...agentReads,
       ...recordReads,
+      ...searchReads,
     ]) {
       test(what, { skip }, async () => {
         await using bench = await open();

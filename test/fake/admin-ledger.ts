@@ -10,6 +10,7 @@ import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
 import type { NoteText } from '../../src/domain/note.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
 import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
+import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
@@ -203,6 +204,25 @@ const deliveryRow = {
   failure,
 } satisfies DeliveryRow & typeof more;
 const conversationCount = { ...more, channel, conversations: 1, turns: 2, lastAt: 2_000 };
+const foundRow: FoundRow = Object.assign({
+  ...more,
+  kind: 'message',
+  id: ids.message,
+  messageId: ids.message,
+  channel,
+  at: 1_000,
+  brain: 'main',
+  state: 'answered',
+  outcome: 'reply',
+} satisfies FoundRow & typeof more);
+
+const foundText: FoundText = {
+  ...foundRow,
+  conversation,
+  sender: ids.sender,
+  excerpt: { text: said, hits: [{ from: 12, to: 18 }] },
+};
+
 const auditRow: AuditRow = {
   at: 3_000,
   action: 'forget_sender',
@@ -263,6 +283,11 @@ export function fakeReader(calls: Calls): LedgerReader {
     deliveries: (filter, asked) => note(page(asked, [deliveryRow]), 'deliveries', filter, asked),
     conversationCounts: () => note([conversationCount], 'conversationCounts'),
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
+    foundIds: (id, asked) => note(page(asked, [foundRow]), 'foundIds', id, asked),
+    foundTexts: (words, asked) => {
+      const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };
+      return note(found, 'foundTexts', words, asked);
+    },
     async [Symbol.asyncDispose]() {},
   };
 }

@@ -18,6 +18,7 @@ import { eventsRoute } from './events.ts';
 import { modelRoutes } from './models.ts';
 import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
+import { searchRoutes } from './search.ts';
 import { secretRoutes } from './secrets.ts';
 import { trialRoutes } from './trials.ts';
 import { readRoute, type Route } from './route.ts';
@@ -40,6 +41,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     eventsRoute(parts.live),
     ...messageRoutes(ports),
     ...recordRoutes(ports),
+    ...searchRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),

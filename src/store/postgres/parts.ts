@@ -21,6 +21,7 @@ export type PostgresParts = Clock & {
   readonly history: History;
   readonly deadLetters: DeadLetters;
   readonly sweeping: Disposable;
+  readonly indexing: Disposable;
   readonly news: LedgerNews;
   readonly lanes: Lanes;
   readonly peers: BeatingPeers;

@@ -250,6 +250,7 @@ export class PostgresStorage implements LedgerStorage {
     closing.use(this.#parts.reads);
     closing.use(this.#parts.slowReads);
     closing.use(this.#parts.sweeping);
+    closing.use(this.#parts.indexing);
     closing.defer(() => this.#parts.giveUp());
     closing.defer(() => this.#parts.peers.close());
     this.#lanes.close();

@@ -32,6 +32,8 @@ export function readerOver(
     deliveries: (...asked) => ask('deliveries', asked),
     conversationCounts: (...asked) => ask('conversationCounts', asked),
     audit: (...asked) => ask('audit', asked),
+    foundIds: (...asked) => ask('foundIds', asked),
+    foundTexts: (...asked) => ask('foundTexts', asked),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -12,6 +12,8 @@ import {
 import { listConversationCounts } from './counts.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
+import { findByIds } from './found-ids.ts';
+import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 import { listTurns } from './turns.ts';
@@ -36,4 +38,6 @@ export const questions: {
   deliveries: listDeliveries,
   conversationCounts: listConversationCounts,
   audit: listAudit,
+  foundIds: findByIds,
+  foundTexts: findByWords,
 };

@@ -12,6 +12,8 @@ import {
 } from './conversations.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
+import { findByIds } from './found-ids.ts';
+import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 
@@ -35,6 +37,8 @@ const questions: {
   deliveries: listDeliveries,
   conversationCounts: listConversationCounts,
   audit: listAudit,
+  foundIds: findByIds,
+  foundTexts: findByWords,
 };
 
 /** All that one answer tells was true at one moment. */
