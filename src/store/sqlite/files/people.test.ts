@@ -13,6 +13,7 @@ import {
   hook,
   oneIn,
   said,
+  until,
 } from '../../../../test/contract/ledger/kit.ts';
 import { effects, ids } from '../../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
@@ -70,6 +71,41 @@ test('what was forgotten is in none of the files', async () => {
       conversation: 'ann' as ConversationId,
     });
     assert.deepEqual(await holds(), []);
+    await it.ledger[Symbol.asyncDispose]();
+  });
+});
+
+test('the words of what was forgotten are in none of the files once they were in the index', async () => {
+  await inFolder(async (path, folder) => {
+    const it = await open(path);
+    const word = 'canarynest';
+    const holds = async (): Promise<readonly string[]> => {
+      const files = await readdir(folder);
+      const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'latin1')));
+      return files.filter((_, at) => texts[at]!.toLowerCase().includes('canaryn'));
+    };
+    const db = new DatabaseSync(path, { readOnly: true });
+    const isIndexed = async (): Promise<void> => {
+      const left = db.prepare(
+        'SELECT count(*) AS n FROM turns, search_state WHERE place > high OR place <= low OR rules = ?',
+      );
+      await until('all turns are in the index', async () => left.get('')?.['n'] === 0);
+    };
+    const found = db.prepare('SELECT count(*) AS n FROM search WHERE search MATCH ?');
+    for (let i = 0; i < 40; i++) {
+      // Beside others that begin so, what tells them apart may hold most of it.
+      await exchange(it, `c${i}`, `Canary${i} canaryo${i} words of others`, 'kept');
+      const sender = { id: 'ann', name: null };
+      await accept(it, said(`c${i}`, `A ${word}${i % 7 === 0 ? i : ''}!`, { sender }));
+      await answer(it, await oneIn(it), i % 5 === 0 ? `${word}s, indeed` : 'yes');
+    }
+    await isIndexed();
+    assert.equal(found.get(`${word}*`)?.['n'], 40);
+    await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'ann' });
+    assert.deepEqual(await holds(), []);
+    assert.equal(found.get(`${word}*`)?.['n'], 0);
+    assert.equal(found.get('canaryo*')?.['n'], 40, 'the words of others stay');
+    db.close();
     await it.ledger[Symbol.asyncDispose]();
   });
 });

@@ -12,8 +12,10 @@ import { wordRules, wordsOf } from '../../search/words.ts';
 /** One step takes some milliseconds: a group that arrives meanwhile waits that long. */
 const turnsAtOnce = 32;
 const charactersAtOnce = 64 * 1024;
-/** SQLITE_CORRUPT_VTAB. */
-const damaged = 267;
+/** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which a part that stands there twice breaks. */
+const damaged: ReadonlySet<number> = new Set([267, 19]);
+/** Where it is damaged again and again, nothing more is taken in until the next start. */
+const remadeMax = 3;
 
 /**
  * Only the writer has this trigger, since only the writer knows the words. A place that was freed is
@@ -91,8 +93,14 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
     move.run(below.length === 0 ? 0 : below.at(-1)!.place - 1, high);
     return below.length > 0;
   };
+  let remade = 0;
   return {
-    step: () => inOne(db, fill),
+    step() {
+      if (remade > remadeMax) return false;
+      const ended = inOne(db, fill);
+      if (ended === 'damaged') remade++;
+      return ended !== 'done';
+    },
     rewrite() {
       db.exec(
         "INSERT INTO search (rowid, words) VALUES (-1, '0'); " +
@@ -104,18 +112,19 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
 }
 
 /** A step waits for no sync: what a power cut takes back is taken in once more. */
-function inOne(db: DatabaseSync, fill: () => boolean): boolean {
+function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
   db.exec('PRAGMA synchronous = NORMAL');
   try {
     db.exec('BEGIN IMMEDIATE');
     const more = fill();
     db.exec('COMMIT');
-    return more;
+    return more ? 'more' : 'done';
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
-    if ((error as { readonly errcode?: number }).errcode !== damaged) throw error;
+    const { errcode = 0 } = error as { readonly errcode?: number };
+    if (!damaged.has(errcode)) throw error;
     db.exec("UPDATE search_state SET rules = ''");
-    return true;
+    return 'damaged';
   } finally {
     db.exec('PRAGMA synchronous = FULL');
   }
