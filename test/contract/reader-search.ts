@@ -37,7 +37,7 @@ export const searchReads: readonly ReaderCase[] = [
         ['message', message.id, message.id, 'answered'],
         ['reply', reply.id, message.id, 'waiting'],
       ];
-      assert.deepEqual(told.toSorted(), expected.toSorted());
+      assert.deepEqual(new Set(told), new Set(expected));
     },
   ],
   [
@@ -129,7 +129,10 @@ export const searchReads: readonly ReaderCase[] = [
       const command = await oneIn(it);
       const trace = { ...effects(command, ['done']).trace!, outcome: 'command' as const };
       await it.ledger.complete(command, { ...effects(command, ['done']), turn: null, trace });
-      assert.deepEqual((await textsBy(it, '/ne')).map(({ outcome }) => outcome), ['command']);
+      assert.deepEqual(
+        (await textsBy(it, '/ne')).map(({ outcome }) => outcome),
+        ['command'],
+      );
       assert.deepEqual(await textsBy(it, '/stop'), []);
       await accept(it, said('eve', 'the unlucky one'));
       await it.ledger.bury(await oneIn(it), failure('fault'));
@@ -175,7 +178,10 @@ export const searchReads: readonly ReaderCase[] = [
       const conversation = 'ann' as ConversationId;
       await it.ledger.forget({ kind: 'conversation', channel: hook, conversation });
       const left = await textsBy(it, 'zebra');
-      assert.deepEqual(left.map((row) => row.conversation), ['bob']);
+      assert.deepEqual(
+        left.map((row) => row.conversation),
+        ['bob'],
+      );
       assert.deepEqual(await textsBy(it, 'ann'), []);
       await accept(it, said('cid', 'quokka'));
       const claim = await oneIn(it);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ComponentType } from 'react';
+import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
@@ -19,6 +19,7 @@ import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { People } from './people/people.tsx';
 import { Providers } from './providers/providers.tsx';
+import { Search } from './search/search.tsx';
 import { Secrets } from './secrets/secrets.tsx';
 import { Tools } from './tools/tools.tsx';
 
@@ -62,14 +63,16 @@ export function LiveView() {
   const isEntering = useSignedIn(({ now }) => now.kind === 'entering');
   const { view, id, open } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
+  const shown = useMemo(() => inNavigation(isShared), [isShared]);
   useArrival(`${name} ${id ?? ''} ${open ?? ''}`, title);
   return (
     <Frame
       title="svc"
-      views={inNavigation(isShared)}
+      views={shown}
       current={under ?? name}
       aside={
         <>
+          <Search views={shown} />
           <FeedMark />
           <Operator />
         </>

@@ -23,7 +23,8 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       contentType,
       problems: unread,
       schema: { name: 'FoundIds', of: foundIdsSchema },
-      answer: async ({ q, ...where }) => tell(foundIdsSchema, await reader.foundIds(q ?? '', where)),
+      answer: async ({ q, ...where }) =>
+        tell(foundIdsSchema, await reader.foundIds(q ?? '', where)),
     }),
     readRoute({
       path: '/api/v1/search/texts',

@@ -43,11 +43,16 @@ function findIn(text: string, terms: readonly Term[]): FoundIn {
   for (const piece of piecesOf(folded)) {
     for (const term of terms) {
       if (term.isRun !== piece.isRun) continue;
-      const at = piece.isRun ? piece.text.indexOf(term.text) : piece.text.startsWith(term.text) ? 0 : -1;
+      const at = piece.isRun
+        ? piece.text.indexOf(term.text)
+        : piece.text.startsWith(term.text)
+          ? 0
+          : -1;
       if (at === -1) continue;
       found.add(term);
       const from = piece.at + at;
-      if (hits.length < hitsMax) hits.push({ from: placeOf(from), to: placeOf(from + term.text.length) });
+      if (hits.length < hitsMax)
+        hits.push({ from: placeOf(from), to: placeOf(from + term.text.length) });
     }
     if (found.size === terms.length && hits.length >= hitsMax) break;
   }

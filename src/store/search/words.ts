@@ -33,10 +33,7 @@ export function fold(text: string): string {
 
 const spaceless =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30fc\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
-const piece = new RegExp(
-  `(?<run>[${spaceless}]+)|[[\\p{L}\\p{N}\\p{M}]--[${spaceless}]]+`,
-  'gv',
-);
+const piece = new RegExp(`(?<run>[${spaceless}]+)|[[\\p{L}\\p{N}\\p{M}]--[${spaceless}]]+`, 'gv');
 
 /** `isRun`: of letters that are written without spaces. */
 export type Piece = { readonly text: string; readonly at: number; readonly isRun: boolean };
@@ -89,7 +86,7 @@ export function keysOf(terms: readonly Term[]): readonly Key[] {
 }
 
 function pairsOf(run: string): readonly string[] {
-  const letters = [...run];
+  const letters = Array.from(run);
   return letters.slice(1).map((letter, at) => letters[at]! + letter);
 }
 

@@ -6,7 +6,7 @@ import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { goTo, usePlace } from '../../kit/place.ts';
+import { usePlace } from '../../kit/place.ts';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -14,7 +14,7 @@ import { useNow } from '../../kit/use-now.ts';
 import { ago, count, moment } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../operator.tsx';
 import { Conversation } from './conversation.tsx';
-import { numberOf, remember, useConversation } from './opened.ts';
+import { goToConversation, useConversation } from './opened.ts';
 
 const everyMs = 10_000;
 const pageRows = 100;
@@ -113,11 +113,7 @@ const columns: readonly Column<ConversationRow>[] = [
       <button
         type="button"
         className="text-left text-link underline underline-offset-2 wrap-anywhere"
-        onClick={() => {
-          const open = numberOf(row);
-          remember(row);
-          goTo({ view: 'conversations', open });
-        }}
+        onClick={() => goToConversation(row)}
       >
         <AsWritten text={row.conversation} />
       </button>

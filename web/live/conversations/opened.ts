@@ -5,20 +5,27 @@
  */
 import { create } from 'zustand';
 import type { ConversationKey } from '../../../src/domain/story.ts';
+import { goTo } from '../../kit/place.ts';
 
 type Opened = { readonly keys: readonly ConversationKey[] };
 
 const useOpened = create<Opened>(() => ({ keys: [] }));
 
 /** @returns the number that replaces the conversation in the address */
-export function numberOf(key: ConversationKey): string {
+function numberOf(key: ConversationKey): string {
   const { keys } = useOpened.getState();
   const known = keys.findIndex((one) => isSame(one, key));
   return String(known === -1 ? keys.length : known);
 }
 
-/** To be called before going to the address with its number. */
-export function remember(key: ConversationKey): void {
+/** Opens a conversation from wherever it is told. */
+export function goToConversation(key: ConversationKey): void {
+  const open = numberOf(key);
+  remember(key);
+  goTo({ view: 'conversations', open });
+}
+
+function remember(key: ConversationKey): void {
   const { keys } = useOpened.getState();
   if (!keys.some((one) => isSame(one, key))) useOpened.setState({ keys: [...keys, key] });
 }

@@ -52,8 +52,7 @@ const given =
   'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C", ' +
   'session integer, n bigint, message_id text, words text)';
 const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given.replace(', message_id text, words text', '')} USING (${key})`;
-const walkedTo =
-  `UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5) WHERE (${key}) = ($6, $7, $8, $9)`;
+const walkedTo = `UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5) WHERE (${key}) = ($6, $7, $8, $9)`;
 const walkedOver =
   "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
@@ -120,7 +119,14 @@ async function walkOn(reads: Reads, from: Place): Promise<boolean> {
 function putting(turns: Rows, move: string, values: readonly unknown[]): Asked {
   const rows = turns.map((turn) => {
     const [channel, conversation, session, n] = placeOf(turn);
-    return { channel, conversation, session, n, message_id: turn['message_id'], words: words(turn) };
+    return {
+      channel,
+      conversation,
+      session,
+      n,
+      message_id: turn['message_id'],
+      words: words(turn),
+    };
   });
   return { text: put(move), values: [JSON.stringify(rows), ...values] };
 }

@@ -143,11 +143,7 @@ function pageOfTexts(lists: readonly List[], { terms, command, limit, named }: W
   return { rows: [...named, ...seen.values()], next: horizon === '' ? null : nextOf([horizon]) };
 }
 
-function rowOf(
-  found: Found,
-  terms: readonly Term[],
-  command: string | null,
-): FoundText | null {
+function rowOf(found: Found, terms: readonly Term[], command: string | null): FoundText | null {
   const { id, at, state: told, brain, outcome } = found;
   const conversation = fromText(found.conversation);
   const sender = fromTextOrNull(found.sender);
@@ -156,8 +152,7 @@ function rowOf(
   const said = { text, reply: fromTextOrNull(found.reply), sender, conversation };
   const match = isAsked ? matchOf(said, terms) : null;
   if (match === null) return null;
-  const message =
-    told === null ? null : { id, state: told, brain: fromTextOrNull(brain), outcome };
+  const message = told === null ? null : { id, state: told, brain: fromTextOrNull(brain), outcome };
   return textRowOf({ channel: found.channel, conversation, at, sender, message }, match.excerpt);
 }
 
@@ -211,5 +206,7 @@ async function namedSo(ask: Ask, start: string): Promise<readonly FoundText[]> {
     start,
     `${start}\u{10ffff}`,
   );
-  return found.map((row) => conversationRowOf({ ...row, conversation: fromText(row.conversation) }));
+  return found.map((row) =>
+    conversationRowOf({ ...row, conversation: fromText(row.conversation) }),
+  );
 }

@@ -14,8 +14,7 @@ const messages =
 const reply =
   "SELECT 'out' AS box, outbox.id, message_id AS messageId, outbox.channel, created_at AS at, " +
   'outbox.state, brain, outcome FROM outbox LEFT JOIN inbox ON inbox.id = outbox.message_id';
-const dead =
-  `${reply} WHERE outbox.state = 2 AND ${replyInRange} ORDER BY outbox.id DESC LIMIT ?`;
+const dead = `${reply} WHERE outbox.state = 2 AND ${replyInRange} ORDER BY outbox.id DESC LIMIT ?`;
 /** No index has the ids of replies: they are looked at where those of that time stand. */
 const repliesFrom =
   'SELECT seq, id FROM (SELECT seq, id, state FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?) ' +

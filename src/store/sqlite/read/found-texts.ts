@@ -75,15 +75,22 @@ const lastAt = 'SELECT max(at) AS at FROM turns WHERE channel = ? AND conversati
 export function findByWords(db: DatabaseSync, words: string, asked: PageAsked): FoundTexts {
   const terms = termsOf(words);
   const after = keyAfter(asked, beginning);
-  const { low, high, since, unindexed, waiting } = db.prepare(state).get() as Record<string, number>;
+  const { low, high, since, unindexed, waiting } = db.prepare(state).get() as Record<
+    string,
+    number
+  >;
   if (after === null || (terms.length === 0 && after !== beginning)) return nothing;
   const command = commandIn(words);
   const limit = limitOf(asked);
   const named = after === beginning ? conversationsNamed(db, words.trim()).slice(0, limit) : [];
   if (terms.length === 0) return { ...nothing, rows: named };
-  const candidates = command === null
-    ? placed(after, [turnsOf(db, terms, after[0], { low: low!, high: high! }), messagesOf(db, after)])
-    : placed(after, [commandsOf(db, after)]);
+  const candidates =
+    command === null
+      ? placed(after, [
+          turnsOf(db, terms, after[0], { low: low!, high: high! }),
+          messagesOf(db, after),
+        ])
+      : placed(after, [commandsOf(db, after)]);
   const found = readPage(
     withMatches(db, candidates, terms, command),
     Math.max(1, limit - named.length),
@@ -119,7 +126,10 @@ function* turnsOf(
 }
 
 function messagesOf(db: DatabaseSync, after: Place): Iterable<Candidate> {
-  return merge([...withoutTurns, commands].map((sql) => readMessages(db, sql, after)), isNewer);
+  return merge(
+    [...withoutTurns, commands].map((sql) => readMessages(db, sql, after)),
+    isNewer,
+  );
 }
 
 function commandsOf(db: DatabaseSync, after: Place): Iterable<Candidate> {
@@ -190,8 +200,7 @@ function rowOf(
     candidate.kind === 'turn' ? candidate.turn : candidate.message;
   // It is among the turns already.
   const isTwice =
-    candidate.kind === 'message' &&
-    statements.turn.get(channel, conversation, seq) !== undefined;
+    candidate.kind === 'message' && statements.turn.get(channel, conversation, seq) !== undefined;
   if (isTwice) return null;
   const found = statements.message.get(seq, channel, conversation) as TextRecord['message'];
   return textRowOf({ channel, conversation, at, sender, message: found ?? null }, excerpt);

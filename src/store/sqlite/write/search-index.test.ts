@@ -14,14 +14,17 @@ const hits = (db: DatabaseSync, word: string): readonly unknown[] =>
     .prepare('SELECT rowid AS place FROM search WHERE search MATCH ? ORDER BY rowid')
     .all(word)
     .map(({ place }) => place);
-const stateOf = (db: DatabaseSync) => ({ ...db.prepare('SELECT low, high FROM search_state').get() });
+const stateOf = (db: DatabaseSync) => ({
+  ...db.prepare('SELECT low, high FROM search_state').get(),
+});
 
 test('the newest turns are found first, then those of before, and the reader says so', async () => {
   using place = new ReadFile();
   using db = place.make();
   await using reader = place.open();
   db.exec('BEGIN');
-  for (let at = 0; at < 5_000; at++) addTurn(db, 'c', { at: 1_000 + at, text: `zebra ${at} x${at}` });
+  for (let at = 0; at < 5_000; at++)
+    addTurn(db, 'c', { at: 1_000 + at, text: `zebra ${at} x${at}` });
   db.exec('COMMIT');
   const index = openSearchIndex(db);
   const before = await reader.foundTexts('x0', all);
