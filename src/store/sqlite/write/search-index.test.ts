@@ -124,7 +124,7 @@ test('an index that was made by other rules, or is damaged, is made anew', () =>
   both();
   // The record of its parts.
   const harm = new DatabaseSync(place.path, { defensive: false });
-  harm.exec("UPDATE search_data SET block = x'00' WHERE id = 10");
+  harm.exec("UPDATE search_data SET block = x'ffffffffffffffff' WHERE id = 10");
   harm.close();
   both();
 });

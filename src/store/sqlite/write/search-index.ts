@@ -12,6 +12,8 @@ import { wordRules, wordsOf } from '../../search/words.ts';
 /** One step takes some milliseconds: a group that arrives meanwhile waits that long. */
 const turnsAtOnce = 32;
 const charactersAtOnce = 64 * 1024;
+/** So many pages of the index's parts are merged by one step. */
+const pagesMerged = 16;
 /** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which a part that stands there twice breaks. */
 const damaged: ReadonlySet<number> = new Set([267, 19]);
 /** Where it is damaged again and again, nothing more is taken in until the next start. */
@@ -63,6 +65,7 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
   const newer = db.prepare(`${columns} place > ? ORDER BY place LIMIT ${turnsAtOnce}`);
   const older = db.prepare(`${columns} place <= ? ORDER BY place DESC LIMIT ${turnsAtOnce}`);
   const add = db.prepare('INSERT INTO search (rowid, words) VALUES (?, ?)');
+  const merge = db.prepare("INSERT INTO search (search, rank) VALUES ('merge', ?)");
   const move = db.prepare('UPDATE search_state SET low = ?, high = ?');
 
   const take = (turns: Iterable<Turn>): readonly Turn[] => {
@@ -75,6 +78,7 @@ export function openSearchIndex(db: DatabaseSync): SearchIndex {
       characters += text.length + (reply?.length ?? 0);
       if (characters >= charactersAtOnce) break;
     }
+    if (taken.length > 0) merge.run(pagesMerged);
     return taken;
   };
   const fill = (): boolean => {

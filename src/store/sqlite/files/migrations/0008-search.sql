@@ -5,6 +5,9 @@ CREATE VIRTUAL TABLE search USING fts5 (
   words, content = '', columnsize = 0, detail = none, tokenize = 'ascii'
 );
 INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+-- Its parts are merged a little by each step, not much at once by some.
+INSERT INTO search (search, rank) VALUES ('automerge', 0);
+INSERT INTO search (search, rank) VALUES ('crisismerge', 64);
 
 -- In it are all turns from behind `low` to `high`, by their place. rules: by which it was made; empty:
 -- it is to be made.
