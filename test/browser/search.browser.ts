@@ -1,4 +1,4 @@
-/** Finding something from everywhere in the live view: by its name, its id, and by what was said. */
+/** Finding something from everywhere in the live view: by name, id, and by what was said. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';

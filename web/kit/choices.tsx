@@ -36,7 +36,6 @@ type Props = {
 export function Choices(props: Props) {
   const { label, input, search, onSearch, charactersMax, groups, onDone } = props;
   const id = useId();
-  const list = useRef<HTMLDivElement>(null);
   // What is found later does not move the choice to another row.
   const [chosen, setChosen] = useState<string | null>(null);
   const all = groups.flatMap(({ choices }) => choices);
@@ -45,11 +44,6 @@ export function Choices(props: Props) {
     all.findIndex(({ key }) => key === chosen),
   );
   const key = all[at]?.key;
-  useEffect(() => {
-    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
-    // The attribute follows it.
-    // oxlint-disable-next-line react/exhaustive-effect-dependencies
-  }, [key]);
   const run = (choice: Choice | undefined): void => {
     if (choice === undefined) return;
     onDone();
@@ -87,29 +81,49 @@ export function Choices(props: Props) {
         onKeyDown={onKeyDown}
         className={inputLook}
       />
-      <div
-        ref={list}
-        id={`${id}-list`}
-        role="listbox"
-        aria-label="What is found"
-        tabIndex={-1}
-        className="max-h-[50vh] overflow-y-auto"
-      >
-        {groups.map((group) => (
-          <Group key={group.title ?? ''} title={group.title}>
-            {group.choices.map((choice) => (
-              <Option
-                key={choice.key}
-                id={`${id}-${all.indexOf(choice)}`}
-                choice={choice}
-                chosen={choice.key === key}
-                onRun={() => run(choice)}
-              />
-            ))}
-          </Group>
-        ))}
-      </div>
+      <Offered id={id} groups={groups} chosen={key} onRun={run} />
     </>
+  );
+}
+
+type OfferedProps = Pick<Props, 'groups'> & {
+  readonly id: string;
+  /** Its key. */
+  readonly chosen: string | undefined;
+  readonly onRun: (choice: Choice) => void;
+};
+
+function Offered({ id, groups, chosen, onRun }: OfferedProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const all = groups.flatMap(({ choices }) => choices);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+    // The attribute follows it.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [chosen]);
+  return (
+    <div
+      ref={list}
+      id={`${id}-list`}
+      role="listbox"
+      aria-label="What is found"
+      tabIndex={-1}
+      className="max-h-[50vh] overflow-y-auto"
+    >
+      {groups.map((group) => (
+        <Group key={group.title ?? ''} title={group.title}>
+          {group.choices.map((choice) => (
+            <Option
+              key={choice.key}
+              id={`${id}-${all.indexOf(choice)}`}
+              choice={choice}
+              chosen={choice.key === chosen}
+              onRun={() => onRun(choice)}
+            />
+          ))}
+        </Group>
+      ))}
+    </div>
   );
 }
 

@@ -31,7 +31,8 @@ export function searchRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       principal: 'operator',
       summary:
         'Messages by what was said and answered, by sender, conversation or command, newest ' +
-        'first. A page may hold fewer rows than asked for, even none: `next` tells whether it ends.',
+        'first. A page may hold fewer rows than asked for, even none: `next` tells whether it ' +
+        'ends.',
       // How long the question was is kept, and not what it was: it may be about a person.
       reveals: 'search_texts',
       parameters: asked('Words, each by its beginning; or a command by its name, such as /new.'),

@@ -68,6 +68,7 @@ function rowText(row: FoundText): string {
   const { id, kind, channel, conversation, sender, at, excerpt } = row;
   const what = id === null ? 'a conversation' : kind === 'dead_letter' ? `dead letter ${id}` : id;
   const who = sender === null ? '' : `, ${plainLine(sender)}`;
-  const head = `${localTime(at)}  ${what}\n  ${channel}, conversation ${plainLine(conversation)}${who}\n`;
+  const where = `${channel}, conversation ${plainLine(conversation)}${who}`;
+  const head = `${localTime(at)}  ${what}\n  ${where}\n`;
   return excerpt === null ? head : `${head}  ${plainLine(excerpt.text)}\n`;
 }

@@ -39,7 +39,7 @@ export function rangeOfIds(beginning: string, asked: PageAsked): IdRange | null 
 
 const isBeginning = new RegExp(`^[0-9a-z-]{${idPrefixMin},25}$`);
 
-/** @param found of each kind the highest ids, one more than `asked.limit` where there are so many */
+/** @param found of each kind the highest ids: where there are so many, one more than the limit */
 export function pageOfIds(found: readonly IdRecord[], asked: PageAsked): Page<FoundRow> {
   const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
   return pageOf(newest, limitOf(asked), (row) => [row.id], idRowOf);

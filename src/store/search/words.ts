@@ -31,8 +31,9 @@ export function fold(text: string): string {
   return bare.toLowerCase().replaceAll(marks, '').replaceAll('ς', 'σ');
 }
 
-const spaceless =
-  '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30fc\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
+const scripts = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar'];
+/** The sign for a long vowel belongs to two of them. */
+const spaceless = `${scripts.map((name) => `\\p{sc=${name}}`).join('')}\\u30fc`;
 const piece = new RegExp(`(?<run>[${spaceless}]+)|[[\\p{L}\\p{N}\\p{M}]--[${spaceless}]]+`, 'gv');
 
 /** `isRun`: of letters that are written without spaces. */

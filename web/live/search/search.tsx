@@ -112,7 +112,7 @@ function Told({ finding, isSearching, isEmpty }: ToldProps) {
 function unfinishedWords(since: number | null): string {
   return since === null
     ? 'svc is still reading in what was said: not every text is found yet.'
-    : `svc is still reading in what was said: texts since ${moment(since)} are found, older ones later.`;
+    : `svc is still reading in what was said: so far texts since ${moment(since)} are found.`;
 }
 
 /** What can be found, and by whom. */

@@ -50,9 +50,10 @@ SELECT ${key}, EXISTS (
 ORDER BY ${key} LIMIT ${walkAtOnce}`;
 const given =
   'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C", ' +
-  'session integer, n bigint, message_id text, words text)';
-const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given.replace(', message_id text, words text', '')} USING (${key})`;
-const walkedTo = `UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5) WHERE (${key}) = ($6, $7, $8, $9)`;
+  'session integer, n bigint, said_to text, words text)';
+const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
+const walkedTo =
+  `UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5) ` + `WHERE (${key}) = ($6, $7, $8, $9)`;
 const walkedOver =
   "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
@@ -61,7 +62,7 @@ const walkedOver =
 const put = (move: string): string => `
 WITH put AS (
   INSERT INTO svc.search (${key}, message_id, words)
-  SELECT ${key.replaceAll(/(\w+)/g, 'turn.$1')}, x.message_id,
+  SELECT ${key.replaceAll(/(\w+)/g, 'turn.$1')}, x.said_to,
     array_to_tsvector(string_to_array(x.words, ' '))
   FROM ${given} JOIN svc.turn AS turn USING (${key})
   ON CONFLICT DO NOTHING
@@ -124,7 +125,7 @@ function putting(turns: Rows, move: string, values: readonly unknown[]): Asked {
       conversation,
       session,
       n,
-      message_id: turn['message_id'],
+      said_to: turn['message_id'],
       words: words(turn),
     };
   });

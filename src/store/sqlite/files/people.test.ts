@@ -75,7 +75,7 @@ test('what was forgotten is in none of the files', async () => {
   });
 });
 
-test('the words of what was forgotten are in none of the files once they were in the index', async () => {
+test('the words of what was forgotten are in none of the files, nor in the index', async () => {
   await inFolder(async (path, folder) => {
     const it = await open(path);
     const word = 'canarynest';
@@ -87,7 +87,8 @@ test('the words of what was forgotten are in none of the files once they were in
     const db = new DatabaseSync(path, { readOnly: true });
     const isIndexed = async (): Promise<void> => {
       const left = db.prepare(
-        'SELECT count(*) AS n FROM turns, search_state WHERE place > high OR place <= low OR rules = ?',
+        'SELECT count(*) AS n FROM turns, search_state ' +
+          'WHERE place > high OR place <= low OR rules = ?',
       );
       await until('all turns are in the index', async () => left.get('')?.['n'] === 0);
     };

@@ -55,16 +55,15 @@ const state =
   'AS unindexed, (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 0 ' +
   `LIMIT ${looksAtTextsMax + 1})) AS waiting FROM search_state`;
 const message = 'SELECT seq, channel, conversation, accepted_at AS at, body FROM';
-const inOrder = 'WHERE (accepted_at, seq) < (?, ?) ORDER BY accepted_at DESC, seq DESC';
+const inOrder = '(accepted_at, seq) < (?, ?) ORDER BY accepted_at DESC, seq DESC';
 const withoutTurns = [
   `${message} (SELECT * FROM inbox WHERE state = 0 ORDER BY seq DESC LIMIT ${looksAtTextsMax}) ` +
-    inOrder,
-  `${message} inbox INDEXED BY inbox_dead_accepted ${inOrder.replace('WHERE', 'WHERE state = 2 AND')}`,
+    `WHERE ${inOrder}`,
+  `${message} inbox INDEXED BY inbox_dead_accepted WHERE state = 2 AND ${inOrder}`,
 ];
-const commands = `${message} inbox INDEXED BY inbox_unusual ${inOrder.replace(
-  'WHERE',
-  "WHERE outcome <> 'reply' AND outcome = 'command' AND",
-)}`;
+const commands =
+  `${message} inbox INDEXED BY inbox_unusual ` +
+  `WHERE outcome <> 'reply' AND outcome = 'command' AND ${inOrder}`;
 const messageOf =
   'SELECT id, state, brain, outcome FROM inbox WHERE seq = ? AND channel = ? AND conversation = ?';
 const hasTurn = 'SELECT 1 FROM turns WHERE channel = ? AND conversation = ? AND seq = ?';

@@ -3,8 +3,8 @@
  * newest turns come first, then those of before, down to the oldest. A turn that is deleted leaves
  * the index in the same transaction, whatever deletes it.
  *
- * empty → from the newest turn upward and downward → whole. An index of other rules than today's,
- * or a damaged one, is emptied.
+ * empty → from the newest turn upward and downward → whole. An index of other rules than those of
+ * today, or a damaged one, is emptied.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { wordRules, wordsOf } from '../../search/words.ts';
@@ -20,8 +20,8 @@ const damaged: ReadonlySet<number> = new Set([267, 19]);
 const remadeMax = 3;
 
 /**
- * Only the writer has this trigger, since only the writer knows the words. A place that was freed is
- * given again, so the highest one in the index is always that of a turn which is there.
+ * Only the writer has this trigger, since only the writer knows the words. A place that was freed
+ * is given again, so the highest one in the index is always that of a turn which is there.
  */
 const keepTrue = `
 CREATE TEMP TRIGGER turn_unsearched AFTER DELETE ON main.turns

@@ -1,8 +1,8 @@
 /**
  * The writer, in a thread of its own (writer-thread.ts): nobody else writes the database. Each
  * group that arrives becomes one transaction, fsynced by its COMMIT; one answer goes back a group.
- * Between groups it deletes a few of the rows that have been kept long enough, puts a few turns into
- * the index that finds them again, and tells how much room the disk has.
+ * Between groups it deletes a few of the rows that have been kept long enough, puts a few turns
+ * into the index that finds them again, and tells how much room the disk has.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
