@@ -37,9 +37,10 @@ export function Search({ views }: { readonly views: readonly View[] }) {
         small
         onClick={open}
         aria-keyshortcuts="Control+K Meta+K /"
-        className="justify-between text-soft sm:min-w-40"
+        className="text-soft sm:min-w-40"
       >
-        Search <kbd className="text-xs max-sm:hidden">{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
+        <span className="flex-1 text-start">Search</span>{' '}
+        <kbd className="text-xs max-sm:hidden">{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
       </Button>
       <Dialog open={isOpen} title="Search" onClose={close} first={input} wide>
         <Searching views={views} input={input} />
