@@ -9,8 +9,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { wordRules, wordsOf } from '../../search/words.ts';
 
-/** One step takes some milliseconds: a group that arrives meanwhile waits that long. */
-const turnsAtOnce = 32;
+/** One step takes a millisecond or two: a group that arrives meanwhile waits that long. */
+const turnsAtOnce = 16;
 const charactersAtOnce = 64 * 1024;
 /** So many pages of the index's parts are merged by one step. */
 const pagesMerged = 16;
