@@ -16,7 +16,7 @@ type Props = {
 };
 
 /** So many views and what is beside them have room in one row, where the window is wide. */
-const viewsBeside = 12;
+const viewsBeside = 9;
 
 const rowOf = (views: number): string =>
   views > viewsBeside ? 'order-last basis-full' : 'max-[88rem]:order-last max-[88rem]:basis-full';

@@ -52,8 +52,9 @@ const given =
   'json_to_recordset($1) AS x(channel text COLLATE "C", conversation text COLLATE "C", ' +
   'session integer, n bigint, said_to text, words text)';
 const some = `SELECT ${key}, ${text} FROM svc.turn AS turn JOIN ${given} USING (${key})`;
-const walkedTo =
-  `UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5) ` + `WHERE (${key}) = ($6, $7, $8, $9)`;
+const walkedTo = `
+UPDATE svc.search_state SET (${key}) = ($2, $3, $4, $5)
+WHERE (${key}) = ($6, $7, $8, $9)`;
 const walkedOver =
   "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
