@@ -123,3 +123,17 @@ postgresTest('an index that was made by other rules is made anew', async () => {
   const { rows } = await it.client.query("SELECT 1 FROM svc.search WHERE words @@ 'zebra'");
   assert.equal(rows.length, 1);
 });
+
+postgresTest('a turn that is deleted just now is not waited for', async () => {
+  await using it = await openParts();
+  await put(it.client, 'lane', {});
+  await indexOnce(it.reads, now);
+  for (let at = 0; at < 3; at++) await say(it, idOf(at), 'zebra', at);
+  await it.client.query('BEGIN; DELETE FROM svc.turn WHERE n = 1');
+  await fillAll(it);
+  await it.client.query('ROLLBACK');
+  assert.equal(await count(it.client, 'search'), 2);
+  await it.client.query("UPDATE svc.search_state SET walked_at = now() - interval '2 hours'");
+  await fillAll(it);
+  assert.equal(await count(it.client, 'search'), 3);
+});

@@ -16,6 +16,8 @@ import { Keeping } from './keeping.ts';
 
 /** So many turns are taken in by one step. */
 const turnsAtOnce = 100;
+/** So many of an index of other rules are deleted by one step. */
+const deletedAtOnce = 2_000;
 /** So many are looked at by the walk over all. */
 const walkAtOnce = 1_000;
 /** Flights that hold a message, and clocks that differ, are behind by less. */
@@ -24,6 +26,11 @@ const everyMs = 5_000;
 
 const state =
   "SELECT *, walked_at < clock_timestamp() - interval '1 hour' AS due FROM svc.search_state";
+/** Nobody is waited for: what a flight deletes just now goes by itself. */
+const emptied = `
+DELETE FROM svc.search WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.search LIMIT ${deletedAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING 1`;
 const begin =
   "UPDATE svc.search_state SET rules = $1, since = $2, until = $2, channel = '', " +
   "conversation = '', session = 0, n = 0, walked = false";
@@ -59,13 +66,17 @@ const walkedOver =
   "UPDATE svc.search_state SET channel = '', conversation = '', session = 0, n = 0, " +
   'walked = true, walked_at = clock_timestamp() WHERE $1::json IS NOT NULL';
 
-/** What was deleted meanwhile is left out; what is deleted just now fails, and is tried again. */
+/**
+ * What was deleted meanwhile is left out. It waits for no flight that deletes some just now, and so
+ * neither can wait for the other.
+ */
 const put = (move: string): string => `
-WITH put AS (
+WITH held AS MATERIALIZED (
+  SELECT ${key}, x.said_to, x.words FROM svc.turn AS turn JOIN ${given} USING (${key})
+  FOR KEY SHARE OF turn SKIP LOCKED
+), put AS (
   INSERT INTO svc.search (${key}, message_id, words)
-  SELECT ${key.replaceAll(/(\w+)/g, 'turn.$1')}, x.said_to,
-    array_to_tsvector(string_to_array(x.words, ' '))
-  FROM ${given} JOIN svc.turn AS turn USING (${key})
+  SELECT ${key}, said_to, array_to_tsvector(string_to_array(words, ' ')) FROM held
   ON CONFLICT DO NOTHING
 )
 ${move}`;
@@ -84,8 +95,8 @@ export async function indexOnce(reads: Reads, now: number): Promise<boolean> {
   if (at === undefined) return false;
   const upTo = timeText(Math.max(0, now - behindMs));
   if (at['rules'] !== wordRules) {
-    await reads.ask({ text: 'TRUNCATE svc.search', values: [] });
-    await reads.ask({ text: begin, values: [wordRules, upTo] });
+    const gone = await reads.ask({ text: emptied, values: [] });
+    if (gone.length === 0) await reads.ask({ text: begin, values: [wordRules, upTo] });
     return true;
   }
   const more = await follow(reads, String(at['until']), upTo);
