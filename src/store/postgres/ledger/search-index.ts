@@ -42,8 +42,10 @@ SELECT message.id, message.channel, message.conversation, turn.session, turn.n, 
 FROM (
   SELECT id, channel, conversation, n FROM svc.message WHERE id > $1 AND id <= $2
   ORDER BY id LIMIT ${turnsAtOnce}
-) AS message LEFT JOIN svc.turn AS turn ON turn.channel = message.channel
-  AND turn.conversation = message.conversation AND turn.n = message.n
+) AS message LEFT JOIN LATERAL (
+  SELECT * FROM svc.turn WHERE channel = message.channel
+    AND conversation = message.conversation AND n = message.n LIMIT 1
+) AS turn ON true
 ORDER BY message.id`;
 const followed = 'UPDATE svc.search_state SET until = $2 WHERE until = $3';
 

@@ -56,13 +56,16 @@ const turnOf =
   `coalesce(turn.at, message.accepted_at)::float8 AS at, message.sender, message.body, ` +
   'turn.text, turn.reply';
 const settledState = 'CASE WHEN message.failure IS NULL THEN 1 ELSE 2 END AS state';
-const joinTurn =
-  'LEFT JOIN svc.turn AS turn ON turn.channel = message.channel ' +
-  'AND turn.conversation = message.conversation AND turn.n = message.n';
+/** One look by a key for each of them, whatever the statistics say. */
+const one = (table: string, which: string): string =>
+  `LATERAL (SELECT * FROM svc.${table} WHERE ${which} LIMIT 1) AS ${table}`;
+const turnOfMessage =
+  'channel = message.channel AND conversation = message.conversation AND n = message.n';
 const behind = (which: string): string =>
   `SELECT ${turnOf}, ${settledState}, message.brain, message.outcome ` +
   `FROM (SELECT * FROM svc.message WHERE ${which} AND id < $1 ORDER BY id DESC ` +
-  `LIMIT ${looksMax}) AS message ${joinTurn} ORDER BY message.id DESC`;
+  `LIMIT ${looksMax}) AS message LEFT JOIN ${one('turn', turnOfMessage)} ON true ` +
+  'ORDER BY message.id DESC';
 const waiting =
   `SELECT id, channel, conversation, ${num('accepted_at', 'at')}, sender, body, NULL AS text, ` +
   'NULL AS reply, 0 AS state, NULL AS brain, NULL AS outcome FROM svc.inbox WHERE id < $1 ' +
@@ -79,15 +82,18 @@ const common =
   'SELECT message_id AS id, words @@ $1::tsquery AS hit FROM (SELECT message_id, words ' +
   'FROM svc.search WHERE message_id < $2 ORDER BY message_id DESC ' +
   `LIMIT ${commonLooksMax}) AS newest ORDER BY message_id DESC`;
+const sameTurn =
+  'channel = search.channel AND conversation = search.conversation ' +
+  'AND session = search.session AND n = search.n';
 const indexed =
   `SELECT search.message_id AS id, turn.channel, turn.conversation, ${num('turn.at', 'at')}, ` +
   'turn.sender, NULL AS body, turn.text, turn.reply, message.brain, message.outcome, ' +
   `CASE WHEN message.id IS NOT NULL THEN ${settledState.replace(' AS state', '')} ` +
   'WHEN inbox.id IS NOT NULL THEN 0 END AS state ' +
-  'FROM svc.search AS search JOIN svc.turn AS turn USING (channel, conversation, session, n) ' +
-  'LEFT JOIN svc.message AS message ON message.id = search.message_id ' +
-  'LEFT JOIN svc.inbox AS inbox ON inbox.id = search.message_id ' +
-  'WHERE search.message_id = ANY($1::text[])';
+  `FROM unnest($1::text[]) AS wanted(id) CROSS JOIN ${one('search', 'message_id = wanted.id')} ` +
+  `CROSS JOIN ${one('turn', sameTurn)} ` +
+  `LEFT JOIN ${one('message', 'id = wanted.id')} ON true ` +
+  `LEFT JOIN ${one('inbox', 'id = wanted.id')} ON true`;
 
 export async function findByWords(ask: Ask, words: string, asked: PageAsked): Promise<FoundTexts> {
   const after = keyAfter(asked, beginning)?.[0] ?? null;
@@ -171,6 +177,7 @@ async function inIndex(
   const query = wanted.join(' & ');
   await ask('SET LOCAL enable_bitmapscan = on');
   const hits = await ask<{ readonly id: string }>(rare, query, after);
+  await ask('SET LOCAL enable_bitmapscan = off');
   if (hits.length <= hitsMax) {
     const ids = hits.map(({ id }) => id).sort((a, b) => (a < b ? 1 : -1));
     const some = ids.slice(0, 2 * limit);
