@@ -45,11 +45,11 @@ function sayWaiting({ acceptedAt, diedUnder }: Story, sayTime: (at: number) => s
   return `waits since ${sayTime(acceptedAt)}${died}`;
 }
 
-const answers: ReadonlySet<Trace['outcome']> = new Set(['reply', 'command', 'by_hand']);
+const answered: ReadonlySet<Trace['outcome']> = new Set(['reply', 'command', 'by_hand']);
 
 /** Where it is not known how the turn went, there was an answer, as far as anybody can tell. */
 function hasAnswer(trace: Trace | null): boolean {
-  return trace === null || answers.has(trace.outcome);
+  return trace === null || answered.has(trace.outcome);
 }
 
 /** How the turn went: with whose answer, or why there is none. */

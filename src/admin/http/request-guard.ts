@@ -144,9 +144,9 @@ export class RequestGuard {
   /** Tells who reads what people wrote, before it is shown. */
   async #reveal(route: Route, values: ValuesRead, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask();
-    const { status } = answer;
+    const { status, told = {} } = answer;
     if (route.kind !== 'read' || route.reveals === undefined || status !== 200) return answer;
-    const target = idsIn(route, values);
+    const target = { ...idsIn(route, values), ...told };
     const at = this.#records.now();
     await this.#keep({ action: route.reveals, target, status, at, reason: null });
     return answer;

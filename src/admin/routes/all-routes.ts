@@ -21,6 +21,7 @@ import { eventsRoute } from './events.ts';
 import { modelRoutes } from './models.ts';
 import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
+import { searchRoutes } from './search.ts';
 import { secretRoutes } from './secrets.ts';
 import { trialRoutes } from './trials.ts';
 import { readRoute, type Route } from './route.ts';
@@ -44,6 +45,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...messageRoutes(ports),
     ...recordRoutes(ports),
     figuresRoute(ports),
+    ...searchRoutes(ports),
     ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
