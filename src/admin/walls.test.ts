@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { byPrincipal, own, right, startWalk as start, walk } from '../../test/admin-walk.ts';
 import { pathOf } from '../../test/fake/admin-ledger.ts';
 import { adminToken, revision } from '../../test/fake/admin-world.ts';
-import { assertDescribed, doneOf, requestOf, type OpenApi } from '../../test/open-api.ts';
+import { assertDescribed, doneOf, isTaken, requestOf } from '../../test/open-api.ts';
 import type { OperatorAccess } from './http/auth.ts';
 import type { Route } from './routes/route.ts';
 
@@ -120,8 +120,7 @@ test('a method that a path does not take is 405, and Allow names those that it t
     const allow = taken.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
       const asked = method === 'HEAD' ? 'GET' : method;
-      // A conversation may have the name of a move as its id.
-      if (takers(api.paths, pathOf({ path }), asked) > 0) continue;
+      if (isTaken(api, pathOf({ path }), asked)) continue;
       const { status, headers } = await admin.send(method, pathOf({ path }), [own, right]);
       assert.equal(status, 405, `${method} ${path}`);
       assert.equal(headers.get('allow'), allow, path);
@@ -129,16 +128,6 @@ test('a method that a path does not take is 405, and Allow names those that it t
   }
   assert.equal(started.world.calls.length, 0);
 });
-
-/** How many paths of the table fit that one and take the method. */
-function takers(paths: OpenApi['paths'], path: string, method: string): number {
-  const segments = path.split('/');
-  return Object.entries(paths).filter(([other, methods]) => {
-    const theirs = other.split('/');
-    const fits = theirs.every((one, at) => one.startsWith('{') || one === segments[at]);
-    return theirs.length === segments.length && fits && method.toLowerCase() in methods;
-  }).length;
-}
 
 test('a path that is nearly one of the table is 404', async () => {
   await using started = await start();
