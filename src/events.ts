@@ -14,7 +14,7 @@ import type { Log } from './lib/log.ts';
 import { AskedCounts } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
 import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
-import { newPace, newTallies, newTally } from './meters.ts';
+import { newDecisions, newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
 import { Traffic } from './traffic.ts';
@@ -43,7 +43,7 @@ class Hub implements EventHub {
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
-    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
+    decisions: newDecisions(),
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
@@ -101,10 +101,8 @@ class Hub implements EventHub {
     pace.count++;
     this.frames.messageRefused(e);
     if (!pace.isDue(this.#steady())) return;
-    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, {
-      ...e,
-      ...pace.unsaid(),
-    });
+    const told = { ...e, ...pace.unsaid() };
+    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, told);
   }
 
   messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
@@ -114,10 +112,12 @@ class Hub implements EventHub {
     this.frames.messageTurnedAway(e);
     // A group message that is said to others is not worth a line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
-    this.#log.info('message_turned_away', `${counts.type} let a message not in: ${e.reason}.`, {
-      ...e,
-      ...pace.unsaid(),
-    });
+    const told = { ...e, ...pace.unsaid() };
+    this.#log.info(
+      'message_turned_away',
+      `${counts.type} let a message not in: ${e.reason}.`,
+      told,
+    );
   }
 
   confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
@@ -157,6 +157,12 @@ class Hub implements EventHub {
     this.#log.debug('command_answered', 'A command was answered.', told);
   }
 
+  answeredByHand(e: Parameters<Events['answeredByHand']>[0]): void {
+    this.#totals.decisions.by_hand++;
+    this.frames.answeredByHand(e);
+    if (this.#debug) this.#log.debug('answered_by_hand', 'An operator answered a message.', e);
+  }
+
   toolUsed(e: Parameters<Events['toolUsed']>[0]): void {
     const { tool, mode, outcome } = e;
     const key = `${tool} ${mode} ${outcome}`;
@@ -171,10 +177,7 @@ class Hub implements EventHub {
     const { pace } = this.#asked.ended(e);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      this.#log.warn('model_failed', sayNoAnswer(model, result), {
-        ...e,
-        ...pace.unsaid(),
-      });
+      this.#log.warn('model_failed', sayNoAnswer(model, result), { ...e, ...pace.unsaid() });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
@@ -269,10 +272,8 @@ class Hub implements EventHub {
     pace.count++;
     if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, {
-      why,
-      ...pace.unsaid(),
-    });
+    const told = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
   }
 
   ranShort({ of }: { of: Shortage }): void {
@@ -282,14 +283,13 @@ class Hub implements EventHub {
     this.#log.warn(shortages[of].code, shortages[of].sentence, pace.unsaid());
   }
 
-  faulted(e: Parameters<Events['faulted']>[0]): void {
+  faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
-    const { error } = e;
     const name = error instanceof Error ? error.name : typeof error;
     // A parser's error quotes what it read, which may be what a person wrote.
     const quotes = !(error instanceof Error) || error instanceof SyntaxError;
-    this.#log.error('fault', `Something went wrong in svc itself, in ${e.where}.`, {
-      where: e.where,
+    this.#log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
+      where,
       error: name,
       reason: quotes ? undefined : error.message,
     });

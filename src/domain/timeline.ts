@@ -8,7 +8,7 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords } from './tool-words.ts';
-import { sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
+import { sayByHand, sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -132,6 +132,9 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       telling.add(claimedMs, null, what, { part: 'shield' });
       return;
     }
+    case 'operator':
+      telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
+      return;
     case 'left_out':
       telling.add(claimedMs, null, `${listed(step.models)}: ${sayLeftOut(step)}`, {
         part: 'shield',

@@ -10,6 +10,7 @@ type Outcome = TurnOutcome | DeliveryState | ToolOutcome;
 const tones: Readonly<Record<Outcome, Tone>> = {
   reply: 'off',
   command: 'off',
+  by_hand: 'off',
   no_consensus: 'bad',
   busy: 'bad',
   no_answer: 'bad',

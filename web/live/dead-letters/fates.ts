@@ -1,6 +1,7 @@
 /** What became of dead letters that were replayed, of their stories, in words. */
 import { sayWhy } from '../../../src/domain/ending.ts';
 import type { DeadLetter, Story } from '../../../src/domain/story.ts';
+import type { TurnOutcome } from '../../../src/domain/trace.ts';
 import { count, spaced } from '../../kit/words.ts';
 
 /** As much of a dead letter as it takes to move it and to follow it. */
@@ -15,6 +16,9 @@ export type Fate =
   | { readonly kind: 'dead'; readonly why: string }
   /** Its story is not kept any more. */
   | { readonly kind: 'unknown' };
+
+/** Outcomes of turns in which the sender has what they asked for. */
+const answered: ReadonlySet<TurnOutcome> = new Set(['reply', 'command', 'by_hand']);
 
 /** @param story null: there is none any more */
 export function fateIn(story: Story | null, { id, box }: Mover): Fate {
@@ -31,7 +35,7 @@ export function fateIn(story: Story | null, { id, box }: Mover): Fate {
     return { kind: 'waits', why: waiting.failure === null ? null : sayWhy(waiting.failure) };
   }
   const outcome = box === 'in' ? (story.trace?.outcome ?? 'reply') : 'reply';
-  if (outcome !== 'reply' && outcome !== 'command') {
+  if (!answered.has(outcome)) {
     return { kind: 'unanswered', why: spaced(outcome) };
   }
   return replies.length === 0 && box === 'out' ? { kind: 'unknown' } : { kind: 'delivered' };

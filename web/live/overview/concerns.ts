@@ -28,6 +28,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofReceivers(status, now),
     ...ofUnanswered(status, now),
     ...ofBacklog(status, now),
+    ...ofHeld(status),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
     ...ofWarnings(status),
@@ -128,6 +129,13 @@ function ofWarnings(status: Status): readonly Concern[] {
     const what = sentence(whose === '' && !isPlace ? upper(said) : `${whose}${said}`);
     return { key: `${code} ${path} ${whose}`, tone: 'wait', what, remedy, place: null };
   });
+}
+
+/** What waits in them waits for a person. */
+function ofHeld({ held }: Status): readonly Concern[] {
+  if (held === null || held === 0) return [];
+  const what = `${some(held, 'conversation is', 'conversations are')} answered by hand.`;
+  return [{ key: 'held', tone: 'wait', what, remedy: null, place: { view: 'conversations' } }];
 }
 
 function ofLeftOut({ warningsLeftOut }: Status): readonly Concern[] {
