@@ -214,7 +214,8 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
     await on.receiver.waitFor(sent);
   }
   await lines.until(/^\d\d:\d\d:\d\d reply_delivered +channel=webhook id=\w+ message=\w+ /m);
-  await json.until(/"turn_finished"/);
+  await lines.until(/ turn_finished +channel=webhook .* model="llama3\.2 \(Ollama\)" ms=/);
+  await json.until(/"turn_finished".*"model":"local_runtime\/llama3\.2"/);
   assert.equal(await first.stop(), 0);
   await lines.until(/The connection is lost; coming back/, 'err');
   await using second = await on.start();

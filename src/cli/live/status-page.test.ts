@@ -65,3 +65,18 @@ test('of one that works alone there is no such line', async () => {
   const lines = await linesOf([alone!]);
   assert.ok(!lines.some((line) => line.includes('instance')), lines.join('\n'));
 });
+
+test('channels and warnings are called by names, not by the words and numbers of the file', async () => {
+  const [alone] = makeInstances([1]);
+  const { ports } = alone!;
+  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const [brain] = status.brains;
+  const channel = { ...status.channels[0]!, type: 'messenger_a', brain: brain!.name } as const;
+  const warning = { code: 'w', path: 'brains[0].policy', message: 'it is so', remedy: 'Mend it.' };
+  const lines = statusPage(
+    { ...status, channels: [channel], warnings: [{ ...warning, instances: null }] },
+    false,
+  );
+  assert.match(lines, new RegExp(`^\\S Telegram → ${brain!.name}: `, 'm'));
+  assert.match(lines, new RegExp(`^! brain ${brain!.name}, policy: it is so\\. Mend it\\.$`, 'm'));
+});
