@@ -66,7 +66,7 @@ test('of one that works alone there is no such line', async () => {
   assert.ok(!lines.some((line) => line.includes('instance')), lines.join('\n'));
 });
 
-test('channels and warnings are called by names, not by the words and numbers of the file', async () => {
+test('channels and what warnings are about are called by their names', async () => {
   const [alone] = makeInstances([1]);
   const { ports } = alone!;
   const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
