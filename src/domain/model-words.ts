@@ -12,7 +12,7 @@ export function sayProvider(provider: string): string {
   return (Object.hasOwn(providers, provider) ? providers[provider] : undefined) ?? provider;
 }
 
-/** `local_runtime/a` → `a`: within brackets, or where the provider is told already. */
+/** `local_runtime/a` → `a`, where the provider is told already. */
 export const sayModelId = (name: string): string => name.slice(name.indexOf('/') + 1);
 
 /** `local_runtime/llama3.2` → `llama3.2 (Ollama)`. */
@@ -21,4 +21,11 @@ export function sayModelName(name: ModelName | string): string {
   const provider = name.slice(0, slash);
   const said = sayProvider(provider);
   return said === provider ? name : `${name.slice(slash + 1)} (${said})`;
+}
+
+/** `local_runtime/llama3.2` → `llama3.2 on Ollama`, within brackets. */
+export function sayModelOn(name: string): string {
+  const provider = name.slice(0, name.indexOf('/'));
+  const said = sayProvider(provider);
+  return said === provider ? name : `${sayModelId(name)} on ${said}`;
 }

@@ -70,7 +70,7 @@ browserTest(
     assert.equal(
       shown.at(-1),
       'Working in part: some messages get no answer from brain main ' +
-        '(small: it answered with a server error)',
+        '(small on Ollama: it answered with a server error)',
     );
     await page.getByText('15 of 30 messages got no answer in the last 5 minutes.').waitFor();
     await page.getByText('15 of 30 calls failed in the last 5 minutes').waitFor();
@@ -91,7 +91,8 @@ browserTest(
     assert.deepEqual(await watched(of, 60, one('answer')), ['Working']);
     const down = await watched(of, 15, one('connect_failed'));
     const silent =
-      'Not working: no model answers for brain main (small: the address could not be reached)';
+      'Not working: no model answers for brain main ' +
+      '(small on Ollama: the address could not be reached)';
     assert.equal(down.at(-1), silent);
     await page.getByText('Ollama is not running').first().waitFor();
     const quiet = await watched(of, 6, () => {}, 130_000);

@@ -29,7 +29,7 @@ const answersOf = (brain: string, standing: string, more: object = away) => ({
   ...more,
 });
 const moveIt = 'Ollama is not running: `ollama serve`. If it is, check base_url.';
-const because = 'a: the address could not be reached';
+const because = 'a on Ollama: the address could not be reached';
 
 const but = (change: object): Status => ({ ...working, ...change });
 
@@ -60,7 +60,7 @@ test('a brain that leaves some messages without an answer is red', () => {
     tone: 'bad',
     words:
       'Working in part: some messages get no answer from brain desk ' +
-      '(a: it answered with a server error)',
+      '(a on Ollama: it answered with a server error)',
     move: null,
   });
 });

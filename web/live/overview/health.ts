@@ -1,5 +1,5 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
-import { sayModelId, sayModelName } from '../../../src/domain/model-words.ts';
+import { sayModelName, sayModelOn } from '../../../src/domain/model-words.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/asked.ts';
@@ -61,7 +61,7 @@ function troubled(
 function sayBrains(begin: string, all: readonly AnsweringStatus[]): string {
   const [first] = all;
   if (first === undefined) return '';
-  const cause = sayCause(first.model, first.reason, sayModelId);
+  const cause = sayCause(first.model, first.reason, sayModelOn);
   const names = listed(
     'brain',
     all.map(({ brain }) => brain),
