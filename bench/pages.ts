@@ -7,7 +7,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
-import { freePort, Lab, subjectName } from './lab.ts';
+import { adminToken, freePort, Lab, subjectName } from './lab.ts';
 import { Watched, type Opened } from './pages/watched.ts';
 import { figure, table } from './stats.ts';
 
@@ -28,7 +28,10 @@ const perSecond = Number(values.rate);
 const views = [
   { name: 'overview', address: '/ui', shown: /^Nothing needs you/ },
   { name: 'messages', address: '/ui?view=messages', shown: /^\d+ messages/ },
+  { name: 'messages, signed in', address: '/ui?view=messages', shown: /^\d+ messages/ },
 ] as const;
+/** Who is signed in is told of each row who sent it, and where. */
+const signedIn = views[2].name;
 
 await using lab = await Lab.open(false);
 const adminPort = await freePort();
@@ -56,6 +59,7 @@ await first.watched.close();
 const watched: Watched[] = [];
 for (const { name, address, shown } of views) {
   const one = await Watched.open(browser, origin + address, shown);
+  if (name === signedIn) await one.watched.signIn(adminToken);
   watched.push(one.watched);
   opens.push(row(name, one.opened));
 }

@@ -7,6 +7,7 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
+import type { ChannelKey } from './domain/ids.ts';
 import { sayNoAnswer } from './domain/remedy.ts';
 import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
@@ -67,7 +68,7 @@ class Hub implements EventHub {
       providers: this.#asked.providers,
       models: this.#asked.models,
       brains: this.#asked.brains,
-      deliveries: () => this.#deliveries.read(steady()),
+      deliveries: () => this.#deliveries.read(this.#now(), steady()),
       perMinute: () => this.#traffic.perMinute(steady()),
       ways: () => this.#traffic.ways(steady()),
       tools: this.#tools,
@@ -190,6 +191,14 @@ class Hub implements EventHub {
     this.#deliveries.arrived(e.channel, this.#steady());
     this.frames.replyDelivered(e);
     if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
+  }
+
+  deliveryBegan(channel: ChannelKey): void {
+    this.#deliveries.began(channel, this.#steady());
+  }
+
+  deliveryEnded(channel: ChannelKey): void {
+    this.#deliveries.ended(channel, this.#steady());
   }
 
   deliveryFailed(e: Parameters<Events['deliveryFailed']>[0]): void {

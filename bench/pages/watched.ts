@@ -55,6 +55,15 @@ export class Watched {
     };
   }
 
+  /** By the button of the page's head. */
+  async signIn(token: string): Promise<void> {
+    const { page } = this;
+    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Administrator token').fill(token);
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('banner').getByRole('button', { name: 'Sign out' }).waitFor();
+  }
+
   async close(): Promise<void> {
     await this.page.context().close();
   }

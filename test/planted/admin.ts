@@ -170,9 +170,9 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'The live view is green though a channel has failed.',
-    file: 'web/live/overview/health.ts',
-    find: "state === 'failed').map(",
-    replace: "state === 'starting').map(",
+    file: 'web/live/overview/cut-channels.ts',
+    find: "return state === 'failed' ||",
+    replace: "return state === 'starting' ||",
   },
   {
     name: 'The state of a model changes with each call.',

@@ -1,7 +1,9 @@
 /** Facts of a service's status that may need a person, the gravest first. */
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some } from '../../kit/words.ts';
+import { cutChannels } from './cut-channels.ts';
 import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
+import { storageTrouble } from './storage-trouble.ts';
 import { ofUnanswered } from './unanswered.ts';
 
 export type Concern = {
@@ -28,7 +30,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofBacklog(status, now),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
-    ...status.warnings.map(({ code, path, message, remedy, instances }) => {
+    ...otherWarnings(status).map(({ code, path, message, remedy, instances }) => {
       const at = (instances ?? []).join(', ');
       const where = at === '' ? '' : `At instance ${at}: `;
       const what = sentence(`${where}${path === '' ? message : `${path}: ${message}`}`);
@@ -37,9 +39,21 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
 }
 
-function ofService({ status, reason, counts }: Status): readonly Concern[] {
+/** But for what the first concern tells already. */
+function otherWarnings(status: Status): Status['warnings'] {
+  const told = storageTrouble(status);
+  return status.warnings.filter((one) => one !== told);
+}
+
+function ofService(status: Status): readonly Concern[] {
+  const { reason, counts } = status;
   const concerns: Concern[] = [];
-  if (status === 'failing') {
+  const storage = storageTrouble(status);
+  if (storage !== undefined) {
+    const { message, remedy } = storage;
+    const place = { view: 'config' };
+    concerns.push({ key: 'storage', tone: 'bad', what: sentence(message), remedy, place });
+  } else if (status.status === 'failing') {
     const what = sentence(`svc cannot work: ${reason ?? 'why is not known'}`);
     concerns.push({ key: 'failing', tone: 'bad', what, remedy: null, place: null });
   }
@@ -73,14 +87,20 @@ function whatOf(instance: InstanceStatus, revision: string, now: number): string
   return isOther ? `${who} has another configuration: ${instance.revision}.` : null;
 }
 
-function ofChannels({ channels }: Status): readonly Concern[] {
-  return channels.flatMap(({ type, state, reason, instance }) => {
+function ofChannels(status: Status): readonly Concern[] {
+  const cut = cutChannels(status);
+  return status.channels.flatMap((channel): Concern[] => {
+    const { type, state, reason, instance } = channel;
     if (state !== 'failed' && state !== 'degraded') return [];
-    const tone = state === 'failed' ? 'bad' : 'wait';
+    const isCut = cut.includes(channel);
+    const tone = isCut || state === 'failed' ? 'bad' : 'wait';
     const why = reason === null ? '' : `: ${reason}`;
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
-    const what = sentence(`The channel ${type} is ${state}${where}${why}`);
-    return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
+    const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
+    const what = sentence(`The channel ${type} ${how}${where}${why}`);
+    // A setting of it is wrong where it stays failed; else what came last may tell more.
+    const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: type };
+    return [{ key: `channel ${type}`, tone, what, remedy: null, place }];
   });
 }
 
