@@ -7,15 +7,13 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
-import type { ChannelKey } from './domain/ids.ts';
 import { sayNoAnswer } from './domain/remedy.ts';
 import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { AskedCounts } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
-import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
-import { newPace, newTallies, newTally } from './meters.ts';
+import { ChannelTable, entryOf, isNews, newPace, newTallies, newTally, Pace } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
 import { Traffic } from './traffic.ts';
@@ -55,10 +53,9 @@ class Hub implements EventHub {
   readonly frames: Frames;
 
   constructor(log: Log, clock: Clock) {
-    const { steady } = clock;
     this.#log = log;
     this.#asked = new AskedCounts(clock);
-    this.#steady = steady;
+    this.#steady = clock.steady;
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
     this.#debug = log.enabled('debug');
@@ -68,9 +65,9 @@ class Hub implements EventHub {
       providers: this.#asked.providers,
       models: this.#asked.models,
       brains: this.#asked.brains,
-      deliveries: () => this.#deliveries.read(this.#now(), steady()),
-      perMinute: () => this.#traffic.perMinute(steady()),
-      ways: () => this.#traffic.ways(steady()),
+      deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
+      perMinute: () => this.#traffic.perMinute(clock.steady()),
+      ways: () => this.#traffic.ways(clock.steady()),
       tools: this.#tools,
       decisions: totals.decisions,
       get faults() {
@@ -193,13 +190,10 @@ class Hub implements EventHub {
     if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
   }
 
-  deliveryBegan(channel: ChannelKey): void {
+  readonly deliveryBegan: Events['deliveryBegan'] = (channel) =>
     this.#deliveries.began(channel, this.#steady());
-  }
-
-  deliveryEnded(channel: ChannelKey): void {
+  readonly deliveryEnded: Events['deliveryEnded'] = (channel) =>
     this.#deliveries.ended(channel, this.#steady());
-  }
 
   deliveryFailed(e: Parameters<Events['deliveryFailed']>[0]): void {
     const counts = this.#channels.of(e.channel);
@@ -278,10 +272,8 @@ class Hub implements EventHub {
     pace.count++;
     if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, {
-      why,
-      ...pace.unsaid(),
-    });
+    const said = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, said);
   }
 
   ranShort({ of }: { of: Shortage }): void {
@@ -291,19 +283,17 @@ class Hub implements EventHub {
     this.#log.warn(shortages[of].code, shortages[of].sentence, pace.unsaid());
   }
 
-  faulted(e: Parameters<Events['faulted']>[0]): void {
+  faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
-    const { error } = e;
     const name = error instanceof Error ? error.name : typeof error;
     // A parser's error quotes what it read, which may be what a person wrote.
     const quotes = !(error instanceof Error) || error instanceof SyntaxError;
-    this.#log.error('fault', `Something went wrong in svc itself, in ${e.where}.`, {
-      where: e.where,
+    this.#log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
+      where,
       error: name,
       reason: quotes ? undefined : error.message,
     });
-    if (this.#debug && error instanceof Error) {
+    if (this.#debug && error instanceof Error)
       this.#log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
-    }
   }
 }

@@ -175,6 +175,18 @@ export const web: readonly Fault[] = [
     replace: "return state === 'starting' ||",
   },
   {
+    name: 'A channel that its platform leaves without messages is a notice for ever.',
+    file: 'web/live/overview/cut-channels.ts',
+    find: 'now - (since ?? now) >= cutAfterMs',
+    replace: 'now - (since ?? now) < 0',
+  },
+  {
+    name: 'A receiver that answers nothing is green until its tries have failed.',
+    file: 'src/delivery-meters.ts',
+    find: 'this.#failingSince ?? this.#silentSince(now, time)',
+    replace: 'this.#failingSince',
+  },
+  {
     name: 'The state of a model changes with each call.',
     file: 'src/domain/standing.ts',
     find: 'const holdMs = 15_000;',

@@ -152,7 +152,8 @@ test('a poll on a dead connection is given up, and the next one is served', asyn
 });
 
 test('of a platform that is silent the first poll tells already, and what can be done', async () => {
-  await using it = await startPolling({ pollMs: 100, failurePauseMs: { baseMs: 1e6, capMs: 1e6 } });
+  const failurePauseMs = { baseMs: 1e6, capMs: 1e6 };
+  await using it = await startPolling({ pollMs: 100, failurePauseMs });
   it.telegram.plan('getUpdates', { ok: true, result: [] }, 'hang');
   it.run();
   await it.telegram.until(() => it.health.health.state === 'degraded');
