@@ -104,7 +104,7 @@ export class DeliveryTries {
 
   /** Not kept: it is over with the first try that ends. */
   #silentSince(now: number, time: SteadyTime): number | null {
-    const silentMs = time - this.#stirredAt;
+    const silentMs = Math.round(time - this.#stirredAt);
     return this.#open >= silentAfter.open && silentMs >= silentAfter.ms ? now - silentMs : null;
   }
 

@@ -22,11 +22,11 @@ export type OutageStage = Site & {
   readonly model: FakeModel;
   readonly telegram: FakeTelegram;
   /** What the receiver answers from now on. */
-  receiverIs(answer: Answer): void;
+  readonly receiverIs: (answer: Answer) => void;
   /** null: no fault can be put under the disk here; else it is as full as it is told to be. */
-  readonly disk: { is(state: 'full' | 'roomy'): void } | null;
+  readonly disk: { readonly is: (state: 'full' | 'roomy') => void } | null;
   /** As a person does who has put its secrets right. */
-  restart(): Promise<void>;
+  readonly restart: () => Promise<void>;
 };
 
 export async function startOutageStage(): Promise<OutageStage> {

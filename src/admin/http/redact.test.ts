@@ -119,6 +119,6 @@ test('what to do about a storage that takes nothing is told to whoever looks', a
   const full = { code: 'storage_full', path: 'storage.path', message: folder };
   const remedy = 'Make room on that disk; svc goes on by itself.';
   await using started = await start(() => ({ warnings: [{ ...full, remedy }] }));
-  const [told] = (await started.status(reader)).warnings;
-  assert.deepEqual([told?.message, told?.remedy], ['The disk of the database is full', remedy]);
+  const [seen] = (await started.status(reader)).warnings;
+  assert.deepEqual([seen?.message, seen?.remedy], ['The disk of the database is full', remedy]);
 });

@@ -154,6 +154,7 @@ test('a poll on a dead connection is given up, and the next one is served', asyn
 test('of a platform that is silent the first poll tells already, and what can be done', async () => {
   const failurePauseMs = { baseMs: 1e6, capMs: 1e6 };
   await using it = await startPolling({ pollMs: 100, failurePauseMs });
+  const begunAt = Date.now();
   it.telegram.plan('getUpdates', { ok: true, result: [] }, 'hang');
   it.run();
   await it.telegram.until(() => it.health.health.state === 'degraded');
@@ -163,6 +164,8 @@ test('of a platform that is silent the first poll tells already, and what can be
       'it is asked again',
   );
   assert.equal(it.polls().length, 2);
+  const { since } = it.health.health;
+  assert.ok(Date.now() - since >= 100 && since >= begunAt, 'since it was heard of last');
 });
 
 test('a conflict is shown and waited for, never the end', async () => {

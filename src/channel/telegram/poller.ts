@@ -265,7 +265,7 @@ export class Poller {
     const wasSilent = result.kind === 'fault' && result.fault === 'timeout';
     // One lost poll is nothing, and is begun again at once; but for one that was waited for.
     if (this.#failures > 1 || wasSilent || health.health.state !== 'up') {
-      health.become('degraded', reasonOf(result));
+      health.become('degraded', reasonOf(result), wasSilent ? health.silentMs : 0);
     }
     const askedMs = result.kind === 'refused' ? (result.retryAfterMs ?? 0) : 0;
     const jitterMs = fullJitter(this.#failures - 1, times.failurePauseMs, random);
