@@ -109,6 +109,7 @@ test('every kind of decision is counted by its name', () => {
   }
   assert.deepEqual(hub.meters.decisions, {
     reply: 0,
+    by_hand: 0,
     no_consensus: 1,
     busy: 1,
     no_answer: 1,

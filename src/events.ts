@@ -13,7 +13,8 @@ import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { AskedCounts } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
-import { ChannelTable, entryOf, isNews, newPace, newTallies, newTally, Pace } from './meters.ts';
+import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
+import { newDecisions, newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
 import { Traffic } from './traffic.ts';
@@ -42,7 +43,7 @@ class Hub implements EventHub {
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
-    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
+    decisions: newDecisions(),
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
@@ -99,10 +100,8 @@ class Hub implements EventHub {
     pace.count++;
     this.frames.messageRefused(e);
     if (!pace.isDue(this.#steady())) return;
-    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, {
-      ...e,
-      ...pace.unsaid(),
-    });
+    const told = { ...e, ...pace.unsaid() };
+    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, told);
   }
 
   messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
@@ -112,10 +111,12 @@ class Hub implements EventHub {
     this.frames.messageTurnedAway(e);
     // A group message that is said to others is not worth a line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
-    this.#log.info('message_turned_away', `${counts.type} let a message not in: ${e.reason}.`, {
-      ...e,
-      ...pace.unsaid(),
-    });
+    const told = { ...e, ...pace.unsaid() };
+    this.#log.info(
+      'message_turned_away',
+      `${counts.type} let a message not in: ${e.reason}.`,
+      told,
+    );
   }
 
   confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
@@ -155,6 +156,12 @@ class Hub implements EventHub {
     this.#log.debug('command_answered', 'A command was answered.', told);
   }
 
+  answeredByHand(e: Parameters<Events['answeredByHand']>[0]): void {
+    this.#totals.decisions.by_hand++;
+    this.frames.answeredByHand(e);
+    if (this.#debug) this.#log.debug('answered_by_hand', 'An operator answered a message.', e);
+  }
+
   toolUsed(e: Parameters<Events['toolUsed']>[0]): void {
     const { tool, mode, outcome } = e;
     const key = `${tool} ${mode} ${outcome}`;
@@ -169,10 +176,7 @@ class Hub implements EventHub {
     const { pace } = this.#asked.ended(e);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      this.#log.warn('model_failed', sayNoAnswer(model, result), {
-        ...e,
-        ...pace.unsaid(),
-      });
+      this.#log.warn('model_failed', sayNoAnswer(model, result), { ...e, ...pace.unsaid() });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
@@ -202,16 +206,12 @@ class Hub implements EventHub {
     this.#deliveries.failed(e.channel, e.failure, this.#now(), this.#steady());
     this.frames.deliveryFailed(e);
     if (!pace.isDue(this.#steady())) return;
-    const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
-    this.#log.warn('delivery_failed', `${counts.type}: ${e.failure.detail}. ${next}`, {
-      channel: e.channel,
-      id: e.id,
-      attempt: e.attempt,
-      failure: e.failure.kind,
-      status: e.failure.status,
-      next: e.nextAt === null ? undefined : new Date(e.nextAt).toISOString(),
-      ...pace.unsaid(),
-    });
+    const { channel, id, attempt, failure, nextAt } = e;
+    const words = nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
+    const next = nextAt === null ? undefined : new Date(nextAt).toISOString();
+    const why = { failure: failure.kind, status: failure.status };
+    const told = { channel, id, attempt, ...why, next, ...pace.unsaid() };
+    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, told);
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
@@ -272,8 +272,8 @@ class Hub implements EventHub {
     pace.count++;
     if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    const said = { why, ...pace.unsaid() };
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, said);
+    const told = { why, ...pace.unsaid() };
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
   }
 
   ranShort({ of }: { of: Shortage }): void {

@@ -47,6 +47,7 @@ type Sources = Pick<
   | 'turnStarted'
   | 'turnFinished'
   | 'commandAnswered'
+  | 'answeredByHand'
   | 'toolUsed'
   | 'modelAnswered'
   | 'replyDelivered'
@@ -145,6 +146,11 @@ export class Frames implements FrameRing, SharedFrames, Sources {
 
   commandAnswered({ channel, id, brain, command, ms }: Of<'commandAnswered'>): void {
     this.#add({ kind: 'command_answered', at: this.#now(), channel, id, brain, command, ms });
+  }
+
+  answeredByHand({ channel, id, brain, ms }: Of<'answeredByHand'>): void {
+    const told = { channel, id, brain, outcome: 'by_hand', model: null, ms } as const;
+    this.#add({ kind: 'turn_finished', at: this.#now(), ...told });
   }
 
   toolUsed({ channel, id, brain, tool, mode, outcome, ms }: Of<'toolUsed'>): void {

@@ -1,6 +1,5 @@
 /** What svc counts: plain numbers in objects that are looked up by channel, provider or code. */
 import type { DeliveryMeters } from './delivery-meters.ts';
-import type { Decision } from './domain/decision.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
@@ -8,6 +7,7 @@ import { channelTypeOf, type ChannelKey, type ModelName } from './domain/ids.ts'
 import type { Shortage } from './domain/shortage.ts';
 import type { Standing, Window } from './domain/standing.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
+import { turnOutcomes, type TurnOutcome } from './domain/trace.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
 import type { TrafficWays } from './traffic.ts';
@@ -39,7 +39,8 @@ export type Meters = {
   readonly shortages: Readonly<Record<Shortage, Tally>>;
 };
 
-export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
+const decisionKinds = turnOutcomes.filter((outcome) => outcome !== 'command');
+export type DecisionKind = Exclude<TurnOutcome, 'command'>;
 
 export type ChannelMeters = {
   readonly accepted: number;
@@ -178,6 +179,8 @@ export function isNews(result: CallResult): result is FailureKind {
   return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
 }
 
+export const newDecisions = () =>
+  Object.fromEntries(decisionKinds.map((kind) => [kind, 0])) as Record<DecisionKind, number>;
 export const newPace = (): Pace => new Pace();
 export const newTally = (): { count: number } => ({ count: 0 });
 export const newTallies = (): Map<number, { count: number }> => new Map();

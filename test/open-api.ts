@@ -42,6 +42,19 @@ export function operationsOf({ paths }: OpenApi): readonly Operation[] {
 }
 
 /** The status of an operation that did what it was asked. */
+/**
+ * Whether the table takes that method at that path: where several places fit, one of them may. A
+ * conversation may have the name of a move as its id.
+ */
+export function isTaken({ paths }: OpenApi, path: string, method: string): boolean {
+  const segments = path.split('/');
+  return Object.entries(paths).some(([place, methods]) => {
+    const theirs = place.split('/');
+    const fits = theirs.every((one, at) => one.startsWith('{') || one === segments[at]);
+    return theirs.length === segments.length && fits && method.toLowerCase() in methods;
+  });
+}
+
 export const doneOf = ({ responses }: Operation): number => ('204' in responses ? 204 : 200);
 
 /** The header lines and the body that the operation wants. @param revision for If-Match */

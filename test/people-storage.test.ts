@@ -113,6 +113,31 @@ test('conversations are listed, shown and exported from the database', async (t)
   );
 });
 
+test('messages are found by their words while svc runs and when it has stopped', async (t) => {
+  const on = await stage(t);
+  let id = '';
+  {
+    await using program = await serveHere(on.file, on.port);
+    const said = { sender_id: 'ada', conversation_id: 7, text: 'a Päckchen\u001B[2J is lost' };
+    id = String((await post(program.url, said)).body['message_id']);
+    await settled(on, id);
+    assert.match((await on.svc('search packchen lost')).out, new RegExp(id));
+    assert.equal(await program.stop(), 0);
+  }
+  const { code, out, err } = await on.svc('search packchen lost');
+  assert.deepEqual([code, err], [0, '']);
+  assert.match(
+    out,
+    new RegExp(`${id}\\n {2}webhook, conversation 7, ada\\n {2}a Päckchen\\[2J is`),
+  );
+  assert.equal((await on.svc('search parcel')).out, 'Nothing was found.\n');
+  const json = JSON.parse((await on.svc('search pack --json')).out);
+  assert.deepEqual([json.rows.length, json.next], [1, null]);
+  const wrong = await on.svc('search');
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /the words are missing/);
+});
+
 test('an export of 1,000 turns is complete and in order', async (t) => {
   const on = await stage(t);
   await exchange(on, 'first');

@@ -12,9 +12,11 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { ConversationKey } from '../domain/story.ts';
 import type { FigureCounts } from '../figures/counting.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
+import type { ByHandResult, HandWritten } from '../flow/by-hand.ts';
 import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
@@ -45,6 +47,7 @@ export type AdminPorts = {
   /** All that work on the ledger; null: this one has it alone, whatever comes. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
+  readonly byHand: HandPort;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
@@ -58,6 +61,11 @@ export type AdminPorts = {
   /** null: svc runs by itself. */
   readonly application: ApplicationLink | null;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
+};
+
+/** Conversations that an operator answers by hand. */
+export type HandPort = Pick<Ledger['byHand'], 'hold' | 'giveBack' | 'of' | 'held' | 'waiting'> & {
+  answer(where: ConversationKey, written: HandWritten): Promise<ByHandResult>;
 };
 
 export type Health =
@@ -127,6 +135,8 @@ export type Status = {
   /** Whether replies arrive, by channel; null: svc is older than that. */
   readonly deliveries: readonly DeliveryStatus[] | null;
   readonly counts: CountsStatus;
+  /** Conversations that an operator answers by hand; null: svc is older than that. */
+  readonly held: number | null;
   readonly times: {
     readonly waited: TimesStatus;
     readonly turns: TimesStatus;

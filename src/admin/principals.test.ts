@@ -32,10 +32,18 @@ operator POST /api/v1/dead-letters/{id}/replay
 operator POST /api/v1/dead-letters/{id}/discard
 operator GET /api/v1/audit
 reader   GET /api/v1/figures
+reader   GET /api/v1/search
+operator GET /api/v1/search/texts
 
 reader   GET /api/v1/conversations/counts
 operator GET /api/v1/conversations
 operator GET /api/v1/conversations/{id}
+operator POST /api/v1/conversations/{id}/hold
+operator POST /api/v1/conversations/{id}/answer
+operator POST /api/v1/conversations/{id}/release
+operator GET /api/v1/holds
+operator GET /api/v1/holds/{id}
+operator GET /api/v1/holds/{id}/waiting
 operator GET /api/v1/conversations/{channel}/{conversation}
 operator DELETE /api/v1/conversations/{channel}/{conversation}
 operator GET /api/v1/conversations/{channel}/{conversation}/turns

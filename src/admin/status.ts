@@ -48,6 +48,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     backlog: merging.backlogOf(whole),
     deliveries: deliveriesOf(whole),
     counts: merging.countsOf(whole),
+    held: ports.gauges().held,
     times: {
       waited: timesBy(whole, 'waited'),
       turns: timesBy(whole, 'turns'),

@@ -19,6 +19,7 @@ const entries: readonly Entry[] = [
   { name: 'status', load: async () => (await import('./live/status.ts')).status },
   { name: 'tail', load: async () => (await import('./live/tail.ts')).tail },
   { name: 'messages', load: async () => (await import('./ledger/messages.ts')).messages },
+  { name: 'search', load: async () => (await import('./ledger/search.ts')).search },
   { name: 'trace', load: async () => (await import('./ledger/trace.ts')).trace },
   { name: 'deliveries try', load: loadTry },
   { name: 'dead-letters list', load: async () => (await deadLetters()).deadLettersList },

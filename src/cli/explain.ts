@@ -1,5 +1,5 @@
 import { remedyForModel } from '../domain/remedy.ts';
-import { sayLeftOut, type TraceStep } from '../domain/trace.ts';
+import { sayByHand, sayLeftOut, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -18,6 +18,8 @@ function explainStep(step: TraceStep): string {
       if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
     }
+    case 'operator':
+      return sayByHand(step);
     case 'left_out':
       return `${step.models.join(', ')}: ${sayLeftOut(step)}`;
     case 'model': {

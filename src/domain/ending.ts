@@ -45,9 +45,11 @@ function sayWaiting({ acceptedAt, diedUnder }: Story, sayTime: (at: number) => s
   return `waits since ${sayTime(acceptedAt)}${died}`;
 }
 
+const answered: ReadonlySet<Trace['outcome']> = new Set(['reply', 'command', 'by_hand']);
+
 /** Where it is not known how the turn went, there was an answer, as far as anybody can tell. */
 function hasAnswer(trace: Trace | null): boolean {
-  return trace === null || trace.outcome === 'reply' || trace.outcome === 'command';
+  return trace === null || answered.has(trace.outcome);
 }
 
 /** How the turn went: with whose answer, or why there is none. */
@@ -60,6 +62,8 @@ function sayDecision(trace: Trace | null): string {
     }
     case 'command':
       return `answered by svc itself${commandIn(trace)}`;
+    case 'by_hand':
+      return 'answered by hand';
     case 'no_consensus':
       return sayNoConsensus(trace);
     case 'busy':

@@ -44,6 +44,8 @@ export interface Events {
     command: string;
     ms: number;
   }): void;
+  /** An operator answered it, with a reply of its own or with that to a later message. */
+  answeredByHand(e: { channel: ChannelKey; id: MessageId; brain: string; ms: number }): void;
   /** A call that an agent's model asked for, whatever became of it. Its arguments are not told. */
   toolUsed(e: {
     channel: ChannelKey;

@@ -21,7 +21,7 @@ export type Frame =
   | Told<'turn_started', Turn & { waitedMs: number }>
   | Told<
       'turn_finished',
-      Turn & { outcome: 'reply' | Apology; model: ModelName | null; ms: number }
+      Turn & { outcome: 'reply' | 'by_hand' | Apology; model: ModelName | null; ms: number }
     >
   | Told<'command_answered', Turn & { command: string; ms: number }>
   | Told<'tool_used', Turn & { tool: string; mode: GrantMode; outcome: ToolOutcome; ms: number }>

@@ -6,7 +6,7 @@ import type { CutReason } from './conversation.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords } from './tool-words.ts';
-import { sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
+import { sayByHand, sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -130,6 +130,9 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       telling.add(claimedMs, null, what, { part: 'shield' });
       return;
     }
+    case 'operator':
+      telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
+      return;
     case 'left_out':
       telling.add(claimedMs, null, `${step.models.join(', ')}: ${sayLeftOut(step)}`, {
         part: 'shield',

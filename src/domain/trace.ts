@@ -1,5 +1,5 @@
 import type { CutReason } from './conversation.ts';
-import type { ModelName } from './ids.ts';
+import type { MessageId, ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
 import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
@@ -15,6 +15,8 @@ export type TraceStep =
       /** The command that svc itself answered; null: a brain did. */
       readonly command: string | null;
     }
+  /** An operator answered it; `answeredWith` that later message, without a reply of its own. */
+  | { readonly kind: 'operator'; readonly answeredWith: MessageId | null }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
   /**
    * What these models were not shown of the conversation. `private`: it is not for models
@@ -76,10 +78,20 @@ export function sayLeftOut({
   return `${what.join(' and ')} private, and not shown to models elsewhere`;
 }
 
-/** How a turn ended: with a model's answer, with svc's own to a command, or with an apology. */
+/** Who answered, in words. */
+export function sayByHand({ answeredWith }: Extract<TraceStep, { kind: 'operator' }>): string {
+  const how = answeredWith === null ? '' : ` with ${answeredWith}, which came after it`;
+  return `answered by the operator${how}`;
+}
+
+/**
+ * How a turn ended: with a model's answer, with svc's own to a command, with an operator's, or with
+ * an apology.
+ */
 export const turnOutcomes = [
   'reply',
   'command',
+  'by_hand',
   'no_consensus',
   'busy',
   'no_answer',

@@ -56,6 +56,10 @@ export class FigureCounts {
     this.#minute.answered++;
   }
 
+  answeredByHand(): void {
+    this.#minute.answered++;
+  }
+
   /** A message that is a dead letter has no finished turn. */
   buried({ box }: Of<'buried'>): void {
     if (box === 'in') this.#minute.failed++;

@@ -11,6 +11,12 @@ import type { SessionDecision } from './sessions.ts';
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
 export type TurnEnd = Decision | CommandAnswer;
 
+/** What an operator wrote in their place. */
+type WrittenByHand = { readonly kind: 'by_hand'; readonly text: string };
+
+/** What of a claim a turn's effects are made of. */
+type Answered = Pick<InClaim, 'message' | 'attempt'>;
+
 /** What happened on the way. Times are milliseconds since 1970. */
 export type TurnTimeline = {
   readonly decision: SessionDecision;
@@ -31,17 +37,17 @@ export type TurnTimeline = {
 export function effectsOf(
   kit: Kit,
   route: ActiveRoute,
-  claim: InClaim,
-  end: TurnEnd,
+  claim: Answered,
+  end: TurnEnd | WrittenByHand,
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
   const { decision, desk } = timeline;
   const own = end.kind === 'apology' ? apologyOn(route, end.apology) : null;
-  const text = own ?? (end as Exclude<TurnEnd, { kind: 'apology' }>).text;
+  const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const reply = replyOf(kit, route, claim, text, timeline);
   const said = decision.act.kind === 'think' ? decision.act.text : null;
-  const answered = end.kind === 'reply' ? end.text : null;
+  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   const command = end.kind === 'command' ? end : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
@@ -80,7 +86,7 @@ function apologyOn({ session }: ActiveRoute, apology: Apology): string {
 function replyOf(
   kit: Kit,
   { channel, brain, session }: ActiveRoute,
-  { message }: InClaim,
+  { message }: Answered,
   text: string,
   { decision, decidedAt }: TurnTimeline,
 ): Reply {

@@ -1,5 +1,5 @@
 /** The admin server of a run: its address, who may write, and what it is told by. */
-import type { AdminPorts, Health, PlanView, PlannedView } from '../admin/admin.ts';
+import type { AdminPorts, HandPort, Health, PlanView, PlannedView } from '../admin/admin.ts';
 import type { ApplicationLink } from '../admin/application.ts';
 import { reportOf } from '../admin/instances/report.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
@@ -21,6 +21,7 @@ import type { WindowPlace } from './listening.ts';
 import type { Ending, Setup } from './run.ts';
 import { openAdmin, type ServiceKit } from '../service.ts';
 import type { OpenStore } from '../storage.ts';
+import type { ByHand } from '../store/store.ts';
 import type { Peers } from '../store/peers.ts';
 import type { Plan } from './plan.ts';
 import { openOneView, type OneView } from './view/one-view.ts';
@@ -226,6 +227,7 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
     connections: () => kit.listeners.connections,
     modelLoads: () => kit.bounds.loads,
     reader,
+    byHand: byHandOf(ledger.byHand, host),
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),
     turnedAway: () => host.gate.turnedAway,
@@ -245,6 +247,17 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
     }),
     secrets: secretsOf(setup, parts),
     events,
+  };
+}
+
+function byHandOf(byHand: ByHand, host: Host): HandPort {
+  return {
+    hold: (where) => byHand.hold(where),
+    giveBack: (where) => byHand.giveBack(where),
+    of: (where) => byHand.of(where),
+    held: () => byHand.held(),
+    waiting: (where) => byHand.waiting(where),
+    answer: (where, written) => host.answerByHand(where, written),
   };
 }
 

@@ -3,6 +3,7 @@
  * in use. `use` is how the service starts and how it takes a new configuration: open the new plan,
  * swap the reference, let the old one finish.
  */
+import { answerByHand, type ByHandResult, type HandWritten } from '../flow/by-hand.ts';
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
 import { Gate } from '../flow/gate.ts';
@@ -14,6 +15,7 @@ import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { ConversationKey } from '../domain/story.ts';
 import { sayDraining } from './draining.ts';
 import { openPlan, type OpenedPlan } from './opened-plan.ts';
 import { createAlone } from '../store/alone.ts';
@@ -95,6 +97,11 @@ export class Host {
   /** Whether the next start finds what a drain leaves. */
   get isDurable(): boolean {
     return this.#kit.ledger.durability.durable;
+  }
+
+  /** What an operator wrote goes where the brain's reply would, under the plan in use now. */
+  answerByHand(where: ConversationKey, written: HandWritten): Promise<ByHandResult> {
+    return answerByHand(this.#kit, this.#plan?.lines.get(where.channel), where, written);
   }
 
   /**

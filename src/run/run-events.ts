@@ -43,6 +43,7 @@ function counted(hub: EventHub, figures: FigureCounts): RunEvents {
     accepted: hub.messageAccepted.bind(hub),
     finished: hub.turnFinished.bind(hub),
     commanded: hub.commandAnswered.bind(hub),
+    byHand: hub.answeredByHand.bind(hub),
     buried: hub.buried.bind(hub),
     called: hub.modelAnswered.bind(hub),
     delivered: hub.replyDelivered.bind(hub),
@@ -61,6 +62,10 @@ function counted(hub: EventHub, figures: FigureCounts): RunEvents {
     commandAnswered(e: Of<'commandAnswered'>) {
       told.commanded(e);
       figures.commandAnswered();
+    },
+    answeredByHand(e: Of<'answeredByHand'>) {
+      told.byHand(e);
+      figures.answeredByHand();
     },
     buried(e: Of<'buried'>) {
       told.buried(e);

@@ -35,6 +35,8 @@ export type LedgerNews = {
     readonly id: string;
     readonly failure: Failure;
   }) => void;
+  /** A hold has ended by itself: the conversation's brain goes on. */
+  readonly holdOver?: (e: { readonly channel: ChannelKey }) => void;
   /** A bug, by which nothing more is lost than what it was in; the ledger goes on. */
   readonly faulted?: (error: unknown) => void;
 };

@@ -10,13 +10,14 @@
  * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
  * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
  *
- * Every form is one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`). All are safe
- * to call from anywhere at any time; nothing here throws for an expected cause.
- * After its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
+ * Forms: memory (nothing outlives the process), SQLite and PostgreSQL (what was accepted survives
+ * power cuts): one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
+ * All are safe to call from anywhere at any time; nothing here throws for an expected cause. After
+ * its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
  * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
  * them means that the claim was already ended or lost, and that nothing was changed. A claim is
- * lost when what it is on is taken away: its `stop` is stopped.
+ * lost when what it is on is taken away, or held: its `stop` is stopped.
  */
 import type { Acceptance } from '../channel/channel.ts';
 import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
@@ -43,10 +44,13 @@ import type {
 import type { ToldUse, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
+import type { ByHand } from './by-hand.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { FiguresReader, StoredFigures } from './figures.ts';
 import type { DeferredReplies } from './deferred.ts';
+import type { ChannelBacklog, Gauges } from './gauges.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
+import type { SearchReader } from './search/search.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
@@ -89,11 +93,12 @@ export interface Ledger extends AuditTrail {
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
   /** The notes of that scope, oldest first. Only while the claim holds; none without storage. */
   notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
-  /** The last uses of tools in the claim's conversation, newest first. */
+  /** The last of the conversation, newest first. */
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
   readonly calls: CallJournal<InClaim>;
   readonly deferred: DeferredReplies;
+  readonly byHand: ByHand;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.
@@ -221,49 +226,13 @@ export type Effects = {
 /** `not_found`: no dead letter has this id. `not_kept`: this form keeps none. */
 export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed';
 
-export type ChannelBacklog = {
-  readonly channel: ChannelKey;
-  /** Unsettled rows, claimed ones included. */
-  readonly inbox: number;
-  readonly outbox: number;
-  /** When the first of them was accepted or made, milliseconds since 1970. */
-  readonly oldestAt: number;
-  /** When the first reply was made; null: none waits. */
-  readonly oldestReplyAt: number | null;
-  /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
-  readonly unroutableSince: number | null;
-};
-
-export type Gauges = {
-  readonly inboxWaiting: number;
-  readonly inboxClaimed: number;
-  readonly outboxWaiting: number;
-  readonly outboxClaimed: number;
-  readonly outboxDeferred: number;
-  /** Kept, to be seen by a person; without storage all since the start. A split reply is one. */
-  readonly deadLetters: number;
-  /** Unsettled rows of channels that are not served. */
-  readonly unroutable: number;
-  /** Messages that were under way when the process died, and run alone before all others. */
-  readonly suspects: number;
-  /** Since the start: traces left out because the storage was behind. */
-  readonly tracesDropped: number;
-  readonly bytesHeld: number;
-  readonly bytesMax: number;
-  readonly messagesMax: number;
-  readonly conversationsAtWork: number;
-  readonly rememberedBytes: number;
-  /** Commits asked for and not yet on disk; always 0 in the memory form. */
-  readonly commitsPending: number;
-};
-
 /**
  * Reads for people: lists, traces, dead letters, conversations, exports. It never writes, holds up
  * no message, and sees what was committed. Every list is bounded; `after` is the `next` of the page
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends RecordsReader, FiguresReader, AsyncDisposable {
+export interface LedgerReader extends RecordsReader, FiguresReader, SearchReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */
@@ -272,7 +241,7 @@ export interface LedgerReader extends RecordsReader, FiguresReader, AsyncDisposa
   deadLetters(page: PageAsked): Promise<Page<DeadLetter>>;
   /** How many there are of each reason, most frequent first. */
   deadLetterReasons(): Promise<readonly DeadLetterReason[]>;
-  /** With its text, where there is storage. */
+  /** With its text, if it is kept. */
   deadLetter(id: string): Promise<DeadLetterText | null>;
   /** In the order of their keys. Empty without storage. */
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;
@@ -295,13 +264,6 @@ export interface LedgerReader extends RecordsReader, FiguresReader, AsyncDisposa
   toolUse(key: string): Promise<ToolUseText | null>;
 }
 
-/** `message` is a sentence for a person. `busy`: so many reads wait that this one may not. */
-export class ReadFailed extends Error {
-  override readonly name = 'ReadFailed';
-  readonly reason: 'busy' | 'too_slow' | 'storage' | 'closed';
-
-  constructor(reason: ReadFailed['reason'], message: string) {
-    super(message);
-    this.reason = reason;
-  }
-}
+export { ReadFailed } from './read-failed.ts';
+export type { ChannelBacklog, Gauges } from './gauges.ts';
+export type { ByHand, ByHandMessage } from './by-hand.ts';

@@ -5,6 +5,7 @@
 import { suite, test } from 'node:test';
 import { agentCases } from './ledger/agents.ts';
 import { boundCases } from './ledger/bounds.ts';
+import { byHandCases } from './ledger/by-hand.ts';
 import { claimCases } from './ledger/claims.ts';
 import { cursorCases } from './ledger/cursors.ts';
 import { deadLetterCases } from './ledger/dead-letters.ts';
@@ -32,6 +33,7 @@ const all = [
   ...servingCases,
   ...endingCases,
   ...agentCases,
+  ...byHandCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

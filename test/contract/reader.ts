@@ -14,6 +14,7 @@ import { figureReads } from './reader-figures.ts';
 import { linkReads } from './reader-links.ts';
 import { pageReads } from './reader-pages.ts';
 import { recordReads } from './reader-records.ts';
+import { searchReads } from './reader-search.ts';
 import { deliver, effects, hook, oneIn, oneOut, replyTo, type Bench } from './ledger/kit.ts';
 
 export interface ReaderBench extends AsyncDisposable {
@@ -261,6 +262,7 @@ export function testReaderContract(
       ...agentReads,
       ...recordReads,
       ...figureReads,
+      ...searchReads,
     ]) {
       test(what, { skip }, async () => {
         await using bench = await open();

@@ -49,6 +49,7 @@ export const testsOf: Readonly<Record<string, readonly [file: string, words: str
   'docs/get-started/first-run.md': ['test/init.test.ts', 'from nothing to an answer'],
   'docs/get-started/telegram.md': ['test/documents/first-run.test.ts', 'telegram.md'],
   'docs/get-started/webhook.md': ['test/documents/first-run.test.ts', 'webhook.md'],
+  'docs/how-to/answer-by-hand.md': ['test/by-hand.test.ts', 'hanging model'],
   'docs/reference/admin.md': ['test/documents.test.ts', 'docs/reference/admin.md'],
   'examples/many/README.md': ['test/examples-many-postgres.test.ts', 'three'],
 };

@@ -51,6 +51,7 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/how-to/back-up-and-restore.md': { before: running },
   'docs/how-to/builder.md': { examples: true },
   'docs/how-to/change-the-configuration.md': { before: made },
+  'docs/how-to/find-a-message.md': { before: running },
   'docs/how-to/move-to-postgresql.md': { before: `${running}svc send "Hello"\n`, postgres: true },
   'docs/how-to/upgrade-and-roll-back.md': { before: running },
   'docs/how-to/watch-with-prometheus-and-grafana.md': { before: running },

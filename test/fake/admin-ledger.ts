@@ -13,6 +13,7 @@ import { Gathering } from '../../src/figures/gathering.ts';
 import type { NoteText } from '../../src/domain/note.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
 import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
+import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
@@ -36,20 +37,17 @@ export const said = 'where is my parcel';
 export const answered = 'it is on its way';
 export const unsent = 'it never left';
 
+const idsIn = new Map([
+  ['dead-letters', ids.letter],
+  ['deliveries', ids.reply],
+  ['conversations', ids.conversationId],
+  ['holds', ids.conversationId],
+]);
+
 /** The path of an operation, of something that is there. */
 export function pathOf({ path }: { readonly path: string }): string {
-  const isLetter = path.startsWith('/api/v1/dead-letters');
-  const isConversation = path.startsWith('/api/v1/conversations');
-  const isReply = path.startsWith('/api/v1/deliveries');
-  const id = isLetter
-    ? ids.letter
-    : isConversation
-      ? ids.conversationId
-      : isReply
-        ? ids.reply
-        : ids.message;
   return path
-    .replace('{id}', id)
+    .replace('{id}', idsIn.get(path.split('/')[3]!) ?? ids.message)
     .replace('{channel}', 'webhook')
     .replace('{conversation}', encodeURIComponent(ids.conversation))
     .replace('{sender}', ids.sender)
@@ -227,6 +225,25 @@ const deliveryRow = {
   failure,
 } satisfies DeliveryRow & typeof more;
 const conversationCount = { ...more, channel, conversations: 1, turns: 2, lastAt: 2_000 };
+const foundRow: FoundRow = Object.assign({
+  ...more,
+  kind: 'message',
+  id: ids.message,
+  messageId: ids.message,
+  channel,
+  at: 1_000,
+  brain: 'main',
+  state: 'answered',
+  outcome: 'reply',
+} satisfies FoundRow & typeof more);
+
+const foundText: FoundText = {
+  ...foundRow,
+  conversation,
+  sender: ids.sender,
+  excerpt: { text: said, hits: [{ from: 12, to: 18 }] },
+};
+
 const auditRow: AuditRow = {
   at: 3_000,
   action: 'forget_sender',
@@ -275,14 +292,8 @@ export function fakeReader(calls: Calls): LedgerReader {
       return note(found, 'conversationById', id);
     },
     origins: (asked) => {
-      const { sender } = storyText;
-      const origin = {
-        ...row,
-        ...more,
-        id: ids.message,
-        conversationId: ids.conversationId,
-        sender,
-      };
+      const where = { id: ids.message, conversationId: ids.conversationId };
+      const origin = { ...row, ...more, ...where, sender: storyText.sender };
       return note(asked.includes(ids.message) ? [origin] : [], 'origins', asked);
     },
     channelKeys: (type) =>
@@ -303,6 +314,11 @@ export function fakeReader(calls: Calls): LedgerReader {
     conversationCounts: () => note([conversationCount], 'conversationCounts'),
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
     figures: (asked) => note(keptFigures(asked), 'figures', asked),
+    foundIds: (id, asked) => note(page(asked, [foundRow]), 'foundIds', id, asked),
+    foundTexts: (words, asked) => {
+      const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };
+      return note(found, 'foundTexts', words, asked);
+    },
     async [Symbol.asyncDispose]() {},
   };
 }

@@ -1,4 +1,5 @@
 /** A small world for the admin server: real events and counters, a config, a real listener. */
+import { fakeByHand } from './admin-by-hand.ts';
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -100,6 +101,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     instances: null,
     reader: fakeReader(world.calls),
+    byHand: fakeByHand(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
     audit: async (row) => (world.audited?.push(row) ?? 0) > 0,
     turnedAway: () => turnedAway,
@@ -165,6 +167,7 @@ const gauges = {
   outboxDeferred: 5,
   unroutable: 0,
   suspects: 0,
+  held: 0,
   tracesDropped: 0,
   deadLetters: 6,
   bytesHeld: 700,

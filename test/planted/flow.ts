@@ -155,7 +155,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'A sentence of svc’s own stands in the history as if a model had said it.',
     file: 'src/flow/effects.ts',
-    find: "const answered = end.kind === 'reply' ? end.text : null;",
+    find: "const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;",
     replace: "const answered = end.kind === 'command' ? null : text;",
     seenBy: ['test/conversations.test.ts'],
   },

@@ -163,7 +163,7 @@ export const domain: readonly Fault[] = [
   {
     name: 'An apology is headed as an answer.',
     file: 'src/domain/ending.ts',
-    find: "return trace === null || trace.outcome === 'reply' || trace.outcome === 'command';",
+    find: 'return trace === null || answered.has(trace.outcome);',
     replace: 'return trace === null || trace.brain !== null;',
   },
   {

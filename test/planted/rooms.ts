@@ -8,6 +8,7 @@ import { desktop } from './desktop.ts';
 import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { many } from './many.ts';
+import { byHand } from './by-hand.ts';
 import { oneView } from './one-view.ts';
 import { cli, preflight, service } from './program.ts';
 import { postgres } from './postgres.ts';
@@ -39,6 +40,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   telegram,
   discord,
   admin,
+  byHand,
   oneView,
   cli,
   preflight,

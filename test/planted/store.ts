@@ -5,15 +5,15 @@ export const store: readonly Fault[] = [
   {
     name: 'A message is worked on twice when another of its conversation comes.',
     file: 'src/store/order/offering.ts',
-    find: 'if (head === undefined || lane.inBusy || this.#isRestoring) return;',
-    replace: 'if (head === undefined || this.#isRestoring) return;',
+    find: 'if (head === undefined || lane.inBusy || lane.byHand || this.#isRestoring) return;',
+    replace: 'if (head === undefined || lane.byHand || this.#isRestoring) return;',
     seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
   },
   {
     name: 'What is given back comes after all that waited behind it.',
-    file: 'src/store/order/working-set.ts',
-    find: 'this.ready.offerFirst(row);',
-    replace: 'this.ready.offer(row);',
+    file: 'src/store/order/offering.ts',
+    find: 'else this.#ready.offerFirst(row);',
+    replace: 'else this.#ready.offer(row);',
     seenBy: ['test/ledger-memory.test.ts'],
   },
   {

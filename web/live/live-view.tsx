@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ComponentType } from 'react';
+import { useEffect, useMemo, useRef, type ComponentType } from 'react';
 import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { arriveAt, followEntries } from '../kit/entry.ts';
 import { Frame } from '../kit/frame.tsx';
@@ -21,6 +21,7 @@ import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { People } from './people/people.tsx';
 import { Providers } from './providers/providers.tsx';
+import { Search } from './search/search.tsx';
 import { Secrets } from './secrets/secrets.tsx';
 import { StatusOfService } from './status.tsx';
 import { Tools } from './tools/tools.tsx';
@@ -77,7 +78,9 @@ export function LiveView() {
   const { view, id = '', open = '', message = '' } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
   useArrival([name, id, open, message].join(' '), title);
-  const where = { groups: navigationOf(isShared), current: under ?? name };
+  const shown = useMemo(() => navigationOf(isShared), [isShared]);
+  const entries = useMemo(() => shown.flatMap((group) => group.entries), [shown]);
+  const where = { groups: shown, current: under ?? name };
   return (
     <StatusOfService>
       <Frame
@@ -85,6 +88,7 @@ export function LiveView() {
         navigation={<Navigation {...where} />}
         aside={
           <>
+            <Search views={entries} />
             <FeedMark />
             <Operator />
           </>

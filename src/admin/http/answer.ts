@@ -9,7 +9,10 @@ export type Answer = {
   readonly contentType: string | null;
   readonly body: string | Buffer | Stream;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What a write adds to the log line about it, beside the ids of its path; never text. */
+  /**
+   * What is kept of a write, or of a read of texts, beside the ids of its path: in the audit, and
+   * of a write in its log line. Never text.
+   */
   readonly told?: Readonly<Record<string, string>>;
 };
 

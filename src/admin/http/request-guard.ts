@@ -58,10 +58,10 @@ export class RequestGuard {
   ): Promise<Answer> {
     const target = targetOf(request);
     const { refusals } = this.#settings;
-    const place = this.#table.find(target.path);
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const place = this.#table.find(target.path, method);
     if (!this.#mayAsk(place, target.host)) return refusals.unknownHost;
     if (place === null) return refusals.notFound;
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host, bearer);
@@ -144,9 +144,9 @@ export class RequestGuard {
   /** Tells who reads what people wrote, before it is shown. */
   async #reveal(route: Route, values: ValuesRead, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask();
-    const { status } = answer;
+    const { status, told = {} } = answer;
     if (route.kind !== 'read' || route.reveals === undefined || status !== 200) return answer;
-    const target = idsIn(route, values);
+    const target = { ...idsIn(route, values), ...told };
     const at = this.#records.now();
     await this.#keep({ action: route.reveals, target, status, at, reason: null });
     return answer;

@@ -37,6 +37,7 @@ export function ledgerFamilies(ports: AdminPorts): Family[] {
       'Messages that may have ended the process, held to run alone.',
       gauges.suspects,
     ),
+    plain('svc_held', 'Conversations that an operator answers by hand.', gauges.held),
     plain(
       'svc_unroutable_rows',
       'Unsettled rows of channels that are not configured.',

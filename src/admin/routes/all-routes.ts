@@ -12,6 +12,7 @@ import { deliveryRoutes } from './deliveries.ts';
 import { figuresRoute } from './figures.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
+import { holdRoutes } from './holds.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
@@ -20,6 +21,7 @@ import { eventsRoute } from './events.ts';
 import { modelRoutes } from './models.ts';
 import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
+import { searchRoutes } from './search.ts';
 import { secretRoutes } from './secrets.ts';
 import { trialRoutes } from './trials.ts';
 import { readRoute, type Route } from './route.ts';
@@ -43,9 +45,11 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...messageRoutes(ports),
     ...recordRoutes(ports),
     figuresRoute(ports),
+    ...searchRoutes(ports),
     ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
+    ...holdRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
     ...configRoutes(ports),

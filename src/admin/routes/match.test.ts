@@ -26,6 +26,17 @@ const routes = [
   write('/a/{x}/c', 'POST', 'x'),
 ];
 
+test('where several places fit, the one that takes the method is meant', () => {
+  const table = new RouteTable([
+    write('/a/{x}/hold', 'POST', 'x'),
+    write('/a/{x}/{y}', 'DELETE', 'x', 'y'),
+  ]);
+  const found = (method: string) => table.find('/a/b/hold', method)?.routes;
+  assert.ok(found('POST')?.has('POST'));
+  assert.ok(found('DELETE')?.has('DELETE'));
+  assert.ok(found('PUT')?.has('POST'), 'else the first');
+});
+
 test('a written segment is matched before a parameter, in whatever order they are listed', () => {
   for (const listed of [routes, routes.toReversed()]) {
     const table = new RouteTable(listed);

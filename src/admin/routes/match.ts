@@ -36,9 +36,13 @@ export class RouteTable {
     pattern.routes.set(route.method, route);
   }
 
-  /** @param path as it was sent, without the query */
-  find(path: string): MatchedPath | null {
+  /**
+   * @param path as it was sent, without the query
+   * @param method where several places fit, the first that takes it; else the first
+   */
+  find(path: string, method?: string): MatchedPath | null {
     const sent = segmentsOf(path);
+    let first: MatchedPath | null = null;
     for (const { segments, routes } of this.#byLength.get(sent.length) ?? []) {
       if (!segments.every((segment, at) => fits(segment, sent[at]!))) continue;
       const captured = new Map<string, string>();
@@ -46,9 +50,10 @@ export class RouteTable {
         const name = nameIn(segment);
         if (name !== null) captured.set(name, sent[at]!);
       }
-      return { routes, captured };
+      first ??= { routes, captured };
+      for (const taken of routes.keys()) if (taken === method) return { routes, captured };
     }
-    return null;
+    return first;
   }
 }
 

@@ -26,7 +26,7 @@ export const frameSchema = kinds(
   frame('turn_started', { ...turn, waitedMs: integer }),
   frame('turn_finished', {
     ...turn,
-    outcome: oneOf('reply', ...apologies),
+    outcome: oneOf('reply', 'by_hand', ...apologies),
     model: maybe(modelName),
     ms: integer,
   }),

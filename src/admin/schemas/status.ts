@@ -142,6 +142,7 @@ export const statusSchema = objectWith(statusFields, {
   answering: maybe(answering),
   application: maybeBoolean,
   traffic,
+  held: maybeInteger,
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),

@@ -1,6 +1,6 @@
 /** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
 import { failureKinds } from '../../domain/failure.ts';
-import type { ChannelKey, ConversationId, ModelName } from '../../domain/ids.ts';
+import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { number, object, objectWith, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
@@ -32,6 +32,7 @@ const traceStep = kinds(
     command: maybeText,
   }),
   object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
+  object({ kind: oneOf('operator'), answeredWith: maybe(text as IdText<MessageId>) }),
   object({
     kind: oneOf('left_out'),
     why: oneOf('private', 'unanswered', 'refused'),

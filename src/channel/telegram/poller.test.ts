@@ -151,7 +151,7 @@ test('a poll on a dead connection is given up, and the next one is served', asyn
   assert.equal(it.telegram.pollsAtOnceMost, 1);
 });
 
-test('of a platform that is silent the first poll tells already, and what can be done', async () => {
+test('the first poll of a silent platform tells, and says what can be done', async () => {
   const failurePauseMs = { baseMs: 1e6, capMs: 1e6 };
   await using it = await startPolling({ pollMs: 100, failurePauseMs });
   const begunAt = Date.now();

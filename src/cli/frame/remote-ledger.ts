@@ -5,6 +5,7 @@
  */
 import { pairingSchema, pairingsSchema, unpairedSchema } from '../../admin/schemas/gate.ts';
 import * as records from '../../admin/schemas/records.ts';
+import { foundIdsSchema, foundTextsSchema } from '../../admin/schemas/search.ts';
 import * as stories from '../../admin/schemas/story.ts';
 import type { LedgerWrites } from '../../control/audited.ts';
 import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts';
@@ -127,6 +128,15 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   /** None: of a service that runs its page shows them. */
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
+
+  foundIds(q: string, page: PageAsked) {
+    return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);
+  }
+
+  foundTexts(q: string, page: PageAsked) {
+    const path = `search/texts?${queryOf({ q, ...page })}`;
+    return this.#service.read('operator', path, foundTextsSchema);
+  }
 
   replay(id: string): Promise<DeadLetterMove> {
     return this.#move(id, 'replay');

@@ -13,6 +13,7 @@ import type { Arrival, LedgerStorage, Theirs } from './storage.ts';
 /** `underWay` holds until the message is entered, or until the storage has answered. */
 type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
 
+const nowhere = { messages: 0, bytes: 0 };
 const settled = new MessageProgress(0, null);
 settled.open = 0;
 
@@ -44,6 +45,18 @@ export class Accepting {
     const acceptance = await this.#parts.storage.accept(arrivals, cursors, this.#enter);
     for (const arrival of arrivals) this.#leave(arrival);
     return acceptance;
+  }
+
+  /** With what is on its way into the storage. */
+  room(): { readonly messages: number; readonly bytes: number } {
+    const { storage, rows } = this.#parts;
+    const { hasRoom, limits, elsewhere = nowhere } = storage;
+    if (!hasRoom) return nowhere;
+    const { unsettled, bytes } = rows.totals;
+    return {
+      messages: Math.max(0, limits.messagesMax - unsettled - elsewhere.messages - this.messages),
+      bytes: Math.max(0, limits.bytesMax - bytes - elsewhere.bytes - this.bytes),
+    };
   }
 
   /**

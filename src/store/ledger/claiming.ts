@@ -4,7 +4,7 @@
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { OpenClaims } from '../order/open-claims.ts';
-import type { Row, WholeRow } from '../order/rows.ts';
+import type { InRow, Row, WholeRow } from '../order/rows.ts';
 import type { Claim } from '../store.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import type { Awaitable, LedgerStorage } from './storage.ts';
@@ -61,6 +61,11 @@ export class Claiming {
     if (row !== null) this.#giveBack([row]);
   }
 
+  /** Claims on such messages are lost, and the messages wait again. */
+  takeBack(matches: (row: InRow) => boolean): void {
+    this.#giveBack(this.#parts.open.revoke((row) => row.box === 'in' && matches(row)));
+  }
+
   /** @param taken those that go before, counted in n */
   #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
     while (!this.#stopped && taken.length < n) {
@@ -100,10 +105,13 @@ export class Claiming {
     return [];
   }
 
-  /** What was taken away meanwhile ends here. */
+  /** What was taken away meanwhile ends here; what an operator has now waits again. */
   #stillThere(taken: readonly Row[]): readonly Row[] {
     for (const row of taken) if (row.gone) this.#parts.rows.settle(row);
-    return taken.filter(({ gone }) => !gone);
+    const left = taken.filter(({ gone }) => !gone);
+    const isByHand = ({ box, lane }: Row): boolean => box === 'in' && lane.byHand;
+    this.#giveBack(left.filter(isByHand));
+    return left.filter((row) => !isByHand(row));
   }
 
   #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {

@@ -1,11 +1,12 @@
 /** How what somebody said is forgotten: first from memory, then by the storage. */
 import type { IdSource } from '../../domain/ids.ts';
-import type { Whose } from '../../domain/story.ts';
+import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { OpenClaims } from '../order/open-claims.ts';
 import { isBefore, removeRows, rowIsOf } from '../order/removal.ts';
 import type { Row } from '../order/rows.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import type { Accepting } from './accepting.ts';
+import type { Holding } from './holding.ts';
 import type { Forgotten, LedgerStorage, Theirs } from './storage.ts';
 
 export type ForgettingParts = {
@@ -16,6 +17,7 @@ export type ForgettingParts = {
   readonly accepting: Accepting;
   /** There may be more room. */
   readonly settled: () => void;
+  readonly byHand: Pick<Holding, 'end'>;
 };
 
 const nobody: ReadonlySet<string> = new Set();
@@ -29,14 +31,25 @@ export class Forgetting {
 
   /** @returns how many messages, replies and turns went. Rejects when the storage has failed */
   async forget(whose: Whose): Promise<number> {
-    const { ids, rows, storage, settled } = this.#parts;
+    const { ids, rows, storage, settled, byHand } = this.#parts;
     const before = rows.nextSeq();
     const theirs = { whose, beforeId: ids.message() };
     const gone = await this.forgetHere(theirs);
     const deleted = await storage.forgetting.forget({ ...theirs, ...gone, before });
-    storage.quarantine?.forgotten();
+    // What is kept of a hold names the conversation.
+    if (whose.kind === 'conversation') await byHand.end(whose);
+    storage.quarantine?.changed();
     settled();
     return deleted;
+  }
+
+  /** Messages that another process has answered leave the working set; work on them stops. */
+  answeredHere(where: ConversationKey, ids: ReadonlySet<string>): void {
+    const { rows, open, storage, settled } = this.#parts;
+    const isOne = ({ box, head }: Row): boolean => box === 'in' && ids.has(head.id);
+    removeRows(rows, open, { kind: 'conversation', ...where }, isOne);
+    storage.quarantine?.changed();
+    settled();
   }
 
   /**
@@ -65,7 +78,7 @@ export class Forgetting {
     if (!written) throw new Error('the storage has failed');
     await storage.unwanted?.(theirs);
     removed += removeTheirs();
-    storage.quarantine?.forgotten();
+    storage.quarantine?.changed();
     return { removed, remove };
   }
 }

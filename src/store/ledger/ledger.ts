@@ -41,7 +41,8 @@ import { Accepting, type ArrivalParts } from './accepting.ts';
 import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
-import type { LedgerStorage } from './storage.ts';
+import { Holding } from './holding.ts';
+import { gaugesOf, type LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
@@ -53,13 +54,13 @@ export type LedgerParts = ArrivalParts &
   };
 
 const no = Promise.resolve(false);
-const nowhere = { messages: 0, bytes: 0 };
 
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
+  readonly byHand: Holding;
   readonly #now: () => number;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
@@ -100,14 +101,19 @@ export class LaneLedger implements Ledger {
       bury: (claim, why) => this.bury(claim, why),
     });
     const settled = (): void => this.#intakeLimit.settled();
-    const [open, accepting] = [this.#open, this.#accepting];
-    const forgetting = new Forgetting({ ids, rows, open, storage, accepting, settled });
+    const [open, accepting, asked] = [this.#open, this.#accepting, this.#asked];
+    const held = { asked, claiming: this.#claiming, settled };
+    const byHand = new Holding({ now, steady, rows, storage, news, ...held });
+    this.byHand = byHand;
+    const forgetting = new Forgetting({ ids, rows, open, storage, accepting, settled, byHand });
     this.#forgetting = forgetting;
     storage.listen({
       failed,
       roomChanged: settled,
       forgetHere: async (theirs, answered) => void (await forgetting.forgetHere(theirs, answered)),
       tryHere: (replies) => this.deferred.tryHere(replies),
+      heldHere: (where, hold) => byHand.heldHere(where, hold),
+      answeredHere: (where, messages) => forgetting.answeredHere(where, messages),
     });
   }
 
@@ -116,15 +122,7 @@ export class LaneLedger implements Ledger {
   }
 
   room(): { readonly messages: number; readonly bytes: number } {
-    const { hasRoom, limits } = this.#storage;
-    if (!hasRoom) return { messages: 0, bytes: 0 };
-    const { unsettled, bytes } = this.#rows.totals;
-    const { elsewhere = nowhere } = this.#storage;
-    const [messages, held] = [unsettled + elsewhere.messages, bytes + elsewhere.bytes];
-    return {
-      messages: Math.max(0, limits.messagesMax - messages - this.#accepting.messages),
-      bytes: Math.max(0, limits.bytesMax - held - this.#accepting.bytes),
-    };
+    return this.#accepting.room();
   }
 
   whenRoom(signal: AbortSignal): Promise<void> {
@@ -229,21 +227,14 @@ export class LaneLedger implements Ledger {
   }
 
   gauges(): Gauges {
-    const { limits, deadLetters, history } = this.#storage;
-    return {
-      ...this.#rows.gauges(),
-      ...limits,
-      ...this.#storage.gauges(),
-      deadLetters: deadLetters.count,
-      rememberedBytes: history.bytes,
-      unroutable: this.#unroutable.rows,
-      suspects: this.#storage.quarantine?.suspects ?? 0,
-    };
+    const own = { unroutable: this.#unroutable.rows, held: this.byHand.count };
+    return { ...this.#rows.gauges(), ...gaugesOf(this.#storage), ...own };
   }
 
   closeIntake(): void {
     this.#intakeLimit.close('shutting_down');
     this.#storage.drain?.();
+    if (!this.durability.durable) this.byHand.endAll();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -255,6 +246,7 @@ export class LaneLedger implements Ledger {
     this.closeIntake();
     this.#claiming.stop();
     this.#unroutable.close();
+    this.byHand.close();
     for (const claim of this.#open) this.#claiming.release(claim);
     this.#rows.close();
     this.#storage.quarantine?.close();

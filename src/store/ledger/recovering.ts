@@ -64,7 +64,8 @@ export class Recovering {
   message({ stored, answered, ...found }: FoundMessage): void {
     const row = this.#rows.restoreMessage(stored);
     const { unclean, byStorage, ranAlone } = this.#end;
-    const head = unclean && row.lane.inbox.peek() === row;
+    // What an operator answers by hand was not at work.
+    const head = unclean && !row.lane.byHand && row.lane.inbox.peek() === row;
     const blamed = head && !byStorage;
     const alone = found.alone - (ranAlone(row) ? 1 : 0);
     if (alone < found.alone) this.#marked.push({ row, alone });

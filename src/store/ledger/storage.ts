@@ -16,8 +16,9 @@ import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
-import type { Whose } from '../../domain/story.ts';
+import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
+import type { HeldConversation, Hold } from '../../domain/hold.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { StoredFigures } from '../figures.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
@@ -43,6 +44,7 @@ export interface LedgerStorage {
   readonly deadLetters: StoredDeadLetters;
   readonly forgetting: StoredForgetting;
   readonly figures: StoredFigures;
+  readonly byHand: StoredByHand;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */
   listen(told: StorageTold): void;
@@ -157,6 +159,41 @@ interface StoredForgetting {
   clearNotes(of: NotesOf): Promise<number>;
 }
 
+/** Conversations that an operator answers by hand. The ledger asks for one thing at a time. */
+export interface StoredByHand {
+  /** What a start found; they are by hand in the working set already. */
+  readonly found: readonly HeldConversation[];
+  /**
+   * Writes a hold down, or its end (null). Resolves when every other process that may work the
+   * conversation knows it. False: it is not written, or not known to be.
+   */
+  keep(where: ConversationKey, hold: Hold | null): Promise<boolean>;
+  /** What ends by now is over, and need not be kept. Nobody waits for this write. */
+  expired(now: number): void;
+  /** The first n messages that wait; left out: they stand in the working set. */
+  waiting?(where: ConversationKey, n: number): Promise<readonly WholeInRow[]>;
+  /**
+   * Ends messages of one conversation that nobody has claimed, in one commit. Does not wait while
+   * nothing can be written.
+   * @param then what follows in the working set, where they stand in this one
+   */
+  answered(
+    ends: readonly TurnEnd[],
+    then: () => void,
+  ): Promise<'answered' | 'answered_already' | 'storage_failed'>;
+}
+
+/** What a storage adds to the gauges of its ledger. */
+export function gaugesOf(storage: LedgerStorage) {
+  return {
+    ...storage.limits,
+    ...storage.gauges(),
+    deadLetters: storage.deadLetters.count,
+    rememberedBytes: storage.history.bytes,
+    suspects: storage.quarantine?.suspects ?? 0,
+  };
+}
+
 /** What a storage tells, at any time. */
 export type StorageTold = {
   /** Nothing can be written or read any more. */
@@ -170,6 +207,10 @@ export type StorageTold = {
   readonly forgetHere: (theirs: Theirs, answered: ReadonlySet<string>) => Promise<void>;
   /** A person asked elsewhere for another try of these: those that are here are due at once. */
   readonly tryHere: (ids: readonly string[]) => Promise<void>;
+  /** An instance has written down a hold, or its end. */
+  readonly heldHere: (where: ConversationKey, hold: Hold | null) => Promise<void>;
+  /** An instance has answered these messages by hand: they leave the working set. */
+  readonly answeredHere: (where: ConversationKey, ids: ReadonlySet<string>) => void;
 };
 
 /** What somebody said, or was said in a conversation, in messages with ids before this one. */

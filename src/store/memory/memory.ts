@@ -82,6 +82,17 @@ export class MemoryStorage implements LedgerStorage {
     clearNotes: async () => 0,
   };
 
+  readonly byHand: LedgerStorage['byHand'] = {
+    found: [],
+    keep: async () => true,
+    expired: () => {},
+    answered: async (ends, then) => {
+      for (const end of ends) this.#settled(end);
+      then();
+      return 'answered';
+    },
+  };
+
   constructor({ messagesMax, bytesMax, dedupeKeysMax }: MemoryLimits, stories: StoryRing) {
     this.limits = { messagesMax, bytesMax };
     this.#stories = stories;
@@ -119,10 +130,9 @@ export class MemoryStorage implements LedgerStorage {
   /** Nothing is ever restored. */
   read(_rows: readonly Row[]): Awaitable<void> {}
 
-  turnEnded({ row, at, why, effects }: TurnEnd, then: () => void): Promise<boolean> {
-    this.#stories.settled(row, at, why, effects);
-    this.#stories.uses.add(row.message, effects?.toolUses ?? []);
-    if (why !== null) this.deadLetters.count++;
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
+    this.#settled(end);
+    if (end.why !== null) this.deadLetters.count++;
     then();
     return done;
   }
@@ -177,6 +187,11 @@ export class MemoryStorage implements LedgerStorage {
   noteFailure(): void {}
 
   async close(): Promise<void> {}
+
+  #settled({ row, at, why, effects }: TurnEnd): void {
+    this.#stories.settled(row, at, why, effects);
+    this.#stories.uses.add(row.message, effects?.toolUses ?? []);
+  }
 
   #acceptOne(arrival: Arrival, enter: Enter): Receipt {
     const { message, dedupeKey, keyCheck } = arrival;

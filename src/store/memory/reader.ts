@@ -10,6 +10,7 @@ import type {
 import { channelTypeOf, type ConversationId } from '../../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import { memoryRecords } from './records.ts';
+import { memorySearch } from './search.ts';
 import { emptyPage, limitOf, pageOf, keyAfter } from '../pages.ts';
 import { countReasons } from '../reasons.ts';
 import { wholeIdLength } from '../order/rows.ts';
@@ -22,6 +23,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     [...stories].flatMap(lettersOf).sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
   return {
     ...memoryRecords(stories),
+    ...memorySearch(stories),
     async story(messageId) {
       const kept = stories.find(messageId);
       return kept === null ? null : storyOf(kept);

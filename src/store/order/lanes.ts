@@ -7,6 +7,8 @@ const idleMax = 4_096;
 
 export class Lanes {
   readonly #channels = new Map<ChannelKey, Map<ConversationId, Lane>>();
+  /** Whether an operator has a lane that is made just now. */
+  isByHand: (channel: ChannelKey, conversation: ConversationId) => boolean = () => false;
   #lanes = 0;
   #idle = 0;
 
@@ -22,6 +24,7 @@ export class Lanes {
     let lane = lanes.get(conversation);
     if (lane === undefined) {
       lane = new Lane(channel, conversation);
+      lane.byHand = this.isByHand(channel, conversation);
       lanes.set(conversation, lane);
       this.#lanes++;
     } else if (lane.idle) {

@@ -32,7 +32,7 @@ export class Offering {
 
   message(lane: Lane): void {
     const head = lane.inbox.peek();
-    if (head === undefined || lane.inBusy || this.#isRestoring) return;
+    if (head === undefined || lane.inBusy || lane.byHand || this.#isRestoring) return;
     if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
     this.#ready.offer(head);
@@ -43,6 +43,13 @@ export class Offering {
     if (head === undefined || lane.outBusy) return;
     lane.outBusy = true;
     this.#ready.offer(head);
+  }
+
+  /** A row was given back: it is the first to be taken, unless an operator has its lane. */
+  again(row: Row): void {
+    if (row.box === 'in' && row.lane.byHand) row.lane.inBusy = false;
+    else this.#ready.offerFirst(row);
+    this.rest(row.lane);
   }
 
   goOn(lane: Lane): void {

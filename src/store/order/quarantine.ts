@@ -162,8 +162,9 @@ export class Quarantine {
     if (!row.condemned) {
       this.#marked = this.#phase === 'alone';
       if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
-      // Taken away while its mark was being written.
+      // Taken away while its mark was being written, or an operator has it now.
       if (row.gone) return null;
+      if (row.lane.byHand) return this.#heldAgain(suspect);
       // The suspect has not run, and does not run any more.
       if (this.#closed) {
         if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
@@ -180,7 +181,9 @@ export class Quarantine {
   /** The next suspect of a channel that is not served: to be buried there. */
   takeUnserved(channel: ChannelKey): InRow | null {
     if (this.#served === null || this.#served.has(channel)) return null;
-    const at = this.#held.findIndex(({ row }) => row.lane.channel === channel);
+    const at = this.#held.findIndex(
+      ({ row: { lane } }) => lane.channel === channel && !lane.byHand,
+    );
     if (at < 0) return null;
     const [suspect] = this.#held.splice(at, 1);
     this.#parts.rows.takeHeld(suspect!.row);
@@ -192,8 +195,8 @@ export class Quarantine {
     if (this.#newest?.row === row) this.#leave();
   }
 
-  /** Messages were taken away; suspects that are gone hold nothing up. */
-  forgotten(): void {
+  /** Messages were taken away, or what may run has changed; who is gone holds nothing up. */
+  changed(): void {
     this.#held = this.#held.filter(({ row }) => !row.gone);
     if (this.#newest?.row.gone === true) this.#leave();
     else this.#proceed();
@@ -203,10 +206,8 @@ export class Quarantine {
   released(row: InRow): boolean {
     const suspect = this.#newest;
     if (suspect?.row !== row) return false;
-    if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
-    this.#held.unshift(suspect);
     this.#parts.rows.holdAgain(row);
-    this.#leave();
+    this.#heldAgain(suspect);
     return true;
   }
 
@@ -241,16 +242,23 @@ export class Quarantine {
     this.#turn = this.#deadlines.after(ms, act);
   }
 
+  /** Who is answered by hand does not run, and holds nothing up. */
   #first(): Suspect | undefined {
-    const served = this.#served;
-    return served === null
-      ? this.#held[0]
-      : this.#held.find(({ row }) => served.has(row.lane.channel));
+    const isServed = (key: ChannelKey): boolean => this.#served?.has(key) !== false;
+    return this.#held.find(({ row: { lane } }) => !lane.byHand && isServed(lane.channel));
   }
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {
     suspect.alone = alone;
     return this.#parts.mark(suspect.row, alone);
+  }
+
+  /** It has not run. */
+  #heldAgain(suspect: Suspect): null {
+    if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
+    this.#held.unshift(suspect);
+    this.#leave();
+    return null;
   }
 
   #clear({ row }: Suspect): void {

@@ -57,6 +57,11 @@ export class ReadyQueues {
     return this.#channels.get(channel)?.[box].shift();
   }
 
+  /** Messages that are not to be taken now. @returns those that could be */
+  withdraw(channel: ChannelKey, matches: (row: InRow) => boolean): readonly InRow[] {
+    return this.#channels.get(channel)?.in.extract(matches) ?? [];
+  }
+
   /** What was taken away can no longer be taken. */
   forgetGone(channel: ChannelKey): void {
     const queues = this.#channels.get(channel);

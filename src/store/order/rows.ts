@@ -23,6 +23,8 @@ export class Lane {
   parked: Set<OutRow> | null = null;
   /** The lane has no rows. */
   idle = true;
+  /** An operator has it: none of its messages is offered. */
+  byHand = false;
   /** Grows when what is remembered of the conversation changes by anything but its own turns. */
   historyVersion = 0;
 

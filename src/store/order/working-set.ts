@@ -13,6 +13,7 @@ import type { Reply } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Totals } from './totals.ts';
 import { Lanes } from './lanes.ts';
+import { LanesByHand } from './lanes-by-hand.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
@@ -27,6 +28,7 @@ export class WorkingSet {
   readonly delayed: DelayQueue;
   readonly totals = new Totals();
   readonly #offering = new Offering(this.ready, this.#lanes);
+  readonly byHand = new LanesByHand(this.#lanes, this.ready, this.#offering);
   #seq = 0;
   #closed = false;
 
@@ -123,8 +125,7 @@ export class WorkingSet {
   giveBack(row: Row): void {
     this.totals.claimed[row.box]--;
     row.taken = false;
-    this.ready.offerFirst(row);
-    this.#offering.rest(row.lane);
+    this.#offering.again(row);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
@@ -243,9 +244,8 @@ export class WorkingSet {
   }
 
   idsOfUnsettled(most: number): readonly string[] {
-    const ids = this.#lanes.idsOfRows(most);
     const parked = Array.from(this.delayed.parked, ({ head }) => head.id);
-    return [...ids, ...parked].slice(0, most);
+    return [...this.#lanes.idsOfRows(most), ...parked].slice(0, most);
   }
 
   gauges() {

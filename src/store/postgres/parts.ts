@@ -2,6 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from '../order/working-set.ts';
+import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
@@ -22,6 +23,7 @@ export type PostgresParts = Clock & {
   readonly history: History;
   readonly deadLetters: DeadLetters;
   readonly figures: Figures;
+  readonly byHand: ByHand;
   /** What goes on beside the messages. */
   readonly beside: AsyncDisposable;
   readonly news: LedgerNews;

@@ -24,6 +24,7 @@ import { Quarantine } from '../order/quarantine.ts';
 import { unroutableCursor } from '../order/unroutable.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agents.ts';
+import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
 import { Forgetting } from './ledger/forgetting.ts';
@@ -51,6 +52,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly forgetting: Forgetting;
   readonly figures: PostgresParts['figures'];
   readonly deferredReplies: StoredReplies;
+  readonly byHand: ByHand;
   readonly #parts: PostgresParts;
   readonly #flights: PostgresParts['flights'];
   readonly #lanes: Lanes;
@@ -59,7 +61,7 @@ export class PostgresStorage implements LedgerStorage {
   #tracesDropped = 0;
 
   constructor(parts: PostgresParts) {
-    const { flights, limits, reads, history, deadLetters, lanes } = parts;
+    const { flights, limits, reads, history, deadLetters, byHand, lanes } = parts;
     this.#parts = parts;
     this.#flights = flights;
     this.#lanes = lanes;
@@ -69,12 +71,10 @@ export class PostgresStorage implements LedgerStorage {
     this.figures = parts.figures;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
-    this.deferredReplies = new StoredReplies({ ...parts, reads: parts.slowReads });
-    this.forgetting = new Forgetting({
-      ...parts,
-      reads: parts.slowReads,
-      invalidations: this.#invalidations,
-    });
+    this.byHand = byHand;
+    const slow = { ...parts, reads: parts.slowReads };
+    this.deferredReplies = new StoredReplies(slow);
+    this.forgetting = new Forgetting({ ...slow, invalidations: this.#invalidations });
     this.quarantine = new Quarantine([], {
       ...parts,
       mark: (row, alone) => this.#write(aloneMark(row.head.id, alone)),
@@ -95,12 +95,14 @@ export class PostgresStorage implements LedgerStorage {
     return { tracesDropped: this.#tracesDropped, commitsPending };
   }
 
-  listen({ failed, roomChanged, forgetHere, tryHere }: StorageTold): void {
+  listen(told: StorageTold): void {
+    const { failed, roomChanged } = told;
     const { news, rows, peers } = this.#parts;
-    this.#invalidations.hear(forgetHere);
-    this.deferredReplies.hear(tryHere);
+    this.#invalidations.hear(told.forgetHere);
+    this.deferredReplies.hear(told.tryHere);
+    this.byHand.listen(told);
     this.#lanes.begin(this.#flights, peers, this.quarantine, failed);
-    peers.beat.onNews((told) => (this.#lanes.hear(told), roomChanged()));
+    peers.beat.onNews((heard) => (this.#lanes.hear(heard), roomChanged()));
     let { state } = this.#flights;
     this.#flights.onChange(() => {
       if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });
@@ -140,13 +142,9 @@ export class PostgresStorage implements LedgerStorage {
         resolve({ kind: 'accepted', receipts });
       };
       const full = (): void => failed('full');
+      const conflicted = (): void => refuse(conflict);
       if (expecting.length === 0) this.#flights.flush(landed, full);
-      else
-        this.#flights.flushAlone({
-          written: landed,
-          refused: full,
-          conflicted: () => refuse(conflict),
-        });
+      else this.#flights.flushAlone({ written: landed, refused: full, conflicted });
     });
   }
 

@@ -36,6 +36,7 @@ import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
 import { memoryAfter } from '../ledger/next-memory.ts';
 import { StoredTexts } from './ledger/stored-texts.ts';
+import { storedByHand } from './ledger/by-hand.ts';
 import { turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
@@ -49,6 +50,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: Figures;
+  readonly byHand: LedgerStorage['byHand'];
   readonly #parts: SqliteParts;
   readonly #journal: Journal;
   readonly #disk: DiskWatch;
@@ -67,6 +69,7 @@ export class SqliteStorage implements LedgerStorage {
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.figures = new Figures(journal, () => this.hasRoom);
+    this.byHand = storedByHand(parts, this.history);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.quarantine = new Quarantine(suspects, {
       ...parts,

@@ -18,6 +18,7 @@ import { rewriteLog, takeOwnerLock, type NotedFailure } from './files/database-f
 import type { OwnerLock } from './files/database-files.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
+import { findHeld } from './ledger/by-hand.ts';
 import { lastId, recover } from './ledger/recovery.ts';
 import { decideOnce, openStamps, type PublicNow } from './ledger/stamps.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
@@ -67,12 +68,13 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     options.ids.startAfter(lastId(reader));
     const publicNow = decideOnce(path, options.publicNow ?? null);
     const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
+    const held = findHeld(reader, rows, now());
     const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
-    await journal.write([...stampWrites, ...writes, ['owned']]);
+    await journal.write([...stampWrites, ...writes, ['holdsOver', now()], ['owned']]);
     forgetFailure(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
     const { news = {} } = options;
-    const base = { now, steady, limits, lock, reader, rows, journal, suspects, stamps };
+    const base = { now, steady, limits, lock, reader, rows, journal, suspects, held, stamps };
     const parts = { ...base, noteFailure: note, news };
     return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {

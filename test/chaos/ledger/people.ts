@@ -70,6 +70,7 @@ export class People {
     });
     this.#notes.forget(lanes);
     const expected = this.#model.forget(lanes, whose.kind);
+    if (whose.kind === 'conversation') this.#model.held.delete(`${channel} ${conversation}`);
     const deleted = await this.#world.during(this.#world.ledger.forget(whose));
     assert.equal(deleted, expected, 'how much was forgotten');
     return `forget ${whose.kind} ${whose.kind === 'sender' ? sender : conversation} on ${channel}`;

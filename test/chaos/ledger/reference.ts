@@ -57,6 +57,9 @@ export class Reference {
   closed = false;
   readonly cursors = new Map<string, string>();
   dead: Row[] = [];
+  /** Lanes that an operator answers by hand, and until when. */
+  readonly held = new Map<string, number>();
+  readonly isHeld = (lane: string): boolean => (this.held.get(lane) ?? 0) > this.now;
   /** Whole ids of what was buried in one go. */
   #burials: string[] = [];
   /** Messages and replies that are on the disk, settled ones too; `of`: the message answered. */
@@ -143,7 +146,7 @@ export class Reference {
   }
 
   #mayBeClaimed(row: Row): boolean {
-    if (row.claimed) return false;
+    if (row.claimed || (row.box === 'in' && this.isHeld(row.lane))) return false;
     if (row.box === 'in') {
       const first = this.inbox.find(({ lane }) => lane === row.lane);
       const replies = this.outbox.filter(({ lane }) => lane === row.lane).length;
@@ -373,7 +376,7 @@ export class Reference {
    * parked one whose time had come may have been sent.
    */
   crash(): void {
-    for (const row of this.inbox) {
+    for (const row of this.inbox.filter(({ lane }) => !this.isHeld(lane))) {
       if (this.inbox.find(({ lane }) => lane === row.lane) === row) row.attempt++;
     }
     for (const row of this.outbox) {

@@ -7,6 +7,7 @@ import type { InClaim, OutClaim } from '../../../src/store/store.ts';
 import { Comparison } from './comparison.ts';
 import type { Reference } from './reference.ts';
 import type { MessageRow, ReplyRow } from './rows.ts';
+import { Hands, type HandKind } from './hands.ts';
 import { People, senderOf } from './people.ts';
 import type { Step } from './steps.ts';
 import { effectsOf, short, tellEffects } from './turns.ts';
@@ -27,6 +28,7 @@ export class Walk {
   readonly #model: Reference;
   readonly #compare: Comparison;
   readonly #people: People;
+  readonly #hands: Hands;
   readonly #conversations: number;
   #openIn: OpenIn[] = [];
   #openOut: OpenOut[] = [];
@@ -45,6 +47,7 @@ export class Walk {
     this.#conversations = conversations;
     this.#compare = new Comparison(world, model);
     this.#people = new People(world, model);
+    this.#hands = new Hands(world, model);
   }
 
   /** @returns whether there was anything to do */
@@ -62,6 +65,7 @@ export class Walk {
   /** Works off what is left: nothing may remain. */
   async workOff(): Promise<void> {
     const dice = [0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99];
+    await this.#hands.giveAllBack();
     for (let rounds = 0; ; rounds++) {
       assert.ok(rounds < 5_000, 'what is left comes to an end');
       const both = [0.99, rounds % 2 === 0 ? 0 : 0.99];
@@ -118,6 +122,9 @@ export class Walk {
       case 'discard':
       case 'forget':
       case 'recall':
+      case 'hold':
+      case 'byHand':
+      case 'giveBack':
         return this.#ask(kind, dice);
       default:
         return kind satisfies never;
@@ -345,7 +352,7 @@ export class Walk {
 
   /** What a person asks for, and a turn that looks back. */
   async #ask(
-    kind: 'tryNow' | 'replay' | 'discard' | 'forget' | 'recall',
+    kind: 'tryNow' | 'replay' | 'discard' | 'forget' | 'recall' | HandKind,
     dice: readonly number[],
   ): Promise<boolean> {
     const { claim, row } = this.#openIn[0] ?? {};
@@ -354,11 +361,13 @@ export class Walk {
       this.#tell(`recall for ${short(row.message.text)}`);
       return this.#people.recall(claim, row, dice);
     }
-    const told = await this.#people.ask(kind, dice);
+    const isHand = kind === 'hold' || kind === 'byHand' || kind === 'giveBack';
+    const told = await (isHand ? this.#hands.take(kind, dice) : this.#people.ask(kind, dice));
     if (told === null) return false;
     this.#tell(told);
     const rows = new Set([...this.#model.inbox, ...this.#model.outbox].map(({ id }) => id));
-    this.#openIn = this.#openIn.filter((open) => rows.has(open.row.id) || this.#end(open.claim));
+    const isOpen = ({ row: { id, claimed } }: OpenIn): boolean => rows.has(id) && claimed;
+    this.#openIn = this.#openIn.filter((open) => isOpen(open) || this.#end(open.claim));
     this.#openOut = this.#openOut.filter((open) => rows.has(open.row.id) || this.#end(open.claim));
     return true;
   }

@@ -143,7 +143,8 @@ class MemoryWorld extends World {
 
   async settle(): Promise<void> {
     mock.timers.tick(1);
-    for (let turns = 0; turns < 4; turns++) await Promise.resolve();
+    // Holds that end at once end one after the other.
+    for (let turns = 0; turns < 40; turns++) await Promise.resolve();
   }
 
   reopen(): Promise<void> {

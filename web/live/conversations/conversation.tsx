@@ -8,6 +8,7 @@ import { Panel } from '../../kit/panel.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { moment, some } from '../../kit/words.ts';
 import { Reveal } from '../reveal.tsx';
+import { ByHand } from './by-hand.tsx';
 import { DeleteConversation } from './delete-conversation.tsx';
 import { Export } from './export.tsx';
 import { Notes } from './notes.tsx';
@@ -50,6 +51,7 @@ export function Conversation({ id }: { readonly id: string }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
+          <ByHand id={id} />
           <TurnsOf conversation={value} />
           <Notes of={value} />
         </>

@@ -16,6 +16,7 @@ import { ago, count, moment } from '../../kit/words.ts';
 import { askToSignIn, useWayIn } from '../../kit/ways-in.tsx';
 import { OperatorOnly } from '../operator-only.tsx';
 import { Conversation } from './conversation.tsx';
+import { HeldNow } from './held.tsx';
 
 const everyMs = 10_000;
 const pageRows = 100;
@@ -35,6 +36,7 @@ export function Conversations() {
   return (
     <>
       <Counts />
+      {token === null ? null : <HeldNow />}
       <Panel title="Each conversation">
         {token === null ? (
           <p className="flex flex-wrap items-center gap-2 text-soft">

@@ -9,5 +9,6 @@ export function fateOf({ state, outcome, replies }: MessageRow): readonly [Tone,
   const named = outcome === null ? 'answered' : spaced(outcome);
   if (replies.dead > 0) return ['bad', `${named}, not delivered`];
   if (replies.waiting > 0) return ['wait', `${named}, on its way`];
-  return [outcome === 'reply' || outcome === 'command' ? 'good' : 'wait', named];
+  const isGood = outcome === 'reply' || outcome === 'command' || outcome === 'by_hand';
+  return [isGood ? 'good' : 'wait', named];
 }

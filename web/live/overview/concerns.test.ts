@@ -14,6 +14,7 @@ const quiet = {
   warnings: [],
   warningsLeftOut: 0,
   instances: [],
+  held: 0,
 } as unknown as Status;
 
 test('of a service that works nothing needs a person', () => {
@@ -51,6 +52,12 @@ test('what is broken comes before what waits, and each leads to where it can be 
     ],
     ['wait', '1 dead letter waits for a decision.', { view: 'dead-letters' }],
   ]);
+});
+
+test('conversations that are answered by hand lead to their list', () => {
+  const [told] = concernsOf({ ...quiet, held: 2 }, 0);
+  assert.equal(told?.what, '2 conversations are answered by hand.');
+  assert.deepEqual(told?.place, { view: 'conversations' });
 });
 
 test('an instance that is late, fails, or has another configuration is told of', () => {

@@ -28,6 +28,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofReceivers(status, now),
     ...ofUnanswered(status, now),
     ...ofBacklog(status, now),
+    ...ofHeld(status),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
     ...otherWarnings(status).map(({ code, path, message, remedy, instances }) => {
@@ -136,6 +137,13 @@ function ofBacklog(status: Status, now: number): readonly Concern[] {
     }
     return concerns;
   });
+}
+
+/** What waits in them waits for a person. */
+function ofHeld({ held }: Status): readonly Concern[] {
+  if (held === null || held === 0) return [];
+  const what = `${some(held, 'conversation is', 'conversations are')} answered by hand.`;
+  return [{ key: 'held', tone: 'wait', what, remedy: null, place: { view: 'conversations' } }];
 }
 
 function ofLeftOut({ warningsLeftOut }: Status): readonly Concern[] {

@@ -100,7 +100,9 @@ const theirs = (kinds: string, ...rows: readonly string[]): string => `id = ANY(
   ))`;
 const rowsIn = (table: string, which: string): string =>
   `(SELECT id FROM svc.${table} WHERE ${here('ends')} ${which})`;
-const heads = rowsIn('inbox', 'ORDER BY n LIMIT 1');
+/** What an operator answers by hand was not at work. */
+const worked = `AND NOT EXISTS (SELECT FROM svc.hold WHERE ${here('ends')} AND until_at > $2)`;
+const heads = rowsIn('inbox', `${worked} ORDER BY n LIMIT 1`);
 const marked = `AND (attempts > 0 OR alone > 0) AND alone < ${aloneMax} OFFSET 0`;
 const nextReply = rowsIn('outbox', 'AND NOT parked ORDER BY seq LIMIT 1');
 

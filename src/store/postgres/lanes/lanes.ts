@@ -216,7 +216,7 @@ export class Lanes {
     this.#closing = true;
     if (this.owned.isClosing || this.#peers === null || !this.#hasOthers) return;
     for (const lane of this.owned) this.owned.leave(lane);
-    this.#quarantine?.forgotten();
+    this.#quarantine?.changed();
   }
 
   /** Lets go of all, with what lies in them. */
@@ -281,7 +281,7 @@ export class Lanes {
       this.owned.leave(lane);
       hasLeft = true;
     }
-    if (hasLeft) this.#quarantine?.forgotten();
+    if (hasLeft) this.#quarantine?.changed();
   }
 
   /** What is not in hand, and is not tried itself. */

@@ -115,9 +115,9 @@ async function allAsked(): Promise<readonly Asked[]> {
   return [...new Map(all.map((one) => [one.text, one])).values()];
 }
 
-/** Instances are few, and what waits is bounded: it is counted as a whole. */
+/** Instances and holds are few, and what waits is bounded: it is counted as a whole. */
 const mayReadWhole = ({ text }: Asked): readonly string[] =>
-  text.includes('count(DISTINCT message_id)') ? ['inbox', 'outbox'] : ['instance'];
+  text.includes('count(DISTINCT message_id)') ? ['inbox', 'outbox'] : ['instance', 'hold'];
 
 /** Two sets that are held against each other row by row. */
 function isSquare(node: PlanNode): boolean {

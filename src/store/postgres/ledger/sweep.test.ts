@@ -6,7 +6,7 @@ import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-p
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { figureRowsMax } from '../../../figures/figures.ts';
 import type { Reads } from '../parts.ts';
-import { Sweeping, sweepOnce } from './sweep.ts';
+import { beginSweeping, sweepOnce } from './sweep.ts';
 
 const dayMs = 86_400_000;
 const old = now - 31 * dayMs;
@@ -140,7 +140,7 @@ test('it begins by itself, and ends with the storage', async (t) => {
     async [Symbol.asyncDispose]() {},
   };
   const next = (): Promise<void> => new Promise((resolve) => (tell = resolve));
-  const sweeping = new Sweeping(parts({ reads }));
+  const sweeping = beginSweeping(parts({ reads }));
   const first = next();
   t.mock.timers.tick(60_000);
   await first;

@@ -6,6 +6,7 @@ import { auditDays } from '../../../domain/audit.ts';
 import { figureRowsMax, kept } from '../../../figures/figures.ts';
 import type { Reads } from '../parts.ts';
 import type { Asked } from '../write/statement.ts';
+import { Keeping } from './keeping.ts';
 import { deleteOf } from './of-messages.ts';
 
 /** So many of a kind are deleted in one step. */
@@ -13,7 +14,6 @@ const rowsAtOnce = 200;
 /** Only the oldest rows are looked at: they expire first, and a look at all takes too long. */
 const rowsLooked = 2_000;
 const everyMs = 60_000;
-const pauseMs = 50;
 const dayMs = 86_400_000;
 
 const oldest = (table: string): string =>
@@ -103,32 +103,6 @@ export async function sweepOnce({
 }
 
 /** Sweeps now and then until it is disposed of. */
-export class Sweeping implements Disposable {
-  readonly #parts: SweepParts;
-  #timer: NodeJS.Timeout | null = null;
-  #over = false;
-
-  constructor(parts: SweepParts) {
-    this.#parts = parts;
-    // A start has enough to do.
-    this.#after(everyMs);
-  }
-
-  /** A step that is under way ends with the connection that it asks. */
-  [Symbol.dispose](): void {
-    this.#over = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-  }
-
-  #after(ms: number): void {
-    if (this.#over) return;
-    this.#timer = setTimeout(() => void this.#go(), ms);
-  }
-
-  /** What fails is tried again at the next time: nothing is lost by it. */
-  async #go(): Promise<void> {
-    const { isMine = () => true } = this.#parts;
-    const rows = isMine() ? await sweepOnce(this.#parts).catch(() => 0) : 0;
-    this.#after(rows > 0 ? pauseMs : everyMs);
-  }
+export function beginSweeping({ isMine, ...parts }: SweepParts): Keeping {
+  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(parts)) > 0 });
 }

@@ -24,6 +24,16 @@ export async function readTexts(reads: Reads, rows: readonly Row[]): Promise<voi
   for (const row of outRows) fillReply(row, answered);
 }
 
+/** Another instance has forgotten them, or their lane is another's. */
+export function removeMissing(from: WorkingSet, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
+    if (!isMissing || row.gone) continue;
+    const { channel, conversation } = row.lane;
+    from.remove(channel, conversation, (one) => one === row);
+  }
+}
+
 type Found = ReadonlyMap<string, Rows[number]>;
 
 async function find(reads: Reads, text: string, rows: readonly Row[]): Promise<Found> {
@@ -61,14 +71,4 @@ function fillReply(row: OutRow, found: Found): void {
 
 function recordOf(row: Row, found: Found): Rows[number] | null {
   return found.get(row.head.id) ?? null;
-}
-
-/** Another instance has forgotten them, or their lane is another's. */
-export function removeMissing(rows: WorkingSet, read: readonly Row[]): void {
-  for (const row of read) {
-    const isMissing = row.box === 'in' ? row.message === null : row.reply === null;
-    if (!isMissing || row.gone) continue;
-    const { channel, conversation } = row.lane;
-    rows.remove(channel, conversation, (one) => one === row);
-  }
 }

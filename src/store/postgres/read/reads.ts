@@ -14,6 +14,8 @@ import { listConversationCounts } from './counts.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
 import { readFigures } from './figures.ts';
+import { findByIds } from './found-ids.ts';
+import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 import { listTurns } from './turns.ts';
@@ -41,4 +43,6 @@ export const questions: {
   conversationCounts: listConversationCounts,
   audit: listAudit,
   figures: readFigures,
+  foundIds: findByIds,
+  foundTexts: findByWords,
 };

@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../../lib/clock.ts';
-import { accept, exchange, hook, oneIn, said } from '../../../../test/contract/ledger/kit.ts';
+import {
+  accept,
+  answer,
+  exchange,
+  hook,
+  oneIn,
+  said,
+  until,
+} from '../../../../test/contract/ledger/kit.ts';
 import { effects, ids } from '../../../../test/contract/ledger/kit.ts';
 import type { ConversationId, ModelName } from '../../../domain/ids.ts';
 import { createIdSource } from '../../../domain/ids.ts';
@@ -67,6 +75,43 @@ test('what was forgotten is in none of the files', async () => {
       conversation: 'ann' as ConversationId,
     });
     assert.deepEqual(await holds(), []);
+    await it.ledger[Symbol.asyncDispose]();
+  });
+});
+
+test('the words of what was forgotten are in none of the files, nor in the index', async () => {
+  await inFolder(async (path, folder) => {
+    const it = await open(path);
+    const holds = async (): Promise<readonly string[]> => {
+      const files = await readdir(folder);
+      const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'latin1')));
+      return files.filter((_, at) => texts[at]!.toLowerCase().includes('canary'));
+    };
+    const db = new DatabaseSync(path, { readOnly: true });
+    const isIndexed = async (): Promise<void> => {
+      const left = db.prepare(
+        'SELECT count(*) AS n FROM turns, search_state ' +
+          'WHERE place > high OR place <= low OR rules = ?',
+      );
+      await until('all turns are in the index', async () => left.get('')?.['n'] === 0);
+    };
+    const found = db.prepare('SELECT count(*) AS n FROM search WHERE search MATCH ?');
+    for (let i = 0; i < 40; i++) {
+      // Of two that begin so, the index tells by most of one where the other one ends; words of
+      // others keep the place of that.
+      const numbers = Array.from({ length: 100 }, (_, at) => 10_000 + 40 * at + i);
+      await exchange(it, `c${i}`, numbers.map((at) => `n${at}dove`).join(' '), 'kept');
+      const text = numbers.map((at) => `N${at}canarya n${at}Canaryb`).join(' ');
+      await accept(it, said(`c${i}`, text, { sender: { id: 'ann', name: null } }));
+      await answer(it, await oneIn(it), i % 5 === 0 ? 'a canary, indeed' : 'yes');
+    }
+    await isIndexed();
+    assert.equal(found.get('canary')?.['n'], 8);
+    await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'ann' });
+    assert.deepEqual(await holds(), []);
+    assert.equal(found.get('canary OR n10000canarya')?.['n'], 0);
+    assert.equal(found.get('n1*')?.['n'], 40, 'the words of others stay');
+    db.close();
     await it.ledger[Symbol.asyncDispose]();
   });
 });

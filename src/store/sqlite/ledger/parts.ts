@@ -1,6 +1,7 @@
 /** What a durable ledger's storage is made of; it owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../../lib/clock.ts';
+import type { HeldConversation } from '../../../domain/hold.ts';
 import type { LedgerNews } from '../../news.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Journal } from '../write/journal.ts';
@@ -19,5 +20,7 @@ export type SqliteParts = Clock & {
   readonly noteFailure: (failure: NotedFailure) => void;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
+  /** Conversations that an operator answered by hand when the process before ended. */
+  readonly held: readonly HeldConversation[];
   readonly stamps: Stamps;
 };

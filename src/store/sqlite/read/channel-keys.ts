@@ -12,9 +12,19 @@ const openKeys =
   `SELECT DISTINCT channel FROM (${open.join(' UNION ALL ')}) ` +
   'WHERE channel > ? AND channel < ?';
 
-/** Every channel of which there are messages, in their order: one look at each. */
+/** Every channel of which there are messages, in their order. */
 export function channelsOfMessages(db: DatabaseSync): readonly ChannelKey[] {
-  const next = db.prepare('SELECT min(channel) AS channel FROM inbox WHERE channel > ?');
+  return channelsIn(db, 'inbox');
+}
+
+/** Every channel of which there are turns. */
+export function channelsOfTurns(db: DatabaseSync): readonly ChannelKey[] {
+  return channelsIn(db, 'turns');
+}
+
+/** One look at each. */
+function channelsIn(db: DatabaseSync, table: 'inbox' | 'turns'): readonly ChannelKey[] {
+  const next = db.prepare(`SELECT min(channel) AS channel FROM ${table} WHERE channel > ?`);
   const keys: ChannelKey[] = [];
   let key = channelOf(next.get(''));
   while (key !== null) {

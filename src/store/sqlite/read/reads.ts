@@ -14,6 +14,8 @@ import { findConversationKey, listOrigins } from './conversation-ids.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
 import { readFigures } from './figures.ts';
+import { findByIds } from './found-ids.ts';
+import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 
@@ -40,6 +42,8 @@ const questions: {
   conversationCounts: listConversationCounts,
   audit: listAudit,
   figures: readFigures,
+  foundIds: findByIds,
+  foundTexts: findByWords,
 };
 
 /** All that one answer tells was true at one moment. */

@@ -124,6 +124,9 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?)',
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
+  hold: 'INSERT OR REPLACE INTO holds (channel, conversation, since, until_at) VALUES (?, ?, ?, ?)',
+  holdEnded: 'DELETE FROM holds WHERE channel = ? AND conversation = ?',
+  holdsOver: 'DELETE FROM holds WHERE until_at <= ?',
   audit: 'INSERT INTO audit (at, action, target, status, reason) VALUES (?, ?, ?, ?, ?)',
   figure: 'INSERT OR REPLACE INTO figures (length_ms, at, run, body) VALUES (?, ?, ?, ?)',
   // So that a number or an id is not given again once its row is deleted.

@@ -22,6 +22,7 @@ test('a step is followed by a pause four times as long, and by a minute when all
       at = later(at, tooks.shift()!);
       return tooks.length > 0;
     },
+    everyMs: 60_000,
     steady: () => at,
     after: (ms, act) => {
       waits.push({ ms, act });
@@ -40,7 +41,7 @@ test('a step is followed by a pause four times as long, and by a minute when all
 
 test('once it has ended no step is made', () => {
   let cancelled = 0;
-  const end = beginSweeping({ step: () => true, after: () => () => void cancelled++ });
+  const end = beginSweeping({ step: () => true, everyMs: 1, after: () => () => void cancelled++ });
   end();
   assert.equal(cancelled, 1);
 });

@@ -1,19 +1,21 @@
 /**
- * When the writer deletes what has been kept long enough: now and then, and then in short steps. A
- * step holds up the groups that arrive during it, so four times as long as it took belongs to them
- * before the next one. Steps come at last whatever arrives: even slow ones delete more in a second
- * than hundreds of messages bring.
+ * When the writer does what is nobody's message: it deletes what has been kept long enough, and
+ * takes in what is to be found again. That is now and then, and then in short steps. A step holds
+ * up the groups that arrive during it, so four times as long as it took belongs to them before the
+ * next one. Steps come at last whatever arrives: even slow ones do more in a second than hundreds
+ * of messages bring.
  */
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 
-const everyMs = 60_000;
 const pauseMsMin = 20;
 /** The steps take a fifth of the writer's time at most. */
 const pauseFactor = 4;
 
 export type SweepingParts = {
-  /** @returns whether there may be more to delete */
+  /** @returns whether there may be more to do */
   readonly step: () => boolean;
+  /** How long nothing is done once there is no more. */
+  readonly everyMs: number;
   readonly steady?: () => SteadyTime;
   /** Calls `act` once after so many milliseconds, unless what it returns is called before. */
   readonly after?: (ms: number, act: () => void) => () => void;
@@ -22,6 +24,7 @@ export type SweepingParts = {
 /** @returns ends it: no step is made any more */
 export function beginSweeping({
   step,
+  everyMs,
   steady = steadyNow,
   after = afterArrivals,
 }: SweepingParts): () => void {

@@ -1,8 +1,8 @@
 /**
  * The writer, in a thread of its own (writer-thread.ts): nobody else writes the database. Each
  * group that arrives becomes one transaction, fsynced by its COMMIT; one answer goes back a group.
- * Between groups it deletes a few of the rows that have been kept long enough, and tells how much
- * room the disk has.
+ * Between groups it deletes a few of the rows that have been kept long enough, puts a few turns
+ * into the index that finds them again, and tells how much room the disk has.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
@@ -13,6 +13,7 @@ import { statements, type FromWriter, type Group, type GroupDone } from './state
 import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
 import { prepareKeyedAccepts } from './keyed-accepts.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
+import { openSearchIndex, type SearchIndex } from './search-index.ts';
 import { beginSweeping } from './sweeping.ts';
 
 export type WriterData = {
@@ -30,6 +31,8 @@ const vacuumPagesMax = 65_536;
 /** As many as SQLite would wait for. */
 const foldPages = 1_000;
 const diskEveryMs = 5_000;
+const sweepEveryMs = 60_000;
+const indexEveryMs = 2_000;
 
 /**
  * Opens the database, tells that it is open or why it is not, and does what the port asks for.
@@ -163,6 +166,7 @@ function serve(
 ): () => void {
   const run = prepareRun(db);
   const fold = prepareFold(db);
+  const index = openSearchIndex(db);
   let over = false;
   const sweepOn = (): boolean => {
     let more = false;
@@ -177,13 +181,25 @@ function serve(
     fold();
     return more;
   };
-  const endSweeping = beginSweeping({ step: sweepOn });
+  const indexOn = (): boolean => {
+    try {
+      return index.step();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return false;
+    } finally {
+      fold();
+    }
+  };
+  const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
+  const endIndexing = beginSweeping({ step: indexOn, everyMs: indexEveryMs });
   const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
   const looking = setInterval(tellDisk, diskEveryMs);
   /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
   const end = (): void => {
     over = true;
     endSweeping();
+    endIndexing();
     clearInterval(looking);
   };
   port.on('message', (message: ToWriter) => {
@@ -195,7 +211,7 @@ function serve(
       if (!over) fold();
       return;
     }
-    if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of, busyMs));
+    if (message.kind === 'checkpoint') return tell(checkpoint(db, index, message.of, busyMs));
     end();
     markClean(db);
     // With a reader beside it, closing does not fold the log into the database.
@@ -212,18 +228,24 @@ function serve(
  * page, which only a VACUUM overwrites. A VACUUM holds up the groups behind it, so a large database
  * is spared. Readers are not waited for.
  */
-function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log', busyMs: number): FromWriter {
-  if (of === 'vacuum') vacuum(db);
+function checkpoint(
+  db: DatabaseSync,
+  index: SearchIndex,
+  of: 'vacuum' | 'log',
+  busyMs: number,
+): FromWriter {
+  if (of === 'vacuum') vacuum(db, index);
   db.exec('PRAGMA busy_timeout = 0');
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
   db.exec(`PRAGMA busy_timeout = ${busyMs}`);
   return { kind: 'checkpointed', whole: busy === 0 };
 }
 
-function vacuum(db: DatabaseSync): void {
+function vacuum(db: DatabaseSync, index: SearchIndex): void {
   const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
   if (pages > vacuumPagesMax) return;
   try {
+    index.rewrite();
     db.exec('VACUUM');
   } catch (error) {
     // A VACUUM takes as much room again. What was deleted is overwritten in place even so.

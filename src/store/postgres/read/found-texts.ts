@@ -1,0 +1,219 @@
+/**
+ * Messages by their words, in the order of their ids, the newest first: of turns by the index, and
+ * what is in no index yet or has no turn, by looking at one after the other. Each of these lists
+ * ends after so many looks; a page ends where the first of them does.
+ */
+import { timeOfId } from '../../../domain/ids.ts';
+import type { PageAsked } from '../../../domain/page.ts';
+import type { FoundText, FoundTexts } from '../../../domain/search.ts';
+import { emptyPage, keyAfter, limitOf, nextOf } from '../../pages.ts';
+import {
+  commandIn,
+  conversationRowOf,
+  conversationsMax,
+  textRowOf,
+  type TextRecord,
+} from '../../read/search.ts';
+import { textIn } from '../../read/stories.ts';
+import { matchOf } from '../../search/hits.ts';
+import { keysOf, termsOf, wordRules, type Term } from '../../search/words.ts';
+import { fromText, fromTextOrNull } from '../server/text.ts';
+import { num, type Ask } from './ask.ts';
+
+/** Of a list that is in no index so many are looked at for a page. */
+const looksMax = 500;
+/** With more hits than these the index is of no use: the newest texts are looked at instead. */
+const hitsMax = 2_000;
+const commonLooksMax = 20_000;
+/** It comes behind every digit of an id. */
+const beginning: [string] = ['~'];
+const nothing: FoundTexts = { ...emptyPage, complete: true, indexedSince: null };
+
+type State = {
+  readonly rules: string;
+  readonly since: string;
+  readonly until: string;
+  readonly walked: boolean;
+};
+const state = 'SELECT rules, since, until, walked FROM svc.search_state';
+
+type Found = Omit<TextRecord, 'message'> & {
+  readonly id: string;
+  /** Null: the message is not known any more. */
+  readonly state: number | null;
+  readonly brain: string | null;
+  readonly outcome: string | null;
+  /** Of a message without a turn its JSON. */
+  readonly body: string | null;
+  readonly text: string | null;
+  readonly reply: string | null;
+};
+/** `end`: nothing of the list lies from here on; null: it has been looked at to its end. */
+type List = { readonly found: readonly Found[]; readonly end: string | null };
+
+const turnOf =
+  'message.id, message.channel, message.conversation, ' +
+  `coalesce(turn.at, message.accepted_at)::float8 AS at, message.sender, message.body, ` +
+  'turn.text, turn.reply';
+const settledState = 'CASE WHEN message.failure IS NULL THEN 1 ELSE 2 END AS state';
+/** One look by a key for each of them, whatever the statistics say. */
+const one = (table: string, which: string): string =>
+  `LATERAL (SELECT * FROM svc.${table} WHERE ${which} LIMIT 1) AS ${table}`;
+const turnOfMessage =
+  'channel = message.channel AND conversation = message.conversation AND n = message.n';
+const behind = (which: string): string =>
+  `SELECT ${turnOf}, ${settledState}, message.brain, message.outcome ` +
+  `FROM (SELECT * FROM svc.message WHERE ${which} AND id < $1 ORDER BY id DESC ` +
+  `LIMIT ${looksMax}) AS message LEFT JOIN ${one('turn', turnOfMessage)} ON true ` +
+  'ORDER BY message.id DESC';
+const waiting =
+  `SELECT id, channel, conversation, ${num('accepted_at', 'at')}, sender, body, NULL AS text, ` +
+  'NULL AS reply, 0 AS state, NULL AS brain, NULL AS outcome FROM svc.inbox WHERE id < $1 ' +
+  `ORDER BY id DESC LIMIT ${looksMax}`;
+const unindexed = behind('id > $2');
+const dead = behind('failure IS NOT NULL');
+const commands = behind("outcome = 'command' AND outcome <> 'reply'");
+
+/** The order of the ids is no help to the planner here: the index of words is to be used. */
+const rare =
+  'SELECT message_id AS id FROM svc.search ' +
+  `WHERE words @@ $1::tsquery AND message_id || '' < $2 LIMIT ${hitsMax + 1}`;
+const common =
+  'SELECT message_id AS id, words @@ $1::tsquery AS hit FROM (SELECT message_id, words ' +
+  'FROM svc.search WHERE message_id < $2 ORDER BY message_id DESC ' +
+  `LIMIT ${commonLooksMax}) AS newest ORDER BY message_id DESC`;
+const sameTurn =
+  'channel = search.channel AND conversation = search.conversation ' +
+  'AND session = search.session AND n = search.n';
+const indexed =
+  `SELECT search.message_id AS id, turn.channel, turn.conversation, ${num('turn.at', 'at')}, ` +
+  'turn.sender, NULL AS body, turn.text, turn.reply, message.brain, message.outcome, ' +
+  `CASE WHEN message.id IS NOT NULL THEN ${settledState.replace(' AS state', '')} ` +
+  'WHEN inbox.id IS NOT NULL THEN 0 END AS state ' +
+  `FROM unnest($1::text[]) AS wanted(id) CROSS JOIN ${one('search', 'message_id = wanted.id')} ` +
+  `CROSS JOIN ${one('turn', sameTurn)} ` +
+  `LEFT JOIN ${one('message', 'id = wanted.id')} ON true ` +
+  `LEFT JOIN ${one('inbox', 'id = wanted.id')} ON true`;
+
+export async function findByWords(ask: Ask, words: string, asked: PageAsked): Promise<FoundTexts> {
+  const after = keyAfter(asked, beginning)?.[0] ?? null;
+  if (after === null) return nothing;
+  const terms = termsOf(words);
+  const limit = limitOf(asked);
+  const named = after === '~' ? (await namedSo(ask, words.trim())).slice(0, limit) : [];
+  if (terms.length === 0) return { ...nothing, rows: named };
+  const [at] = await ask<State>(state);
+  const isMade = at !== undefined && at.rules === wordRules;
+  const until = isMade ? at.until : '';
+  const command = commandIn(words);
+  const lists =
+    command === null
+      ? await Promise.all([
+          listOf(ask, waiting, after),
+          listOf(ask, unindexed, after, until),
+          listOf(ask, dead, after),
+          listOf(ask, commands, after),
+          isMade ? inIndex(ask, terms, after, limit) : { found: [], end: null },
+        ])
+      : [await listOf(ask, commands, after)];
+  const isComplete = isMade && at.walked;
+  return {
+    ...pageOfTexts(lists, { terms, command, limit: Math.max(1, limit - named.length), named }),
+    complete: isComplete,
+    indexedSince: isComplete || !isMade ? null : timeOfId(at.since),
+  };
+}
+
+type Wanted = {
+  readonly terms: readonly Term[];
+  readonly command: string | null;
+  readonly limit: number;
+  /** What stands before. */
+  readonly named: readonly FoundText[];
+};
+
+function pageOfTexts(lists: readonly List[], { terms, command, limit, named }: Wanted) {
+  const ends = lists.flatMap(({ end }) => end ?? []);
+  const horizon = ends.reduce((a, b) => (a > b ? a : b), '');
+  const seen = new Map<string, FoundText>();
+  const candidates = lists.flatMap(({ found }) => found).filter(({ id }) => id >= horizon);
+  for (const found of candidates.sort((a, b) => (a.id < b.id ? 1 : -1))) {
+    const row = seen.has(found.id) ? null : rowOf(found, terms, command);
+    if (row === null) continue;
+    // The row after the last one says that there is a next page.
+    if (seen.size === limit) {
+      return { rows: [...named, ...seen.values()], next: nextOf([[...seen.keys()].at(-1)!]) };
+    }
+    seen.set(found.id, row);
+  }
+  return { rows: [...named, ...seen.values()], next: horizon === '' ? null : nextOf([horizon]) };
+}
+
+function rowOf(found: Found, terms: readonly Term[], command: string | null): FoundText | null {
+  const { id, at, state: told, brain, outcome } = found;
+  const conversation = fromText(found.conversation);
+  const sender = fromTextOrNull(found.sender);
+  const text = found.text === null ? textIn(found.body ?? '') : fromText(found.text);
+  const isAsked = command === null || (text ?? '').toLowerCase().startsWith(command);
+  const said = { text, reply: fromTextOrNull(found.reply), sender, conversation };
+  const match = isAsked ? matchOf(said, terms) : null;
+  if (match === null) return null;
+  const message = told === null ? null : { id, state: told, brain: fromTextOrNull(brain), outcome };
+  return textRowOf({ channel: found.channel, conversation, at, sender, message }, match.excerpt);
+}
+
+async function listOf(ask: Ask, sql: string, ...values: readonly string[]): Promise<List> {
+  const found = await ask<Found>(sql, ...values);
+  return { found, end: found.length < looksMax ? null : found.at(-1)!.id };
+}
+
+async function inIndex(
+  ask: Ask,
+  terms: readonly Term[],
+  after: string,
+  limit: number,
+): Promise<List> {
+  const wanted = keysOf(terms).map(({ word, begins }) => `'${word}'${begins ? ':*' : ''}`);
+  const query = wanted.join(' & ');
+  await ask('SET LOCAL enable_bitmapscan = on');
+  const hits = await ask<{ readonly id: string }>(rare, query, after);
+  await ask('SET LOCAL enable_bitmapscan = off');
+  if (hits.length <= hitsMax) {
+    const ids = hits.map(({ id }) => id).sort((a, b) => (a < b ? 1 : -1));
+    const some = ids.slice(0, 2 * limit);
+    const end = ids.length === some.length ? null : some.at(-1)!;
+    return { found: await ask<Found>(indexed, some), end };
+  }
+  const newest = await ask<{ readonly id: string; readonly hit: boolean }>(common, query, after);
+  const all = newest.filter(({ hit }) => hit).map(({ id }) => id);
+  const some = all.slice(0, 2 * limit);
+  const isCut = all.length > some.length;
+  const looked = newest.length < commonLooksMax ? null : newest.at(-1)!.id;
+  return { found: await ask<Found>(indexed, some), end: isCut ? some.at(-1)! : looked };
+}
+
+/** By the key of lanes: one look at each channel. */
+const eachChannel =
+  'WITH RECURSIVE keys AS (SELECT min(channel) AS channel FROM svc.lane UNION ALL ' +
+  'SELECT (SELECT min(channel) FROM svc.lane WHERE channel > keys.channel) FROM keys ' +
+  'WHERE keys.channel IS NOT NULL) SELECT channel FROM keys WHERE channel IS NOT NULL';
+const named =
+  'SELECT lane.channel, lane.conversation, turns.at::float8 AS at ' +
+  `FROM (${eachChannel}) AS keys CROSS JOIN LATERAL (SELECT channel, conversation ` +
+  'FROM svc.lane WHERE channel = keys.channel AND conversation >= $1 AND conversation < $2 ' +
+  `ORDER BY conversation LIMIT ${conversationsMax}) AS lane CROSS JOIN LATERAL (` +
+  'SELECT max(at) AS at FROM svc.turn WHERE channel = lane.channel ' +
+  'AND conversation = lane.conversation) AS turns WHERE turns.at IS NOT NULL ' +
+  `LIMIT ${conversationsMax}`;
+
+async function namedSo(ask: Ask, start: string): Promise<readonly FoundText[]> {
+  if (start === '') return [];
+  const found = await ask<{ channel: string; conversation: string; at: number }>(
+    named,
+    start,
+    `${start}\u{10ffff}`,
+  );
+  return found.map((row) =>
+    conversationRowOf({ ...row, conversation: fromText(row.conversation) }),
+  );
+}

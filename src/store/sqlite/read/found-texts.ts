@@ -1,0 +1,224 @@
+/**
+ * Messages by their words, newest first: of turns by the index, which is filled behind them, so the
+ * newest turns are looked at one by one; and messages that have no turn, because they wait, died,
+ * or were commands. Both are lists of their own, which are merged.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { PageAsked } from '../../../domain/page.ts';
+import type { Excerpt, FoundText, FoundTexts } from '../../../domain/search.ts';
+import { emptyPage, keyAfter, limitOf, nextOf } from '../../pages.ts';
+import {
+  commandIn,
+  conversationRowOf,
+  conversationsMax,
+  looksAtTextsMax,
+  textRowOf,
+  type TextRecord,
+} from '../../read/search.ts';
+import { fieldsOf } from '../../read/stored-json.ts';
+import { matchOf } from '../../search/hits.ts';
+import { keysOf, termsOf, type Term } from '../../search/words.ts';
+import { channelsOfTurns } from './channel-keys.ts';
+import { merge, readPage } from './read-page.ts';
+
+type Turn = Omit<TextRecord, 'message'> & {
+  readonly place: number;
+  readonly seq: number;
+  readonly text: string;
+  readonly reply: string | null;
+};
+type Message = Omit<TextRecord, 'message' | 'sender'> & {
+  readonly seq: number;
+  readonly body: string;
+};
+/** Where each list goes on: behind a turn's place, and behind a message. */
+type Place = readonly [turn: number, at: number, seq: number];
+type Candidate = { readonly at: number } & (
+  | { readonly kind: 'turn'; readonly turn: Turn }
+  | { readonly kind: 'message'; readonly message: Message }
+);
+type Placed = { readonly candidate: Candidate; readonly place: Place };
+
+const most = Number.MAX_SAFE_INTEGER;
+const beginning: [number, number, number] = [most, most, most];
+const nothing: FoundTexts = { ...emptyPage, complete: true, indexedSince: null };
+
+const turn = 'SELECT place, channel, conversation, at, seq, sender, text, reply FROM turns WHERE';
+const newTurns = `${turn} place > ? AND place < ? ORDER BY place DESC LIMIT ${looksAtTextsMax}`;
+const oneTurn = `${turn} place = ?`;
+const indexed =
+  'SELECT rowid AS place FROM search WHERE search MATCH ? AND rowid > ? AND rowid < ? ' +
+  'ORDER BY rowid DESC';
+const state =
+  'SELECT low, high, (SELECT at FROM turns WHERE place > low ORDER BY place LIMIT 1) AS since, ' +
+  `(SELECT count(*) FROM (SELECT 1 FROM turns WHERE place > high LIMIT ${looksAtTextsMax + 1})) ` +
+  'AS unindexed, (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 0 ' +
+  `LIMIT ${looksAtTextsMax + 1})) AS waiting FROM search_state`;
+const message = 'SELECT seq, channel, conversation, accepted_at AS at, body FROM';
+const inOrder = '(accepted_at, seq) < (?, ?) ORDER BY accepted_at DESC, seq DESC';
+const withoutTurns = [
+  `${message} (SELECT * FROM inbox WHERE state = 0 ORDER BY seq DESC LIMIT ${looksAtTextsMax}) ` +
+    `WHERE ${inOrder}`,
+  `${message} inbox INDEXED BY inbox_dead_accepted WHERE state = 2 AND ${inOrder}`,
+];
+const commands =
+  `${message} inbox INDEXED BY inbox_unusual ` +
+  `WHERE outcome <> 'reply' AND outcome = 'command' AND ${inOrder}`;
+const messageOf =
+  'SELECT id, state, brain, outcome FROM inbox WHERE seq = ? AND channel = ? AND conversation = ?';
+const hasTurn = 'SELECT 1 FROM turns WHERE channel = ? AND conversation = ? AND seq = ?';
+const nextConversation =
+  'SELECT min(conversation) AS conversation FROM turns WHERE channel = ? AND conversation ';
+const lastAt = 'SELECT max(at) AS at FROM turns WHERE channel = ? AND conversation = ?';
+
+export function findByWords(db: DatabaseSync, words: string, asked: PageAsked): FoundTexts {
+  const terms = termsOf(words);
+  const after = keyAfter(asked, beginning);
+  const { low, high, since, unindexed, waiting } = db.prepare(state).get() as Record<
+    string,
+    number
+  >;
+  if (after === null || (terms.length === 0 && after !== beginning)) return nothing;
+  const command = commandIn(words);
+  const limit = limitOf(asked);
+  const named = after === beginning ? conversationsNamed(db, words.trim()).slice(0, limit) : [];
+  if (terms.length === 0) return { ...nothing, rows: named };
+  const candidates =
+    command === null
+      ? placed(after, [
+          turnsOf(db, terms, after[0], { low: low!, high: high! }),
+          messagesOf(db, after),
+        ])
+      : placed(after, [commandsOf(db, after)]);
+  const found = readPage(
+    withMatches(db, candidates, terms, command),
+    Math.max(1, limit - named.length),
+    ({ row }) => row !== null,
+    ({ place }) => place,
+  );
+  return {
+    rows: [...named, ...found.rows.flatMap(({ row }) => row ?? [])],
+    next: found.next === null ? null : nextOf(found.next),
+    complete: low === 0 && Math.max(unindexed!, waiting!) <= looksAtTextsMax,
+    indexedSince: low === 0 ? null : (since ?? null),
+  };
+}
+
+function* turnsOf(
+  db: DatabaseSync,
+  terms: readonly Term[],
+  before: number,
+  { low, high }: { readonly low: number; readonly high: number },
+): Generator<Candidate> {
+  const told = (found: unknown): Candidate => {
+    const one = found as Turn;
+    return { kind: 'turn', at: one.at, turn: one };
+  };
+  for (const one of db.prepare(newTurns).iterate(high, before)) yield told(one);
+  const wanted = keysOf(terms).map(({ word, begins }) => `"${word}"${begins ? '*' : ''}`);
+  const turnAt = db.prepare(oneTurn);
+  const places = db.prepare(indexed).iterate(wanted.join(' '), low, Math.min(before, high + 1));
+  for (const { place } of places) {
+    const one = turnAt.get(place!);
+    if (one !== undefined) yield told(one);
+  }
+}
+
+function messagesOf(db: DatabaseSync, after: Place): Iterable<Candidate> {
+  return merge(
+    [...withoutTurns, commands].map((sql) => readMessages(db, sql, after)),
+    isNewer,
+  );
+}
+
+function commandsOf(db: DatabaseSync, after: Place): Iterable<Candidate> {
+  return readMessages(db, commands, after);
+}
+
+function* readMessages(db: DatabaseSync, sql: string, [, at, seq]: Place): Generator<Candidate> {
+  for (const found of db.prepare(sql).iterate(at, seq)) {
+    const one = found as unknown as Message;
+    yield { kind: 'message', at: one.at, message: one };
+  }
+}
+
+function isNewer(a: Candidate, b: Candidate): boolean {
+  return a.at > b.at;
+}
+
+/** Each with the place from which both lists go on behind it. */
+function* placed(after: Place, lists: readonly Iterable<Candidate>[]): Generator<Placed> {
+  let place = after;
+  for (const candidate of merge(lists, isNewer)) {
+    place =
+      candidate.kind === 'turn'
+        ? [candidate.turn.place, place[1], place[2]]
+        : [place[0], candidate.at, candidate.message.seq];
+    yield { candidate, place };
+  }
+}
+
+type Matched = { readonly row: FoundText | null; readonly place: Place };
+
+function* withMatches(
+  db: DatabaseSync,
+  candidates: Iterable<Placed>,
+  terms: readonly Term[],
+  command: string | null,
+): Generator<Matched> {
+  const statements = { message: db.prepare(messageOf), turn: db.prepare(hasTurn) };
+  for (const { candidate, place } of candidates) {
+    const said = candidate.kind === 'turn' ? candidate.turn : saidIn(candidate.message);
+    const isAsked = command === null || said.text.toLowerCase().startsWith(command);
+    const match = isAsked ? matchOf(said, terms) : null;
+    const row = match === null ? null : rowOf(statements, candidate, said.sender, match.excerpt);
+    yield { row, place };
+  }
+}
+
+function saidIn({ body, conversation }: Message) {
+  const { sender, text } = fieldsOf(body);
+  const { id } = (sender ?? {}) as { readonly id?: unknown };
+  return {
+    conversation,
+    text: typeof text === 'string' ? text : '',
+    reply: null,
+    sender: typeof id === 'string' ? id : null,
+  };
+}
+
+type Statements = Record<'message' | 'turn', ReturnType<DatabaseSync['prepare']>>;
+
+function rowOf(
+  statements: Statements,
+  candidate: Candidate,
+  sender: string | null,
+  excerpt: Excerpt | null,
+): FoundText | null {
+  const { channel, conversation, at, seq } =
+    candidate.kind === 'turn' ? candidate.turn : candidate.message;
+  // It is among the turns already.
+  const isTwice =
+    candidate.kind === 'message' && statements.turn.get(channel, conversation, seq) !== undefined;
+  if (isTwice) return null;
+  const found = statements.message.get(seq, channel, conversation) as TextRecord['message'];
+  return textRowOf({ channel, conversation, at, sender, message: found ?? null }, excerpt);
+}
+
+/** By the index that begins with channel and conversation: one look at each. */
+function conversationsNamed(db: DatabaseSync, start: string): readonly FoundText[] {
+  if (start === '') return [];
+  const first = db.prepare(`${nextConversation} >= ?`);
+  const next = db.prepare(`${nextConversation} > ?`);
+  const last = db.prepare(lastAt);
+  const rows: FoundText[] = [];
+  for (const channel of channelsOfTurns(db)) {
+    let found = first.get(channel, start)?.['conversation'];
+    while (typeof found === 'string' && found.startsWith(start) && rows.length < conversationsMax) {
+      const at = Number(last.get(channel, found)?.['at']);
+      rows.push(conversationRowOf({ channel, conversation: found, at }));
+      found = next.get(channel, found)?.['conversation'];
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,144 @@
+/**
+ * The index of what was said: filled by the writer between the groups, never in one of them. The
+ * newest turns come first, then those of before, down to the oldest. A turn that is deleted leaves
+ * the index in the same transaction, whatever deletes it.
+ *
+ * empty → from the newest turn upward and downward → whole. An index of other rules than those of
+ * today, or a damaged one, is emptied.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { wordRules, wordsOf } from '../../search/words.ts';
+
+/** One step takes a millisecond or two: a group that arrives meanwhile waits that long. */
+const turnsAtOnce = 16;
+const charactersAtOnce = 64 * 1024;
+/** So many pages of the index's parts are merged by one step. */
+const pagesMerged = 16;
+/** SQLITE_CORRUPT_VTAB, and SQLITE_CONSTRAINT, which a part that stands there twice breaks. */
+const damaged: ReadonlySet<number> = new Set([267, 19]);
+/** Where it is damaged again and again, nothing more is taken in until the next start. */
+const remadeMax = 3;
+
+/**
+ * Only the writer has this trigger, since only the writer knows the words. A place that was freed
+ * is given again, so the highest one in the index is always that of a turn which is there.
+ */
+const keepTrue = `
+CREATE TEMP TRIGGER turn_unsearched AFTER DELETE ON main.turns
+WHEN OLD.place <= (SELECT high FROM search_state) BEGIN
+  INSERT INTO search (search, rowid, words)
+    SELECT 'delete', OLD.place,
+      svc_words(OLD.text, OLD.reply, OLD.sender, OLD.conversation)
+    FROM search_state WHERE OLD.place > low;
+  UPDATE search_state SET high = (
+    SELECT coalesce(max(place), 0) FROM turns WHERE place < OLD.place
+  ) WHERE high = OLD.place;
+  UPDATE search_state SET low = min(low, high);
+END`;
+
+type Turn = {
+  readonly place: number;
+  readonly text: string;
+  readonly reply: string | null;
+  readonly sender: string | null;
+  readonly conversation: string;
+};
+
+export type SearchIndex = {
+  /** @returns whether there may be more to take in */
+  step(): boolean;
+  /**
+   * Makes the whole of it anew of what is in it: also where its parts are told from one another
+   * there is no beginning of a word any more that was deleted.
+   */
+  rewrite(): void;
+};
+
+/** @param db the writer's connection, with today's schema */
+export function openSearchIndex(db: DatabaseSync): SearchIndex {
+  db.function('svc_words', { deterministic: true }, (text, reply, sender, conversation) => {
+    return wordsOf(...([text, reply, sender, conversation] as (string | null)[]));
+  });
+  db.exec(keepTrue);
+  const columns = 'SELECT place, text, reply, sender, conversation FROM turns WHERE';
+  const state = db.prepare('SELECT low, high, rules FROM search_state');
+  const newer = db.prepare(`${columns} place > ? ORDER BY place LIMIT ${turnsAtOnce}`);
+  const older = db.prepare(`${columns} place <= ? ORDER BY place DESC LIMIT ${turnsAtOnce}`);
+  const add = db.prepare('INSERT INTO search (rowid, words) VALUES (?, ?)');
+  const merge = db.prepare("INSERT INTO search (search, rank) VALUES ('merge', ?)");
+  const move = db.prepare('UPDATE search_state SET low = ?, high = ?');
+
+  const take = (turns: Iterable<Turn>): readonly Turn[] => {
+    const taken: Turn[] = [];
+    let characters = 0;
+    for (const turn of turns) {
+      const { place, text, reply, sender, conversation } = turn;
+      add.run(place, wordsOf(text, reply, sender, conversation));
+      taken.push(turn);
+      characters += text.length + (reply?.length ?? 0);
+      if (characters >= charactersAtOnce) break;
+    }
+    if (taken.length > 0) merge.run(pagesMerged);
+    return taken;
+  };
+  const fill = (): boolean => {
+    const { low, high, rules } = state.get() as { low: number; high: number; rules: string };
+    if (rules !== wordRules) {
+      empty(db);
+      return true;
+    }
+    const above = take(newer.iterate(high) as Iterable<unknown> as Iterable<Turn>);
+    if (above.length > 0) {
+      move.run(low, above.at(-1)!.place);
+      return true;
+    }
+    if (low === 0) return false;
+    const below = take(older.iterate(low) as Iterable<unknown> as Iterable<Turn>);
+    move.run(below.length === 0 ? 0 : below.at(-1)!.place - 1, high);
+    return below.length > 0;
+  };
+  let remade = 0;
+  return {
+    step() {
+      if (remade > remadeMax) return false;
+      const ended = inOne(db, fill);
+      if (ended === 'damaged') remade++;
+      return ended !== 'done';
+    },
+    rewrite() {
+      db.exec(
+        "INSERT INTO search (rowid, words) VALUES (-1, '0'); " +
+          "INSERT INTO search (search) VALUES ('optimize'); " +
+          "INSERT INTO search (search, rowid, words) VALUES ('delete', -1, '0')",
+      );
+    },
+  };
+}
+
+/** A step waits for no sync: what a power cut takes back is taken in once more. */
+function inOne(db: DatabaseSync, fill: () => boolean): 'more' | 'done' | 'damaged' {
+  db.exec('PRAGMA synchronous = NORMAL');
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    const more = fill();
+    db.exec('COMMIT');
+    return more ? 'more' : 'done';
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    const { errcode = 0 } = error as { readonly errcode?: number };
+    if (!damaged.has(errcode)) throw error;
+    db.exec("UPDATE search_state SET rules = ''");
+    return 'damaged';
+  } finally {
+    db.exec('PRAGMA synchronous = FULL');
+  }
+}
+
+/** From now on it begins with the newest turn. */
+function empty(db: DatabaseSync): void {
+  db.exec("INSERT INTO search (search) VALUES ('delete-all')");
+  db.prepare(
+    'UPDATE search_state SET rules = ?, low = newest, high = newest ' +
+      'FROM (SELECT coalesce(max(place), 0) AS newest FROM turns)',
+  ).run(wordRules);
+}

@@ -1,0 +1,60 @@
+/** A conversation is taken over on its page, answered by hand, and given back. */
+import assert from 'node:assert/strict';
+import { browserTest } from './browser.ts';
+import { signIn, startOperatorStage, tabTo } from './operator-stage.ts';
+
+browserTest(
+  'a conversation is taken over, answered and given back',
+  startOperatorStage,
+  async (it) => {
+    const { model, receiver, say } = it.site;
+    const hangs = Promise.withResolvers<void>();
+    await model.script({ answer: 'By the model.', after: hangs.promise });
+    await say('my printer burns');
+    await model.call(0);
+    const view = await it.open();
+    const { page } = view;
+    await page.goto('/ui?view=conversations');
+    await signIn(page);
+    await page.getByText('lobby', { exact: true }).click();
+    await tabTo(page, /^Take over$/);
+    await page.keyboard.press('Enter');
+    const held = page.getByText('Held by an operator since');
+    await held.waitFor();
+    assert.match(await held.innerText(), /goes back to its brain in (59 min|1 h)/);
+    const focused = await page.evaluate<string>('document.activeElement.textContent');
+    assert.equal(focused, 'Give back', 'the focus stays on the one button');
+    await say('hello?');
+    assert.ok(!(await page.content()).includes('my printer burns'));
+    await page.getByRole('button', { name: 'Reveal what waits' }).click();
+    const waiting = page.getByRole('list', { name: 'What waits, the oldest first' });
+    await waiting.getByText('my printer burns').waitFor();
+    await waiting.getByText('hello?').waitFor();
+    await view.assertAccessible();
+    await view.assertFits();
+    hangs.resolve();
+    await page.getByLabel('Your answer').fill('Pull its plug. I come.');
+    await page.getByText('It answers all 2 messages.').waitFor();
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await page.getByText('Nothing waits for an answer.').waitFor();
+    await receiver.waitFor(1);
+    await say('it is out now');
+    const second = await it.open();
+    await second.page.goto(page.url());
+    await signIn(second.page);
+    await second.page.getByText('Held by an operator since').waitFor();
+    const third = await it.open();
+    await third.page.goto('/ui?view=conversations');
+    await signIn(third.page);
+    const list = third.page.getByRole('group', { name: 'Conversations that are held' });
+    await list.getByRole('link').first().waitFor();
+    assert.match(await list.innerText(), /webhook\s+1\s+in (59|1)/);
+    await third.assertAccessible();
+    await page.getByRole('button', { name: 'Give back' }).click();
+    await page.getByText('Its brain answers.').waitFor();
+    await second.page.getByText('Its brain answers.').waitFor();
+    await receiver.waitFor(2);
+    const texts = receiver.received.map(({ body }) => body['text']);
+    assert.deepEqual(texts, ['Pull its plug. I come.', 'By the model.']);
+  },
+);

@@ -1,0 +1,98 @@
+/** What an operator does in a walk: holds conversations, answers them by hand, gives them back. */
+import assert from 'node:assert/strict';
+import { holdMs } from '../../../src/domain/hold.ts';
+import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
+import type { ConversationKey } from '../../../src/domain/story.ts';
+import type { ByHandMessage, Effects, InClaim } from '../../../src/store/store.ts';
+import type { Reference } from './reference.ts';
+import { effectsOf, short } from './turns.ts';
+import type { World } from './worlds.ts';
+
+export type HandKind = 'hold' | 'byHand' | 'giveBack';
+
+export class Hands {
+  readonly #world: World;
+  readonly #model: Reference;
+
+  constructor(world: World, model: Reference) {
+    this.#world = world;
+    this.#model = model;
+  }
+
+  /** @returns what was done, for whoever reads it; null: there was nothing to do */
+  async take(kind: HandKind, dice: readonly number[]): Promise<string | null> {
+    const held = [...this.#model.held.keys()].filter(this.#model.isHeld);
+    const waiting = this.#model.inbox.map(({ lane }) => lane);
+    const lane = pick(kind === 'hold' ? waiting : held, dice[0]!);
+    if (lane === undefined) return null;
+    const [channel = '', conversation = ''] = lane.split(' ');
+    const where = {
+      channel: channel as ChannelKey,
+      conversation: conversation as ConversationId,
+    };
+    if (kind === 'hold') await this.#hold(where, lane);
+    else if (kind === 'giveBack') await this.#giveBack(where, lane);
+    else await this.#answer(where, lane, dice);
+    return `${kind} ${lane}`;
+  }
+
+  async giveAllBack(): Promise<void> {
+    while ((await this.take('giveBack', [0])) !== null);
+  }
+
+  async #hold(where: ConversationKey, lane: string): Promise<void> {
+    const { byHand } = this.#world.ledger;
+    assert.equal(typeof (await this.#world.during(byHand.hold(where))), 'object', 'it is held');
+    for (const row of this.#model.inbox) {
+      if (row.lane !== lane || this.#model.isHeld(lane)) continue;
+      Object.assign(row, { claimed: false, givenBack: false, readySince: null });
+    }
+    this.#model.held.set(lane, this.#world.now + holdMs);
+  }
+
+  async #giveBack(where: ConversationKey, lane: string): Promise<void> {
+    const { byHand } = this.#world.ledger;
+    assert.equal(await this.#world.during(byHand.giveBack(where)), 'done', 'it is given back');
+    this.#model.held.delete(lane);
+  }
+
+  async #answer(where: ConversationKey, lane: string, dice: readonly number[]): Promise<void> {
+    const { byHand } = this.#world.ledger;
+    const rows = this.#model.inbox.filter((row) => row.lane === lane);
+    const named = dice[1]! > 0.2 ? pick(rows, dice[2]!) : undefined;
+    const last = named ?? rows[0];
+    const upTo = named?.id ?? null;
+    const due = last === undefined ? [] : rows.slice(0, rows.indexOf(last) + 1);
+    const made: string[] = [];
+    const answering = byHand.answer(where, upTo, (one, isLast) => {
+      made.push(one.message.id);
+      return this.#effects(one, isLast, dice);
+    });
+    const answered = await this.#world.during(answering);
+    const ids = due.map(({ id }) => id);
+    assert.deepEqual(made, ids, 'these messages, in their order');
+    if (ids.length === 0) return assert.equal(answered.kind, 'nothing_to_answer');
+    assert.ok(answered.kind === 'answered', answered.kind);
+    assert.deepEqual(answered.messages, ids);
+    this.#model.held.set(lane, this.#world.now + holdMs);
+  }
+
+  /** Each sees what those before it leave. */
+  #effects(one: ByHandMessage, isLast: boolean, dice: readonly number[]): Effects {
+    const row = this.#model.inbox.find(({ id }) => id === one.message.id);
+    assert.ok(row !== undefined, `${short(one.message.text)} does not wait`);
+    assert.deepEqual(one.message, row.message);
+    assert.equal(one.attempt, row.attempt, 'the number of the attempt');
+    const expected = this.#model.memoryOf(row);
+    if (!this.#model.unsureOf(row)) assert.deepEqual(one.memory, expected, 'by hand, remembered');
+    const whole = effectsOf(this.#world, one as InClaim, [0, 0.5, ...dice.slice(2)]);
+    const spared = { imported: null, leftOut: [], doubted: [], notes: [] };
+    const effects = { ...whole, ...spared, ...(isLast ? {} : { replies: [] }) };
+    this.#model.finish(row, effects, false);
+    return effects;
+  }
+}
+
+function pick<T>(all: readonly T[], die: number): T | undefined {
+  return all[Math.floor(die * all.length)];
+}

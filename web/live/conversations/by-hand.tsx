@@ -1,0 +1,83 @@
+import { useState } from 'react';
+import type { Hold } from '../../../src/domain/hold.ts';
+import { ask, type Refused } from '../../kit/api.ts';
+import { Button } from '../../kit/button.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { lasted, moment } from '../../kit/words.ts';
+import { useRefresh } from '../use-refresh.ts';
+import { Waiting } from './waiting.tsx';
+
+/** So that another operator's page shows soon what this one does, or that a hold has ended. */
+const everyMs = 10_000;
+
+type Asked = { readonly [Field in keyof Hold]: Hold[Field] | null };
+
+/** Taking a conversation over from its brain, answering it, giving it back. */
+export function ByHand({ id }: { readonly id: string }) {
+  const own = encodeURIComponent(id);
+  const { value, refused, again } = useAsked<Asked>(`holds/${own}`, everyMs);
+  const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState<Refused | null>(null);
+  useRefresh(['operator_wrote'], again);
+  const act = async (what: 'hold' | 'release'): Promise<void> => {
+    // A button that is off while it works would lose the focus.
+    if (busy) return;
+    setBusy(true);
+    const answer = await ask(`conversations/${own}/${what}`, { method: 'POST' });
+    setBusy(false);
+    setFailed(answer.kind === 'refused' ? answer : null);
+    again();
+  };
+  if (value === null) return <Refusal refused={refused} />;
+  const { since, untilAt } = value;
+  const isHeld = since !== null && untilAt !== null;
+  return (
+    <Panel
+      title="By hand"
+      aside={
+        <span className="flex flex-wrap gap-2">
+          {isHeld ? (
+            <Button small onClick={() => void act('hold')}>
+              Hold for an hour from now
+            </Button>
+          ) : null}
+          {/* One button, so that the focus stays on it. */}
+          <Button small onClick={() => void act(isHeld ? 'release' : 'hold')}>
+            {isHeld ? 'Give back' : 'Take over'}
+          </Button>
+        </span>
+      }
+    >
+      <Refusal refused={failed ?? refused} />
+      {isHeld ? (
+        <>
+          <Left since={since} untilAt={untilAt} />
+          <Waiting
+            path={`conversations/${own}/answer`}
+            read={`holds/${own}/waiting`}
+            done={again}
+          />
+        </>
+      ) : (
+        <p className="text-soft">
+          Its brain answers. Take it over to answer yourself: no model is asked then, a turn at work
+          ends, and what comes waits for you.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function Left({ since, untilAt }: Hold) {
+  const now = useNow();
+  const left =
+    untilAt > now ? `goes back to its brain in ${lasted(now, untilAt)}` : 'goes back now';
+  return (
+    <p role="status">
+      Held by an operator since {moment(since)}. Unless it is answered or held on, it {left}.
+    </p>
+  );
+}

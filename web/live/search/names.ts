@@ -1,0 +1,46 @@
+/** What is found by its name: views, channels, brains and models. */
+import type { Status } from '../../../src/admin/admin.ts';
+import type { Place } from '../../kit/place.ts';
+import type { NavigationEntry } from '../navigation/navigation.tsx';
+
+export type Named = {
+  readonly kind: 'view' | 'channel' | 'brain' | 'model';
+  readonly name: string;
+  readonly place: Place;
+};
+
+const shownMax = 8;
+
+/** @param views the views of the page, with their titles */
+export function namesOf(
+  views: readonly NavigationEntry[],
+  status: Pick<Status, 'channels' | 'brains'> | null,
+): readonly Named[] {
+  const brains = status?.brains ?? [];
+  const models = new Set(brains.flatMap((brain) => brain.models.map(({ name }) => name)));
+  const channels = new Set((status?.channels ?? []).map(({ type }) => type));
+  return [
+    ...views.map(({ name, title }): Named => {
+      return { kind: 'view', name: title, place: { view: name } };
+    }),
+    ...[...channels].map((channel): Named => {
+      return { kind: 'channel', name: channel, place: { view: 'messages', channel } };
+    }),
+    ...brains.map(({ name }): Named => {
+      return { kind: 'brain', name, place: { view: 'messages', brain: name } };
+    }),
+    ...[...models].map((name): Named => ({
+      kind: 'model',
+      name,
+      place: { view: 'model', id: name },
+    })),
+  ];
+}
+
+/** Those in which every word of the search is found; without a search, the views. */
+export function namedSo(all: readonly Named[], search: string): readonly Named[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return all.filter(({ kind }) => kind === 'view');
+  const fits = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  return fits.slice(0, shownMax);
+}

@@ -1,0 +1,102 @@
+import type { Excerpt, FoundRow, FoundText } from '../../../src/domain/search.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import { ChoiceName, type Choice, type ChoiceGroup } from '../../kit/choices.tsx';
+import { goTo, type Place } from '../../kit/place.ts';
+import { moment, spaced } from '../../kit/words.ts';
+import { goToConversation } from '../conversations/go-to-conversation.ts';
+import type { Finding } from './finding.ts';
+import type { Named } from './names.ts';
+
+/** What was found, in groups that have something; each row leads to its page. */
+export function groupsOf(named: readonly Named[], { ids, texts }: Finding): readonly ChoiceGroup[] {
+  const isView = ({ kind }: Named): boolean => kind === 'view';
+  const isLetter = ({ kind }: FoundRow): boolean => kind === 'dead_letter';
+  const isPlace = ({ kind, excerpt }: FoundText): boolean =>
+    kind === 'conversation' && excerpt === null;
+  const groups: readonly ChoiceGroup[] = [
+    { title: 'Views', choices: named.filter(isView).map(nameChoice) },
+    {
+      title: 'Channels, brains and models',
+      choices: named.filter((one) => !isView(one)).map(nameChoice),
+    },
+    { title: 'Messages', choices: ids.filter((row) => !isLetter(row)).map(idChoice) },
+    { title: 'Conversations', choices: texts.filter(isPlace).map(textChoice) },
+    { title: 'Dead letters', choices: ids.filter(isLetter).map(idChoice) },
+    { title: 'What was said', choices: texts.filter((row) => !isPlace(row)).map(textChoice) },
+  ];
+  return groups.filter(({ choices }) => choices.length > 0);
+}
+
+function nameChoice({ kind, name, place }: Named): Choice {
+  const note = kind === 'view' ? '' : kind;
+  return {
+    key: `${kind} ${name}`,
+    body: <ChoiceName name={<AsWritten text={name} />} note={note} />,
+    run: () => goTo(place),
+  };
+}
+
+function idChoice(row: FoundRow): Choice {
+  const { kind, id, messageId, channel, at, state } = row;
+  const where: Place =
+    messageId === null
+      ? { view: kind === 'dead_letter' ? 'dead-letters' : 'deliveries' }
+      : { view: 'message', id: messageId };
+  const note = [spaced(kind), channel, state ?? '', moment(at)].filter(Boolean).join(' · ');
+  return {
+    key: `${kind} ${id}`,
+    body: <ChoiceName name={<code className="wrap-anywhere">{id}</code>} note={note} />,
+    run: () => goTo(where),
+  };
+}
+
+function textChoice(row: FoundText, index: number): Choice {
+  const { id, channel, conversation, sender, at, excerpt, outcome, state } = row;
+  const ended = state === 'answered' ? outcome : state;
+  return {
+    key: `text ${id ?? `${channel} ${conversation} ${at} ${index}`}`,
+    body: (
+      <span className="flex w-full min-w-0 flex-col">
+        <span className="min-w-0 wrap-anywhere">
+          {excerpt === null ? <AsWritten text={conversation} /> : <Marked excerpt={excerpt} />}
+        </span>
+        <span className="flex flex-wrap gap-x-2 text-xs text-soft wrap-anywhere">
+          {sender === null ? null : <AsWritten text={sender} />}
+          {excerpt === null ? null : <AsWritten text={conversation} />}
+          <span>{channel}</span>
+          {ended === null ? null : <span>{spaced(ended)}</span>}
+          <span>{moment(at)}</span>
+        </span>
+      </span>
+    ),
+    run: () => {
+      if (id === null) void goToConversation({ channel, conversation });
+      else goTo({ view: 'message', id });
+    },
+  };
+}
+
+function Marked({ excerpt: { text, hits } }: { readonly excerpt: Excerpt }) {
+  const parts = hits.flatMap(({ from, to }, at) => [
+    { text: text.slice(hits[at - 1]?.to ?? 0, from), isHit: false, from: -from },
+    { text: text.slice(from, to), isHit: true, from },
+  ]);
+  const rest = text.slice(hits.at(-1)?.to ?? 0);
+  return (
+    <>
+      {parts.map(({ text: part, isHit, from }) =>
+        part === '' ? null : isHit ? (
+          <mark
+            key={from}
+            className="rounded-xs bg-wait-ground font-medium text-ink underline forced-colors:text-[MarkText]"
+          >
+            <AsWritten text={part} lines />
+          </mark>
+        ) : (
+          <AsWritten key={from} text={part} lines />
+        ),
+      )}
+      {rest === '' ? null : <AsWritten text={rest} lines />}
+    </>
+  );
+}
