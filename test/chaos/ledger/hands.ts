@@ -36,10 +36,6 @@ export class Hands {
     return `${kind} ${lane}`;
   }
 
-  async giveAllBack(): Promise<void> {
-    while ((await this.take('giveBack', [0])) !== null);
-  }
-
   async #hold(where: ConversationKey, lane: string): Promise<void> {
     const { byHand } = this.#world.ledger;
     assert.equal(typeof (await this.#world.during(byHand.hold(where))), 'object', 'it is held');

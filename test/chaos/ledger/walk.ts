@@ -65,7 +65,7 @@ export class Walk {
   /** Works off what is left: nothing may remain. */
   async workOff(): Promise<void> {
     const dice = [0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99];
-    await this.#hands.giveAllBack();
+    while (await this.take({ kind: 'giveBack', dice: [0] }));
     for (let rounds = 0; ; rounds++) {
       assert.ok(rounds < 5_000, 'what is left comes to an end');
       const both = [0.99, rounds % 2 === 0 ? 0 : 0.99];

@@ -30,7 +30,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
   after(() => client.end());
   beforeEach(async () => {
     const tables = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'note', 'dedupe', 'cut'];
-    const more = ['tool_use', 'tool_call', 'cursor', 'audit'];
+    const more = ['tool_use', 'tool_call', 'cursor', 'audit', 'search'];
     await client.query(`TRUNCATE ${[...tables, ...more].map((one) => `svc.${one}`).join()}`);
   });
 

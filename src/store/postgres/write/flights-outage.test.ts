@@ -97,7 +97,7 @@ postgresTest('a full disk refuses who can be refused, and keeps the others in or
   assert.deepEqual(await marks.written(), [2, 3]);
   assert.deepEqual(news, ['full, open', 'ok, open']);
   await write(flights, 5);
-  const { rows } = await marks.client.query('SELECT 1 FROM svc.cursor');
+  const { rows } = await marks.client.query("SELECT 1 FROM svc.cursor WHERE channel <> 'svc'");
   assert.deepEqual(rows, [], 'the room that was taken is given back');
 });
 

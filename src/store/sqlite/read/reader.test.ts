@@ -235,7 +235,7 @@ test('a damaged database refuses what it cannot answer with a sentence', async (
   using place = new ReadFile();
   const db = place.make();
   const id = addWaiting(db, 'c');
-  for (let at = 0; at < 2_000; at++) addTurn(db, `c${at}`);
+  for (let at = 0; at < 4_000; at++) addTurn(db, `c${at}`);
   db.close();
   const bytes = readFileSync(place.path);
   const from = bytes.length / 2;
