@@ -50,8 +50,9 @@ await traffic(beforeMs);
 
 // The first one starts processes of the browser; it is told apart.
 const opens: (readonly string[])[] = [];
-const row = (name: string, { paintedMs, shownMs, kB }: Opened): readonly string[] => {
-  return [name, figure(paintedMs), figure(shownMs), figure(kB)];
+const opening = ['opened', 'first paint, ms', 'shown, ms', 'sent, kB', 'longest task, ms'];
+const row = (name: string, { paintedMs, shownMs, kB, longestMs }: Opened): readonly string[] => {
+  return [name, figure(paintedMs), figure(shownMs), figure(kB), figure(longestMs)];
 };
 const first = await Watched.open(browser, `${origin}/ui`, views[0].shown);
 opens.push(row('overview, the first', first.opened));
@@ -63,7 +64,7 @@ for (const { name, address, shown } of views) {
   watched.push(one.watched);
   opens.push(row(name, one.opened));
 }
-console.log(table([['opened', 'first paint, ms', 'shown, ms', 'sent, kB'], ...opens]));
+console.log(table([opening, ...opens]));
 
 const round = traffic(minutes * minuteMs);
 const rows: (readonly string[])[] = [];
