@@ -26,7 +26,7 @@ export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
 
 /**
  * Of a service: the block that makes its brain an agent; a database, else it gets a new one; where
- * its pages are, else somewhere.
+ * its pages are, for somebody who may sign in, else somewhere.
  */
 export type Special = {
   readonly agent?: object;
@@ -37,6 +37,8 @@ export type Special = {
 const root = join(import.meta.dirname, '..');
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const token = 'a-token-for-the-bench-only';
+/** Of who signs in at a service that has pages. */
+export const adminToken = 'a-token-for-the-pages-of-the-bench';
 
 /** What is measured: the build, or the sources. */
 export function subjectName(): string {
@@ -124,6 +126,7 @@ export class Lab {
       brains: [{ name: 'bench', sensitivity: 'public', policy, models, agent: special.agent }],
       routes: [{ channel: 'webhook', brain: 'bench' }],
       observability: { addr: `127.0.0.1:${special.adminPort ?? (await freePort())}` },
+      ...(special.adminPort === undefined ? {} : { admin: { token_env: 'BENCH_ADMIN_TOKEN' } }),
       ...(form === 'durable' ? { storage: { path } } : {}),
     };
     writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
@@ -137,7 +140,7 @@ export class Lab {
     const startedAt = performance.now();
     const child = spawn(process.execPath, argv, {
       stdio: ['ignore', 'ignore', stderr],
-      env: { ...process.env, BENCH_TOKEN: token },
+      env: { ...process.env, BENCH_TOKEN: token, BENCH_ADMIN_TOKEN: adminToken },
     });
     closeSync(stderr);
     this.#children.add(child);

@@ -14,12 +14,20 @@ class Tries {
     this.#tries.arrived(time(atMs));
   }
 
+  begin(atMs: number): void {
+    this.#tries.began(time(atMs));
+  }
+
+  end(atMs: number): void {
+    this.#tries.ended(time(atMs));
+  }
+
   fail(atMs: number, status = 500): void {
     this.#tries.failed(failure('server_error', { status }), began + atMs, time(atMs));
   }
 
   at(atMs: number) {
-    return this.#tries.read(time(atMs));
+    return this.#tries.read(began + atMs, time(atMs));
   }
 
   failingSince(atMs: number): number | null {
@@ -99,7 +107,7 @@ test('where nothing is tried it stays as it was; what svc gave up itself says no
   assert.equal(tries.failingSince(3_600_000), 0);
   const given = new DeliveryTries();
   for (let ms = 0; ms < 5_000; ms += 100) given.failed(failure('cancelled'), began, time(ms));
-  assert.deepEqual(given.read(time(5_000)).minute, { tried: 0, failed: 0 });
+  assert.deepEqual(given.read(began, time(5_000)).minute, { tried: 0, failed: 0 });
 });
 
 test('reasons are counted over one minute and five, by what it answered', () => {
@@ -119,4 +127,18 @@ test('reasons are counted over one minute and five, by what it answered', () => 
     { code: 'server_error', status: 502, minute: 0, fiveMinutes: 1 },
     { code: 'server_error', status: 500, minute: 5, fiveMinutes: 5 },
   ]);
+});
+
+test('a receiver that answers nothing fails before the first of its tries has', () => {
+  const tries = new Tries();
+  tries.begin(0);
+  tries.arrive(40);
+  tries.end(40);
+  for (const ms of [1_000, 2_000, 3_000]) tries.begin(ms);
+  assert.equal(tries.failingSince(10_900), null);
+  assert.equal(tries.failingSince(11_000), 1_000);
+  tries.arrive(11_500);
+  tries.end(11_500);
+  assert.equal(tries.failingSince(11_500), null, 'it was slow, and is not silent');
+  assert.equal(tries.failingSince(60_000), null, 'two are too few');
 });

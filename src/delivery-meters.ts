@@ -15,6 +15,11 @@ export const fiveMinutesMs = 300_000;
 const failsAfter = { ms: 15_000, failed: 3, share: 0.5 };
 /** It works again once something arrived in so long, and less than this share failed. */
 const worksAfter = { ms: 30_000, share: 0.1 };
+/**
+ * It fails already while tries of it are open, once none of at least so many came to its end in so
+ * long: a try at one that is silent takes longer to fail than a person should wait to be told.
+ */
+const silentAfter = { ms: 10_000, open: 3 };
 
 /** What there is to say of the tries of some time. */
 export type TryCounts = { readonly tried: number; readonly failed: number };
@@ -53,6 +58,20 @@ export class DeliveryTries {
   /** When the failures began of which the last ones are. */
   #beganAt = 0;
   #failingSince: number | null = null;
+  /** Tries that have begun and not ended. */
+  #open = 0;
+  /** When one ended, or the first of those began that are open. */
+  #stirredAt = 0;
+
+  began(time: SteadyTime): void {
+    if (this.#open++ === 0) this.#stirredAt = time;
+  }
+
+  /** However it ended: also one that was stopped is open no more. */
+  ended(time: SteadyTime): void {
+    this.#open--;
+    this.#stirredAt = time;
+  }
 
   arrived(time: SteadyTime): void {
     this.#counts.add(arrived, time);
@@ -66,7 +85,8 @@ export class DeliveryTries {
     this.#judge(time);
   }
 
-  read(time: SteadyTime): DeliveryMeters {
+  /** @param now milliseconds since 1970 */
+  read(now: number, time: SteadyTime): DeliveryMeters {
     this.#judge(time);
     const lately = this.#counts.within(minuteMs, time);
     const reasons = [...this.#counts.within(fiveMinutesMs, time)]
@@ -75,11 +95,17 @@ export class DeliveryTries {
         return { ...reasonIn(name), minute: lately.get(name) ?? 0, fiveMinutes };
       });
     return {
-      failingSince: this.#failingSince,
+      failingSince: this.#failingSince ?? this.#silentSince(now, time),
       minute: this.#within(minuteMs, time),
       fiveMinutes: this.#within(fiveMinutesMs, time),
       reasons,
     };
+  }
+
+  /** Not kept: it is over with the first try that ends. */
+  #silentSince(now: number, time: SteadyTime): number | null {
+    const silentMs = Math.round(time - this.#stirredAt);
+    return this.#open >= silentAfter.open && silentMs >= silentAfter.ms ? now - silentMs : null;
   }
 
   #judge(time: SteadyTime): void {
@@ -130,6 +156,16 @@ export class DeliveryTable {
   readonly #byType = new Map<string, DeliveryTries>();
   readonly #byKey = new Map<ChannelKey, DeliveryTries>();
 
+  began(channel: ChannelKey, time: SteadyTime): void {
+    if (waitsItself(channel)) return;
+    this.#of(channel).began(time);
+  }
+
+  ended(channel: ChannelKey, time: SteadyTime): void {
+    if (waitsItself(channel)) return;
+    this.#of(channel).ended(time);
+  }
+
   arrived(channel: ChannelKey, time: SteadyTime): void {
     this.#of(channel).arrived(time);
   }
@@ -138,8 +174,9 @@ export class DeliveryTable {
     this.#of(channel).failed(failure, now, time);
   }
 
-  read(time: SteadyTime): ReadonlyMap<string, DeliveryMeters> {
-    return new Map(Array.from(this.#byType, ([type, tries]) => [type, tries.read(time)]));
+  /** @param now milliseconds since 1970 */
+  read(now: number, time: SteadyTime): ReadonlyMap<string, DeliveryMeters> {
+    return new Map(Array.from(this.#byType, ([type, tries]) => [type, tries.read(now, time)]));
   }
 
   #of(channel: ChannelKey): DeliveryTries {
@@ -154,3 +191,6 @@ export class DeliveryTable {
     return tries;
   }
 }
+
+/** A try at a messenger may wait long for its turn by the limits of the platform. */
+const waitsItself = (channel: ChannelKey): boolean => channelTypeOf(channel) !== 'webhook';

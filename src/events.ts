@@ -54,10 +54,9 @@ class Hub implements EventHub {
   readonly frames: Frames;
 
   constructor(log: Log, clock: Clock) {
-    const { steady } = clock;
     this.#log = log;
     this.#asked = new AskedCounts(clock);
-    this.#steady = steady;
+    this.#steady = clock.steady;
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
     this.#debug = log.enabled('debug');
@@ -67,9 +66,9 @@ class Hub implements EventHub {
       providers: this.#asked.providers,
       models: this.#asked.models,
       brains: this.#asked.brains,
-      deliveries: () => this.#deliveries.read(steady()),
-      perMinute: () => this.#traffic.perMinute(steady()),
-      ways: () => this.#traffic.ways(steady()),
+      deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
+      perMinute: () => this.#traffic.perMinute(clock.steady()),
+      ways: () => this.#traffic.ways(clock.steady()),
       tools: this.#tools,
       decisions: totals.decisions,
       get faults() {
@@ -195,6 +194,11 @@ class Hub implements EventHub {
     if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
   }
 
+  readonly deliveryBegan: Events['deliveryBegan'] = (channel) =>
+    this.#deliveries.began(channel, this.#steady());
+  readonly deliveryEnded: Events['deliveryEnded'] = (channel) =>
+    this.#deliveries.ended(channel, this.#steady());
+
   deliveryFailed(e: Parameters<Events['deliveryFailed']>[0]): void {
     const counts = this.#channels.of(e.channel);
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
@@ -202,16 +206,12 @@ class Hub implements EventHub {
     this.#deliveries.failed(e.channel, e.failure, this.#now(), this.#steady());
     this.frames.deliveryFailed(e);
     if (!pace.isDue(this.#steady())) return;
-    const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
-    this.#log.warn('delivery_failed', `${counts.type}: ${e.failure.detail}. ${next}`, {
-      channel: e.channel,
-      id: e.id,
-      attempt: e.attempt,
-      failure: e.failure.kind,
-      status: e.failure.status,
-      next: e.nextAt === null ? undefined : new Date(e.nextAt).toISOString(),
-      ...pace.unsaid(),
-    });
+    const { channel, id, attempt, failure, nextAt } = e;
+    const words = nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
+    const next = nextAt === null ? undefined : new Date(nextAt).toISOString();
+    const why = { failure: failure.kind, status: failure.status };
+    const told = { channel, id, attempt, ...why, next, ...pace.unsaid() };
+    this.#log.warn('delivery_failed', `${counts.type}: ${failure.detail}. ${words}`, told);
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
@@ -293,8 +293,7 @@ class Hub implements EventHub {
       error: name,
       reason: quotes ? undefined : error.message,
     });
-    if (this.#debug && error instanceof Error) {
+    if (this.#debug && error instanceof Error)
       this.#log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
-    }
   }
 }

@@ -6,7 +6,13 @@ import { watching } from '../../test/browser/watching.ts';
 const settlesMs = 3_000;
 
 /** When it was first painted, when it showed what it is for, and what was sent for it by then. */
-export type Opened = { readonly paintedMs: number; readonly shownMs: number; readonly kB: number };
+export type Opened = {
+  readonly paintedMs: number;
+  readonly shownMs: number;
+  readonly kB: number;
+  /** The longest task until then. */
+  readonly longestMs: number;
+};
 
 /** Of a stretch of time: the longest task of the page, and its heap after it was cleaned. */
 export type Stretch = {
@@ -49,10 +55,20 @@ export class Watched {
       'performance.getEntriesByName("first-contentful-paint")[0].startTime',
     );
     await new Promise((resolve) => setTimeout(resolve, settlesMs));
+    const longestMs = await page.evaluate<number>(longestTask);
     return {
       watched: new Watched(page, devtools),
-      opened: { paintedMs, shownMs, kB: bytes / 1e3 },
+      opened: { paintedMs, shownMs, kB: bytes / 1e3, longestMs },
     };
+  }
+
+  /** By the button of the page's head. */
+  async signIn(token: string): Promise<void> {
+    const { page } = this;
+    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Administrator token').fill(token);
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('banner').getByRole('button', { name: 'Sign out' }).waitFor();
   }
 
   async close(): Promise<void> {
@@ -61,7 +77,7 @@ export class Watched {
 
   /** What was since the last time that it was asked. */
   async stretch(): Promise<Stretch> {
-    const longestMs = await this.page.evaluate<number>('globalThis.longestTask()');
+    const longestMs = await this.page.evaluate<number>(longestTask);
     await this.#devtools.send('HeapProfiler.collectGarbage');
     await this.#devtools.send('Performance.enable');
     const { metrics } = await this.#devtools.send('Performance.getMetrics');
@@ -69,6 +85,9 @@ export class Watched {
     return { heapMB: of('JSHeapUsedSize') / 1e6, nodes: of('Nodes'), longestMs };
   }
 }
+
+/** Since it was asked before. */
+const longestTask = 'globalThis.longestTask()';
 
 /** Format: Long Tasks API; a task below 50 ms is none of them. */
 const tasks = `(() => {

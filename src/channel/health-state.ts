@@ -30,11 +30,14 @@ export class HealthState {
     return this.#clock.steady() - this.#heardAt;
   }
 
-  /** `since` moves with the state alone: a new reason is the same trouble. */
-  become(state: ChannelState, reason: string | null = null): void {
+  /**
+   * `since` moves with the state alone: a new reason is the same trouble.
+   * @param begunMs how long ago it began, where that was found out only now
+   */
+  become(state: ChannelState, reason: string | null = null, begunMs = 0): void {
     const before = this.#health;
     if (before.state === state && before.reason === reason) return;
-    const since = before.state === state ? before.since : this.#clock.now();
+    const since = before.state === state ? before.since : this.#clock.now() - Math.round(begunMs);
     if (before.state !== state && before.lastSeenAt === null) this.#heardAt = this.#clock.steady();
     this.#health = { ...before, state, since, reason };
     this.#changed(state, reason);

@@ -77,6 +77,10 @@ export interface Events {
     attempt: number;
     totalMs: number;
   }): void;
+  /** A try at it begins: the only method that is called before what it tells of was kept. */
+  deliveryBegan(channel: ChannelKey): void;
+  /** The try is over, however it ended; what became of the reply follows once it is kept. */
+  deliveryEnded(channel: ChannelKey): void;
   deliveryFailed(e: {
     channel: ChannelKey;
     id: ReplyId;

@@ -17,12 +17,17 @@ const remedies = {
         : 'Ollama is not running: `ollama serve`. If it is, check base_url.',
     not_found: (modelId) => `Fetch the model: \`ollama pull ${modelId}\`, or name another.`,
     unauthorized: () => 'Check the key in the environment.',
+    server_error: () => "Look into Ollama's log, or start it again.",
     far_address: nearer,
   },
   hosted_runtime: {
     connect_failed: () => 'Check base_url and the way to the network.',
     not_found: () => 'Name another model, or check base_url.',
     unauthorized: () => 'Check the key in the environment.',
+    server_error: () => "Look at the provider's status page, or name another model beside it.",
+    overloaded: () => 'The provider has too much to do: name another model beside it.',
+    rate_limited: () =>
+      "Raise the limit of the provider's account, or name another model beside it.",
     far_address: nearer,
   },
 } as const satisfies Record<string, Remedies>;

@@ -74,12 +74,14 @@ function house(messagesMax = 10) {
   return { kit, ledger, line: route, does, calls, told, claimed, replyClaimed };
 }
 
+const tried = ['deliveryBegan', 'deliveryEnded'];
+
 test('a turn that ended is told, and so is a reply that was delivered', async () => {
   const it = house();
   await takeTurn(it.kit, it.line, await it.claimed());
   const [claim] = await it.ledger.claim('out', channel, 1);
   await sendReply(it.kit, it.line, claim!);
-  assert.deepEqual(it.told(), ['turnStarted', 'turnFinished', 'replyDelivered']);
+  assert.deepEqual(it.told(), ['turnStarted', 'turnFinished', ...tried, 'replyDelivered']);
 });
 
 test('of a turn whose conversation was forgotten meanwhile no end is told', async () => {
@@ -124,8 +126,16 @@ test('of a reply that was forgotten while it was on its way nothing is told', as
       return outcome;
     };
     await sendReply(it.kit, it.line, claim);
-    assert.deepEqual(it.told(), [], outcome.kind);
+    assert.deepEqual(it.told(), tried, outcome.kind);
   }
+});
+
+test('a try at a reply is over also where a bug ends it', async () => {
+  const it = house();
+  const claim = await it.replyClaimed();
+  it.does.deliver = () => Promise.reject(new Error('a bug'));
+  await assert.rejects(sendReply(it.kit, it.line, claim));
+  assert.deepEqual(it.told(), tried);
 });
 
 test('what met a bug and was forgotten is no dead letter', async () => {

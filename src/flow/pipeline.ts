@@ -7,6 +7,7 @@
 import type { Acceptance, Accepted, Handled, Refused } from '../channel/channel.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
@@ -151,7 +152,13 @@ async function answer(
 export async function sendReply(kit: Kit, route: ActiveRoute, claim: OutClaim): Promise<void> {
   const { reply, attempt: number, possibleDuplicate, late, stop } = claim;
   const attempt = { number, possibleDuplicate, late };
-  const outcome = await route.channel.deliver(reply, attempt, stop);
+  let outcome: DeliveryOutcome;
+  kit.events.deliveryBegan(reply.address.channel);
+  try {
+    outcome = await route.channel.deliver(reply, attempt, stop);
+  } finally {
+    kit.events.deliveryEnded(reply.address.channel);
+  }
   const next = decideRetry(outcome, claim, kit.ledger.durability, kit, route.channel.deliverMsMax);
   const [channel, message] = [reply.address.channel, reply.inReplyTo];
   const where = { channel, id: reply.id, message, attempt: number };

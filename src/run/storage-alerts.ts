@@ -2,6 +2,7 @@
 import type { StoragePlace } from '../config/storage-place.ts';
 import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
+import { storageRemedies } from '../domain/storage-remedies.ts';
 import type { LedgerNews, StorageRoom } from '../store/news.ts';
 import { ClockSkew } from './clock-skew.ts';
 
@@ -89,12 +90,16 @@ function healthOf({ kind }: StorageRoom, form: Form): Health {
   }
 }
 
+const withRemedy = (code: keyof typeof storageRemedies) => ({
+  code,
+  remedy: storageRemedies[code],
+});
+
 const mebibyte = 1024 * 1024;
 
 function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
   const path = form === 'file' ? 'storage.path' : 'storage.url_env';
   const disk = form === 'file' ? 'disk of the database' : diskOf[form];
-  const remedy = 'Make room on that disk; svc goes on by itself.';
   switch (room.kind) {
     case 'ok':
       return null;
@@ -102,14 +107,13 @@ function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
       const message =
         `The ${disk} is full: nothing is accepted, and what is finished waits to be ` +
         'written down. It is tried again every second.';
-      return { code: 'storage_full', path, message, remedy };
+      return { ...withRemedy('storage_full'), path, message };
     }
     case 'away': {
       const message =
         'The database server does not answer: nothing is accepted, and what is finished waits to ' +
         'be written down. It is tried again all the time.';
-      const server = 'Start the server, or make the way to it free; svc goes on by itself.';
-      return { code: 'storage_away', path, message, remedy: server };
+      return { ...withRemedy('storage_away'), path, message };
     }
     case 'low': {
       const [left, least] = [room.freeBytes, room.freeBytesMin].map((n) =>
@@ -118,7 +122,7 @@ function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
       const message =
         `The ${disk} has ${left} MiB left, and under ${least} MiB nothing is ` +
         'accepted. What was accepted is worked on.';
-      return { code: 'storage_low', path, message, remedy };
+      return { ...withRemedy('storage_low'), path, message };
     }
     default:
       return room satisfies never;

@@ -13,6 +13,10 @@ import { browserTest, type Site } from './browser.ts';
 async function startWorld(): Promise<Site & { readonly world: World }> {
   const world = makeWorld();
   world.clockMs = Date.UTC(2026, 0, 5, 3);
+  const { ports } = world;
+  const up = { state: 'up', reason: null } as const;
+  const channels = ports.plan().channels.map((channel) => ({ ...channel, ...up }));
+  world.ports = { ...ports, plan: () => ({ ...ports.plan(), channels }) };
   const admin = await openAdmin(world);
   const end = { [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose]() };
   return { origin: `http://127.0.0.1:${admin.port}`, world, ...end };

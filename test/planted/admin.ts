@@ -170,9 +170,21 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'The live view is green though a channel has failed.',
-    file: 'web/live/overview/health.ts',
-    find: "state === 'failed').map(",
-    replace: "state === 'starting').map(",
+    file: 'web/live/overview/cut-channels.ts',
+    find: "return state === 'failed' ||",
+    replace: "return state === 'starting' ||",
+  },
+  {
+    name: 'A channel that its platform leaves without messages is a notice for ever.',
+    file: 'web/live/overview/cut-channels.ts',
+    find: 'now - (since ?? now) >= cutAfterMs',
+    replace: 'now - (since ?? now) < 0',
+  },
+  {
+    name: 'A receiver that answers nothing is green until its tries have failed.',
+    file: 'src/delivery-meters.ts',
+    find: 'this.#failingSince ?? this.#silentSince(now, time)',
+    replace: 'this.#failingSince',
   },
   {
     name: 'The state of a model changes with each call.',

@@ -114,3 +114,11 @@ test('a frame of a warning has its code and place, and not its words', async () 
     instance: null,
   });
 });
+
+test('what to do about a storage that takes nothing is told to whoever looks', async () => {
+  const full = { code: 'storage_full', path: 'storage.path', message: folder };
+  const remedy = 'Make room on that disk; svc goes on by itself.';
+  await using started = await start(() => ({ warnings: [{ ...full, remedy }] }));
+  const [seen] = (await started.status(reader)).warnings;
+  assert.deepEqual([seen?.message, seen?.remedy], ['The disk of the database is full', remedy]);
+});

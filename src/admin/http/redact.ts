@@ -1,4 +1,5 @@
 import { problemCodes } from '../../config/problems.ts';
+import { storageRemedies } from '../../domain/storage-remedies.ts';
 import type { WarningStatus } from '../admin.ts';
 
 const meanings: Readonly<Record<string, string>> = {
@@ -11,11 +12,15 @@ const meanings: Readonly<Record<string, string>> = {
   storage_low: 'The disk of the database is nearly full',
 };
 
+const remedies: Readonly<Record<string, string>> = storageRemedies;
+const notToldHere = 'The log says more; so does this to an operator.';
+
 /**
  * A warning for those who have not shown the bearer. Its own words may name folders of this
  * machine, or quote the configuration.
  */
 export function redactForReader({ code, path }: WarningStatus): WarningStatus {
   const message = Object.hasOwn(meanings, code) ? meanings[code]! : 'Something may need a person';
-  return { code, path, message, remedy: 'The log says more; so does this to an operator.' };
+  const remedy = Object.hasOwn(remedies, code) ? remedies[code]! : notToldHere;
+  return { code, path, message, remedy };
 }

@@ -78,6 +78,13 @@ test('one instance that sees failures does not fail a receiver that works for th
   assert.deepEqual([webhook!.state, webhook!.since], ['arriving', null]);
 });
 
+test('what arrived of its own says nothing against an instance that sees failures now', () => {
+  const silent = { ...quiet, failingSince: 700, minute: { tried: 900, failed: 0 } };
+  const told = { ...silent, fiveMinutes: silent.minute };
+  const [webhook] = deliveriesOf(wholeOf(null, [told]));
+  assert.deepEqual([webhook!.state, webhook!.since], ['failing', 700]);
+});
+
 test('a failure of which nothing is left to try is over', () => {
   const failing = { ...quiet, failingSince: 700 };
   assert.equal(deliveriesOf(wholeOf(null, [failing]))[0]!.state, 'unknown');

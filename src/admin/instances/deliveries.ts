@@ -44,7 +44,8 @@ function stateOf(
   const since = all.flatMap(({ failingSince }) => failingSince ?? []);
   const lately = sumOf(all.map(({ minute }) => minute));
   const isQuiet = sumOf(all.map(({ fiveMinutes }) => fiveMinutes)).tried === 0;
-  const works = lately.tried > 0 && lately.failed / lately.tried < workingShare;
+  const others = sumOf(all.flatMap((one) => (one.failingSince === null ? one.minute : [])));
+  const works = others.tried > 0 && lately.failed / lately.tried < workingShare;
   if (since.length > 0 && !works && !(isQuiet && waiting === 0)) {
     return { state: 'failing', since: Math.min(...since) };
   }

@@ -21,7 +21,7 @@ test('it asks who it is, drops nothing, and names what it wants in every poll', 
   assert.equal(away?.method, 'deleteWebhook');
   assert.deepEqual(away?.params, { drop_pending_updates: false });
   const [first, second, third] = it.polls();
-  const rest = { limit: 100, timeout: 30, allowed_updates: ['message'] };
+  const rest = { limit: 100, timeout: 8, allowed_updates: ['message'] };
   assert.deepEqual(first, { ...rest, timeout: 0 }, 'no offset is known after a start');
   assert.deepEqual(second, { offset: 8, ...rest });
   assert.deepEqual(third, rest, 'an offset is not said again: ids may begin anew below it');
@@ -149,6 +149,23 @@ test('a poll on a dead connection is given up, and the next one is served', asyn
   await it.telegram.until(() => it.health.health.state === 'up');
   await it.telegram.until(() => it.ledger.taken.length === 1);
   assert.equal(it.telegram.pollsAtOnceMost, 1);
+});
+
+test('the first poll of a silent platform tells, and says what can be done', async () => {
+  const failurePauseMs = { baseMs: 1e6, capMs: 1e6 };
+  await using it = await startPolling({ pollMs: 100, failurePauseMs });
+  const begunAt = Date.now();
+  it.telegram.plan('getUpdates', { ok: true, result: [] }, 'hang');
+  it.run();
+  await it.telegram.until(() => it.health.health.state === 'degraded');
+  assert.equal(
+    it.health.health.reason,
+    'Telegram did not answer in time: check the way from this machine to the network; ' +
+      'it is asked again',
+  );
+  assert.equal(it.polls().length, 2);
+  const { since } = it.health.health;
+  assert.ok(Date.now() - since >= 100 && since >= begunAt, 'since it was heard of last');
 });
 
 test('a conflict is shown and waited for, never the end', async () => {

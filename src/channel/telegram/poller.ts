@@ -27,7 +27,8 @@ import type { Bot, Heard, Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
-const longPollSeconds = 30;
+/** Short, since a platform that is silent shows only by the end of a poll that it did not give. */
+const longPollSeconds = 8;
 
 export type PollTimes = {
   /** A poll that has not ended by then hangs on a dead connection. */
@@ -42,7 +43,7 @@ export type PollTimes = {
 };
 
 export const pollTimes: PollTimes = {
-  pollMs: 45_000,
+  pollMs: 12_000,
   callMs: 15_000,
   heldPauseMs: 1_000,
   failurePauseMs: { baseMs: 1_000, capMs: 60_000 },
@@ -261,9 +262,10 @@ export class Poller {
       return 'introduce';
     }
     this.#failures++;
-    // One lost poll is nothing; it is begun again at once.
-    if (this.#failures > 1 || health.health.state !== 'up') {
-      health.become('degraded', reasonOf(result));
+    const wasSilent = result.kind === 'fault' && result.fault === 'timeout';
+    // One lost poll is nothing, and is begun again at once; but for one that was waited for.
+    if (this.#failures > 1 || wasSilent || health.health.state !== 'up') {
+      health.become('degraded', reasonOf(result), wasSilent ? health.silentMs : 0);
     }
     const askedMs = result.kind === 'refused' ? (result.retryAfterMs ?? 0) : 0;
     const jitterMs = fullJitter(this.#failures - 1, times.failurePauseMs, random);

@@ -15,11 +15,12 @@ export function conflict(tokenName: string): string {
 export function reasonOf(result: CallResult): string {
   if (result.kind === 'done') return 'Telegram gave an answer that could not be understood';
   if (result.kind === 'refused') return `Telegram answered ${result.status}; it is asked again`;
+  const check = ': check the way from this machine to the network';
   const faults = {
-    connect_failed: 'Telegram could not be reached',
-    connect_timeout: 'Telegram could not be reached in time',
-    connection_lost: 'the connection to Telegram broke',
-    timeout: 'Telegram did not answer in time',
+    connect_failed: `Telegram could not be reached${check}`,
+    connect_timeout: `Telegram could not be reached in time${check}`,
+    connection_lost: `the connection to Telegram broke${check}`,
+    timeout: `Telegram did not answer in time${check}`,
     answer_too_large: 'Telegram sent more than is read at once',
     cancelled: 'the call to Telegram was given up',
   } as const;

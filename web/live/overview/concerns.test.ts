@@ -88,6 +88,41 @@ test('an instance that is late, fails, or has another configuration is told of',
   assert.deepEqual(told[0].place, { view: 'instances' });
 });
 
+test('a channel that is cut off is urgent, and so is a storage that takes nothing', () => {
+  const cut = {
+    type: 'messenger_a',
+    state: 'degraded',
+    brain: 'desk',
+    since: 1_000,
+    reason: 'why',
+  };
+  const status = { ...quiet, channels: [cut], startedAt: 0 } as unknown as Status;
+  const after = (uptimeMs: number) => concernsOf({ ...status, uptimeMs }, 0)[0];
+  const place = { view: 'messages', channel: 'messenger_a' };
+  assert.match(after(5_900).what, /is degraded: why\.$/);
+  const late = after(6_000);
+  assert.match(late.what, /takes no messages in: why\.$/);
+  assert.deepEqual([late.tone, late.place], ['bad', place]);
+
+  const full = {
+    code: 'storage_full',
+    path: 'storage.path',
+    message: 'It is full.',
+    remedy: 'Room.',
+  };
+  const warnings = [full, { ...full, code: 'brain_unused', message: 'No route.' }];
+  const failing = { ...quiet, status: 'failing', reason: 'the disk is full', warnings };
+  assert.deepEqual(
+    concernsOf(failing as unknown as Status, 0).map(({ tone, what, remedy, place: to }) => {
+      return { tone, what, remedy, place: to };
+    }),
+    [
+      { tone: 'bad', what: 'It is full.', remedy: 'Room.', place: { view: 'config' } },
+      { tone: 'wait', what: 'storage.path: No route.', remedy: 'Room.', place: null },
+    ],
+  );
+});
+
 test('what only some instances have is told with them', () => {
   const failed = { type: 'webhook', state: 'failed', reason: 'it is taken', instance: 2 };
   const warning = { code: 'w', path: 'brains[0]', message: 'it is so', remedy: 'Mend it.' };

@@ -3,7 +3,9 @@ import { sayWarning } from '../../../src/config/place-words.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
+import { cutChannels } from './cut-channels.ts';
 import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
+import { storageTrouble } from './storage-trouble.ts';
 import { ofUnanswered } from './unanswered.ts';
 
 export type Concern = {
@@ -35,9 +37,21 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
 }
 
-function ofService({ status, reason, counts }: Status): readonly Concern[] {
+/** But for what the first concern tells already. */
+function otherWarnings(status: Status): Status['warnings'] {
+  const told = storageTrouble(status);
+  return status.warnings.filter((one) => one !== told);
+}
+
+function ofService(status: Status): readonly Concern[] {
+  const { reason, counts } = status;
   const concerns: Concern[] = [];
-  if (status === 'failing') {
+  const storage = storageTrouble(status);
+  if (storage !== undefined) {
+    const { message, remedy } = storage;
+    const place = { view: 'config' };
+    concerns.push({ key: 'storage', tone: 'bad', what: sentence(message), remedy, place });
+  } else if (status.status === 'failing') {
     const what = sentence(`svc cannot work: ${reason ?? 'why is not known'}`);
     concerns.push({ key: 'failing', tone: 'bad', what, remedy: null, place: null });
   }
@@ -71,14 +85,20 @@ function whatOf(instance: InstanceStatus, revision: string, now: number): string
   return isOther ? `${who} has another configuration: ${instance.revision}.` : null;
 }
 
-function ofChannels({ channels }: Status): readonly Concern[] {
-  return channels.flatMap(({ type, state, reason, instance }) => {
+function ofChannels(status: Status): readonly Concern[] {
+  const cut = cutChannels(status);
+  return status.channels.flatMap((channel): Concern[] => {
+    const { type, state, reason, instance } = channel;
     if (state !== 'failed' && state !== 'degraded') return [];
-    const tone = state === 'failed' ? 'bad' : 'wait';
+    const isCut = cut.includes(channel);
+    const tone = isCut || state === 'failed' ? 'bad' : 'wait';
     const why = reason === null ? '' : `: ${reason}`;
     const where = typeof instance === 'number' ? ` at instance ${instance}` : '';
-    const what = sentence(`The channel ${sayChannel(type)} is ${state}${where}${why}`);
-    return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
+    const how = state === 'degraded' && isCut ? 'takes no messages in' : `is ${state}`;
+    const what = sentence(`The channel ${sayChannel(type)} ${how}${where}${why}`);
+    // A setting of it is wrong where it stays failed; else what came last may tell more.
+    const place = state === 'failed' ? { view: 'config' } : { view: 'messages', channel: type };
+    return [{ key: `channel ${type}`, tone, what, remedy: null, place }];
   });
 }
 
@@ -118,7 +138,7 @@ function ofBacklog(status: Status, now: number): readonly Concern[] {
 }
 
 function ofWarnings(status: Status): readonly Concern[] {
-  return status.warnings.map((warning) => {
+  return otherWarnings(status).map((warning) => {
     const { code, path, remedy, instances } = warning;
     const at = (instances ?? []).join(', ');
     const whose = at === '' ? '' : `At instance ${at}: `;

@@ -61,7 +61,7 @@ test('a brain that leaves some messages without an answer is red', () => {
     words:
       'Working in part: some messages get no answer from brain desk ' +
       '(a on Ollama: it answered with a server error)',
-    move: null,
+    move: "Look into Ollama's log, or start it again.",
   });
 });
 
@@ -81,19 +81,36 @@ test('a model in whose place others answer is named, in amber', () => {
 
 test('a channel that failed takes the green away; the only one takes the work', () => {
   const [webhook, messenger] = working.channels;
-  const failed = { ...webhook, state: 'failed' };
+  const failed = { ...webhook, state: 'failed', reason: 'it is taken' };
   const one = healthOf(but({ channels: [failed, messenger] }));
   assert.deepEqual(one, {
-    tone: 'wait',
-    words: 'Working in part: channel webhook failed',
+    tone: 'bad',
+    words: 'Working in part: channel webhook failed (it is taken)',
     move: null,
   });
   assert.equal(healthOf(but({ channels: [failed] })).tone, 'bad');
 });
 
+test('a channel that gets nothing from its platform is red once that has lasted', () => {
+  const reason = 'Telegram could not be reached: check the network';
+  const cut = { type: 'messenger_a', state: 'degraded', brain: 'night', since: 1_000, reason };
+  const at = (uptimeMs: number) =>
+    healthOf(but({ channels: [working.channels[0], cut], startedAt: 0, uptimeMs }));
+  assert.equal(at(5_900).words, 'Working');
+  const { tone, words } = at(6_000);
+  assert.equal(tone, 'bad');
+  assert.match(words, /^Working in part: channel .+ takes no messages in \(Telegram could not be/);
+});
+
 test('what the service says of itself comes first', () => {
-  const status = but({ status: 'failing', reason: 'The disk is full.' });
-  assert.deepEqual(healthOf(status), { tone: 'bad', words: 'The disk is full.', move: null });
+  const remedy = 'Make room on that disk; svc goes on by itself.';
+  const warnings = [{ code: 'brain_unused', remedy: 'Add a route.' }];
+  const full = { code: 'storage_full', remedy };
+  const status = { status: 'failing', reason: 'the disk is full', warnings };
+  const words = 'Not working: the disk is full';
+  assert.deepEqual(healthOf(but(status)), { tone: 'bad', words, move: null });
+  const both = { ...status, warnings: [...warnings, full] };
+  assert.deepEqual(healthOf(but(both)), { tone: 'bad', words, move: remedy });
 });
 
 test('a service that is gone is told with the time of its last word', () => {

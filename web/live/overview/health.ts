@@ -1,6 +1,5 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
 import { sayModelName, sayModelOn } from '../../../src/domain/model-words.ts';
-import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/asked.ts';
 import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
@@ -9,7 +8,9 @@ import { remedyForModel } from '../../../src/domain/remedy.ts';
 import { sayCause } from '../../../src/domain/standing-words.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
+import { cutChannels, sayCut } from './cut-channels.ts';
 import { failingReceivers, receiverMove, undelivered } from './receivers.ts';
+import { storageTrouble } from './storage-trouble.ts';
 
 export type HealthWords = {
   readonly tone: 'good' | 'wait' | 'bad';
@@ -19,35 +20,35 @@ export type HealthWords = {
 };
 
 /**
- * Red where messages go unanswered or replies do not arrive, amber where svc works and something
- * does not. It has no number in it, and changes only as what it tells does.
+ * Red where messages do not come in or go unanswered, or replies do not arrive; amber where svc
+ * works and something does not. It has no number in it, and changes only as what it tells does.
  */
 export function healthOf(status: Status): HealthWords {
   if (status.status === 'failing') {
-    return { tone: 'bad', words: status.reason ?? 'Failing', move: null };
+    const words = status.reason === null ? 'Not working' : `Not working: ${status.reason}`;
+    return { tone: 'bad', words, move: storageTrouble(status)?.remedy ?? null };
   }
   const routed = status.channels.filter(({ brain }) => brain !== null);
-  const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
+  const cut = cutChannels(status);
   const silent = troubled(status, 'failing');
   const halting = troubled(status, 'degraded');
   const deaf = failingReceivers(status);
   const isNoneLeft = routed.every(
     ({ type, brain }) =>
-      failed.includes(type) ||
+      cut.some((one) => one.type === type) ||
       silent.some((one) => one.brain === brain) ||
       deaf.some(({ channel }) => channel === type),
   );
   const what = [
-    failed.length === 0 ? '' : `${listed('channel', failed.map(sayChannel))} failed`,
+    ...cut.map(sayCut),
     sayBrains('no model answers for', silent),
     sayBrains('some messages get no answer from', halting),
     ...deaf.map(undelivered),
   ].filter((part) => part !== '');
   if (what.length === 0) return ofModels(status);
-  const isRed = isNoneLeft || silent.length + halting.length + deaf.length > 0;
   const begin = isNoneLeft ? 'Not working' : 'Working in part';
   const words = `${begin}: ${what.join('; ')}`;
-  return { tone: isRed ? 'bad' : 'wait', words, move: moveOf(silent[0] ?? halting[0], deaf[0]) };
+  return { tone: 'bad', words, move: moveOf(silent[0] ?? halting[0], deaf[0]) };
 }
 
 function troubled(

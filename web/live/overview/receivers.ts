@@ -29,7 +29,8 @@ const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_0
 
 /** By the reason that is the most frequent now. */
 function doing({ reasons: [reason], minute }: DeliveryStatus): string {
-  if (reason === undefined) return 'takes no replies';
+  // Its first tries have not failed yet.
+  if (reason === undefined) return 'answers nothing';
   const { code, status } = reason;
   const atTimes = minute.failed < minute.tried ? ' at times' : '';
   if (status !== null) return `answers ${status}${atTimes}`;

@@ -66,7 +66,7 @@ test('a model that fails now and then is a notice', () => {
     'a (Ollama) fails now and then: it answered with a server error. ' +
       '12 of 40 calls failed in the last 5 minutes.',
   );
-  assert.equal(concern.remedy, null);
+  assert.equal(concern.remedy, "Look into Ollama's log, or start it again.");
 });
 
 test('while nothing is asked it is told how old that is; what is not in use needs nobody', () => {

@@ -1,0 +1,157 @@
+/**
+ * An outage of each thing that svc leans on, by the first screen of somebody who is not signed in:
+ * it names the cause and the move in red and leads to where more is seen, also to who comes in the
+ * middle of it; and it is green again once the outage has ended. Nobody loads the page anew.
+ * How long each took is told, and not asserted.
+ */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { browserTest, noAnswer, type Stage } from './browser.ts';
+import { startOutageStage, type OutageStage } from './outage-stage.ts';
+
+type Outage = {
+  readonly name: string;
+  begin(stage: OutageStage): Promise<void> | void;
+  end(stage: OutageStage): Promise<void> | void;
+  /** In the headline. */
+  readonly cause: RegExp;
+  /** In the line that is urgent. */
+  readonly move: RegExp;
+  /** What its link leads to. */
+  readonly page: RegExp;
+};
+
+/** Of both names that the pages may call them by. */
+const ollama = 'Ollama|local_runtime';
+const telegramName = 'Telegram|messenger_a';
+/** Times that a fault is planned: more than an outage of a test can use up. */
+const often = 100_000;
+
+const outages: readonly Outage[] = [
+  {
+    name: 'a model that is not running',
+    begin: ({ model }) => model.script({ fail: 'refused' }),
+    end: ({ model }) => model.script({ answer: 'It opens at nine.' }),
+    cause: new RegExp(`(no model answers|get no answer).*(${ollama}).*could not be reached`),
+    move: /Ollama is not running: `?ollama serve/,
+    page: /view=model/,
+  },
+  {
+    name: 'a model that answers 500',
+    begin: ({ model }) => model.script({ fail: '500' }),
+    end: ({ model }) => model.script({ answer: 'It opens at nine.' }),
+    cause: new RegExp(`(no model answers|get no answer).*(${ollama}).*server error`),
+    move: /Look into Ollama's log, or start it again/,
+    page: /view=model/,
+  },
+  {
+    name: 'a receiver that answers 500',
+    begin: (stage) => stage.receiverIs(500),
+    end: (stage) => stage.receiverIs(200),
+    cause: /replies on webhook do not arrive/i,
+    move: /receiver's log/,
+    page: /view=deliveries/,
+  },
+  {
+    name: 'a receiver that answers nothing',
+    begin: (stage) => stage.receiverIs('hang'),
+    end: (stage) => stage.receiverIs(200),
+    cause: /replies on webhook do not arrive/i,
+    move: /receiver's log/,
+    page: /view=deliveries/,
+  },
+  {
+    name: 'a disk that is full',
+    begin: ({ disk }) => disk?.is('full'),
+    end: ({ disk }) => disk?.is('roomy'),
+    cause: /the disk is full/i,
+    move: /Make room on that disk/,
+    page: /view=config/,
+  },
+  {
+    name: 'Telegram that cannot be reached',
+    begin: ({ telegram }) => telegram.close(),
+    end: ({ telegram }) => telegram.listen(),
+    cause: new RegExp(`(${telegramName}) takes no messages in.*could not be reached`),
+    move: /check the way from this machine/i,
+    page: /view=messages/,
+  },
+  {
+    name: 'Telegram that answers nothing',
+    begin: ({ telegram }) => telegram.fail('*', { kind: 'hang' }, often),
+    end: ({ telegram }) => telegram.heal(),
+    cause: new RegExp(`(${telegramName}) takes no messages in.*did not answer in time`),
+    move: /check the way from this machine/i,
+    page: /view=messages/,
+  },
+  {
+    name: 'a token that Telegram refuses',
+    begin: ({ telegram }) => telegram.fail('*', { kind: 'refuse', answer: unauthorized }, often),
+    async end({ telegram, restart }) {
+      telegram.heal();
+      await restart();
+    },
+    cause: new RegExp(`(${telegramName}) failed.*refused the token`),
+    move: /BotFather/,
+    page: /view=config/,
+  },
+];
+
+const unauthorized = { ok: false, error_code: 401, description: 'Unauthorized' } as const;
+
+for (const outage of outages) {
+  browserTest(`${outage.name}: cause and move in red, then green again`, startOutageStage, (it) =>
+    replay(it, outage),
+  );
+}
+
+async function replay({ site, open }: Stage<OutageStage>, outage: Outage): Promise<void> {
+  if (outage.name.includes('disk') && site.disk === null) return;
+  const view = await open();
+  const { page } = view;
+  // Chromium writes down each question that finds nobody there while svc is started anew.
+  if (outage.name.includes('token')) view.expectFault(noAnswer);
+  await page.goto('/ui');
+  await isGreen(page);
+  const beganAt = performance.now();
+  await outage.begin(site);
+  const told = await isRed(page, outage);
+  console.log(`${outage.name}: in red after ${since(beganAt)}: ${told}`);
+  await view.assertAccessible();
+  await view.picture(`outage ${outage.name}`);
+  const late = await open();
+  const cameAt = performance.now();
+  await late.page.goto('/ui');
+  await isRed(late.page, outage);
+  console.log(`${outage.name}: to who comes later in ${since(cameAt)}`);
+  await urgent(late.page, outage).getByRole('link', { name: 'Look' }).click();
+  await late.page.waitForURL(outage.page);
+  await late.context.close();
+  const endedAt = performance.now();
+  await outage.end(site);
+  await isGreen(page);
+  console.log(`${outage.name}: green ${since(endedAt)} after its end`);
+}
+
+const since = (startedAt: number): string =>
+  `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
+
+const green = /^Working$/;
+
+/** Words go over as the service tells; it may be a minute until it is sure. */
+async function isGreen(page: Page): Promise<void> {
+  await page.locator('main h2').filter({ hasText: green }).waitFor({ timeout: 120_000 });
+}
+
+const urgent = (page: Page, { move }: Outage) =>
+  page.getByRole('listitem').filter({ hasText: 'Urgent' }).filter({ hasText: move });
+
+/** @returns the headline */
+async function isRed(page: Page, outage: Outage): Promise<string> {
+  const headline = page.locator('main h2').filter({ hasText: outage.cause });
+  await headline.first().waitFor();
+  await urgent(page, outage).first().waitFor();
+  const words = await headline.first().innerText();
+  assert.match(words, outage.cause);
+  return words;
+}
