@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { untilTrue } from '../chaos/outside.ts';
 import { browserTest, noAnswer, pressOn, type View } from './browser.ts';
 import { deskWith, knock, show, signIn } from './builder-desk.ts';
-import { operatorToken, startLiveStage } from './live-stage.ts';
+import { goToView, operatorToken, startLiveStage } from './live-stage.ts';
 import { signIn as signInLive, startOperatorStage } from './operator-stage.ts';
 
 const other = 'another-token-that-was-set-since';
@@ -64,7 +64,7 @@ browserTest('/ui keeps what was begun while the token is refused', startLiveStag
   const { page } = view;
   await page.goto('/ui?view=conversations');
   await signInTo(page, operatorToken);
-  await pressOn(page, /^lobby/);
+  await page.getByRole('link', { name: /^lobby/ }).press('Enter');
   await pressOn(page, 'Reveal what was said');
   await page.getByText('one', { exact: true }).waitFor();
   view.expectFault(/status of 401/);
@@ -101,8 +101,14 @@ browserTest('each view tells a refused token by the banner alone', startLiveStag
   await view.faulted(noAnswer);
   await s.site.start(other);
   await banner(page).waitFor();
-  for (const name of ['Secrets', 'Configuration', 'People', 'Dead letters', 'Audit']) {
-    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();
+  for (const [group, name] of [
+    ['Settings', 'Secrets'],
+    ['Settings', 'Configuration'],
+    ['Conversations', 'People'],
+    ['Delivery', 'Dead letters'],
+    ['Settings', 'Audit'],
+  ] as const) {
+    await goToView(page, group, name);
     await page.locator('main h2').first().waitFor();
     await assertNoBearer(page);
     assert.equal(await banner(page).count(), 1);
@@ -190,7 +196,7 @@ browserTest('a dialog focuses what one came for', startOperatorStage, async ({ s
   await site.receiver.waitFor(1);
   await page.goto('/ui?view=conversations');
   await signInLive(page);
-  await pressOn(page, /^lobby/);
+  await page.getByRole('link', { name: /^lobby/ }).press('Enter');
   // What would take something away is not what Enter does.
   await pressOn(page, /^Delete/);
   await focused(page, 'Keep it');
