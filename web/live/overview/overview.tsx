@@ -70,7 +70,10 @@ function Shown({ status, toldAt }: ShownProps) {
       <Panel title="Channels">
         <ChannelTable status={status} now={now} />
       </Panel>
-      <Panel title="Models">
+      <Panel
+        title="Models"
+        aside={<span className="text-sm text-soft">Counted since the start.</span>}
+      >
         <ModelTable status={status} now={now} />
       </Panel>
       <Panel title="Brains">
