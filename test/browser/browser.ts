@@ -163,6 +163,7 @@ export class View {
   readonly context: BrowserContext;
   readonly #faults: string[] = [];
   readonly #expected: RegExp[] = [];
+  readonly #allowed: RegExp[] = [];
 
   constructor(origin: string, context: BrowserContext, page: Page) {
     this.context = context;
@@ -200,12 +201,18 @@ export class View {
 
   /** What went wrong so far, but for what was expected. */
   get faults(): readonly string[] {
-    return this.#faults.filter((fault) => !this.#expected.some((one) => one.test(fault)));
+    const known = [...this.#expected, ...this.#allowed];
+    return this.#faults.filter((fault) => !known.some((one) => one.test(fault)));
   }
 
   /** From here on it is no fault, and has to come: Chromium writes each 401 to the console. */
   expectFault(pattern: RegExp): void {
     this.#expected.push(pattern);
+  }
+
+  /** From here on it is no fault, and may come or not, by who is faster. */
+  allowFault(pattern: RegExp): void {
+    this.#allowed.push(pattern);
   }
 
   /** The test calls it itself only where it wants to know sooner. */
