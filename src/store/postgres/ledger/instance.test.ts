@@ -165,6 +165,9 @@ linuxTest('a zombie makes way at once', async () => {
   const facts = factsOf(Number(said.toString()));
   try {
     assert.equal(await isTakenAtOnce(marks, facts), false, 'while it lives');
+    // A shell that has not gone on yet may wait for what it began.
+    const parent = (): string => readFileSync(`/proc/${child.pid}/comm`, 'utf8');
+    await untilTrue('its parent waits for nobody', () => parent() === 'sleep\n');
     process.kill(facts.pid, 'SIGKILL');
     const stat = (): string => readFileSync(`/proc/${facts.pid}/stat`, 'utf8');
     await untilTrue('nobody has waited for it', () => stat().includes(') Z '));
