@@ -1,7 +1,7 @@
 /** Whether messages to the brains are answered: what headline and concerns go by. */
 import type { Config } from '../config/config.ts';
 import { emptyWindow, type Standing } from '../domain/standing.ts';
-import type { Meters, ModelMeters, Shown } from '../meters.ts';
+import type { BrainMeters, Meters, ModelMeters, Shown } from '../meters.ts';
 import type { AnsweringStatus } from './asked.ts';
 import { askedOf, shownOf, windowOf } from './call-status.ts';
 
@@ -16,15 +16,17 @@ export function answeringOf(
   return brains.filter(({ name }) => routed.has(name)).map((brain) => answersOf(asked, brain));
 }
 
-/** A brain of which every model fails answers nothing, whatever its last turns were. */
+/** A brain of which every model fails answers nothing, unless its turns show that it does. */
 function answersOf({ models, brains }: Asked, brain: Config['brains'][number]): AnsweringStatus {
   const met = askedOf(brain).map((name): readonly [string, ModelMeters | undefined] => [
     name,
     models.get(name),
   ]);
   const turns = brains.get(brain.name);
-  const isSilent = met.length > 0 && met.every(([, one]) => one?.shown.standing === 'failing');
-  const shown = isSilent ? silentSince(met) : turnsShown(turns?.shown, met);
+  const isDown = met.length > 0 && met.every(([, one]) => one?.shown.standing === 'failing');
+  const silent = isDown ? silentSince(met) : null;
+  const isSilent = silent !== null && !isAnswered(turns, silent.since);
+  const shown = isSilent ? silent : turnsShown(turns?.shown, met);
   const cause = shown?.standing === 'up' ? undefined : causeOf(met);
   return {
     brain: brain.name,
@@ -47,6 +49,18 @@ function silentSince(met: Met): Shown {
     since: Math.max(...all.map(({ since }) => since)),
     shownAt: Math.max(...all.map(({ shownAt }) => shownAt)),
   };
+}
+
+/** Turns from before its models failed tell nothing of now, and those that were at work then. */
+const settlingMs = 15_000;
+/** Of the turns of a minute; of an outage more fail by the time that these are looked at. */
+const fewFail = 0.2;
+
+/** Models of which most calls fail can answer each message all the same: calls are tried again. */
+function isAnswered(turns: BrainMeters | undefined, since: number): boolean {
+  if (turns === undefined || turns.shown.shownAt < since + settlingMs) return false;
+  const { good, bad } = turns.window.minute;
+  return good > 0 && bad <= fewFail * (good + bad);
 }
 
 /** What turns showed is over once a model answers again, or is found again, after the last one. */

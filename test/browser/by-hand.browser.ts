@@ -39,6 +39,8 @@ browserTest(
     await page.getByText('Nothing waits for an answer.').waitFor();
     await receiver.waitFor(1);
     await say('it is out now');
+    await page.getByText('Not shown yet: 1 message.').waitFor();
+    await page.getByText(/ · 1 waiting$/).waitFor();
     const second = await it.open();
     await second.page.goto(page.url());
     await signIn(second.page);
@@ -54,6 +56,7 @@ browserTest(
     await page.getByText('Its brain answers.').waitFor();
     await second.page.getByText('Its brain answers.').waitFor();
     await receiver.waitFor(2);
+    await page.getByText(/^webhook · 3 turns · .* · 0 waiting$/).waitFor();
     const texts = receiver.received.map(({ body }) => body['text']);
     assert.deepEqual(texts, ['Pull its plug. I come.', 'By the model.']);
   },

@@ -30,6 +30,34 @@ const focused = (page: Page): Promise<string> =>
   page.locator(':focus').evaluate((element) => element.getAttribute('href') ?? element.id);
 const scrolled = (page: Page): Promise<number> => page.evaluate('scrollY');
 
+/** How many rows of messages, the head among them, have cells that do not stand on one line. */
+const brokenRows = (page: Page): Promise<number> =>
+  page.evaluate(`[...document.querySelectorAll('main [role="row"]')].filter((row) => {
+    const middles = [...row.children].map((cell) => {
+      const { top, height } = cell.getBoundingClientRect();
+      return top + height / 2;
+    });
+    return Math.max(...middles) - Math.min(...middles) > 4;
+  }).length`);
+
+browserTest(
+  'messages stand on a line each, also with who sent them',
+  startLiveStage,
+  async ({ site, open }) => {
+    await sayIn(site, ['lobby', 'other']);
+    const { page } = await open();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto('/ui?view=messages');
+    const rows = main(page).getByRole('row');
+    await rows.nth(2).waitFor();
+    assert.equal(await brokenRows(page), 0);
+    await signIn(page);
+    await main(page).getByRole('columnheader', { name: 'Conversation' }).waitFor();
+    await rows.getByText('lobby').waitFor();
+    assert.equal(await brokenRows(page), 0);
+  },
+);
+
 browserTest(
   'a conversation has an address that a restart and another person find it by',
   startLiveStage,

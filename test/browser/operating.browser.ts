@@ -28,6 +28,27 @@ browserTest('a provider that fails says why and since when', startOperatorStage,
   await view.assertAccessible();
 });
 
+browserTest(
+  'the flow shows how a model stands, as the overview does',
+  startOperatorStage,
+  async (it) => {
+    const { model, receiver, say } = it.site;
+    const view = await it.open();
+    const { page } = view;
+    await page.goto('/ui?view=flow');
+    const models = page.getByRole('list', { name: 'Models' });
+    await models.getByText('not asked lately').first().waitFor();
+    await say('when?');
+    await receiver.waitFor(1);
+    await model.script({ fail: '500' });
+    await say('and now?');
+    await receiver.waitFor(2);
+    await models.getByText('fails now and then').waitFor();
+    await page.goto('/ui');
+    await page.getByRole('group', { name: 'Models' }).getByText('fails now and then').waitFor();
+  },
+);
+
 browserTest('tool uses tell mode, rule and outcome', startOperatorStage, async (it) => {
   const { receiver, say } = it.site;
   for (const tool of ['calc', 'echo', 'time']) await say(tool);

@@ -8,15 +8,17 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { lasted, moment } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
-import { Waiting } from './waiting.tsx';
+import { Waiting, type Counted } from './waiting.tsx';
 
 /** So that another operator's page shows soon what this one does, or that a hold has ended. */
 const everyMs = 10_000;
 
 type Asked = { readonly [Field in keyof Hold]: Hold[Field] | null };
 
+type Props = { readonly id: string; readonly counted: Counted };
+
 /** Taking a conversation over from its brain, answering it, giving it back. */
-export function ByHand({ id }: { readonly id: string }) {
+export function ByHand({ id, counted }: Props) {
   const own = encodeURIComponent(id);
   const { value, refused, again } = useAsked<Asked>(`holds/${own}`, everyMs);
   const [busy, setBusy] = useState(false);
@@ -58,6 +60,7 @@ export function ByHand({ id }: { readonly id: string }) {
           <Waiting
             path={`conversations/${own}/answer`}
             read={`holds/${own}/waiting`}
+            counted={counted}
             done={again}
           />
         </>

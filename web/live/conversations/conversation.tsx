@@ -9,6 +9,7 @@ import { Panel } from '../../kit/panel.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { moment, some } from '../../kit/words.ts';
 import { Reveal } from '../reveal.tsx';
+import { useRefresh } from '../use-refresh.ts';
 import { ByHand } from './by-hand.tsx';
 import { DeleteConversation } from './delete-conversation.tsx';
 import { Export } from './export.tsx';
@@ -21,7 +22,9 @@ const pageRows = 500;
 
 /** @param id of svc's own; a platform's may be somebody's name or number, and is in no address */
 export function Conversation({ id }: { readonly id: string }) {
-  const { value, refused } = useAsked<ConversationText>(`conversations/${encodeURIComponent(id)}`);
+  const path = `conversations/${encodeURIComponent(id)}`;
+  const { value, answeredAt, refused, again } = useAsked<ConversationText>(path);
+  useRefresh(['message_accepted', 'turn_finished', 'command_answered', 'operator_wrote'], again);
   return (
     <>
       <p>
@@ -52,7 +55,7 @@ export function Conversation({ id }: { readonly id: string }) {
             </p>
             <Cuts cuts={value.cuts} />
           </Panel>
-          <ByHand id={id} />
+          <ByHand id={id} counted={{ waiting: value.waiting, at: answeredAt ?? 0 }} />
           <TurnsOf conversation={value} />
           <Notes of={value} />
         </>

@@ -17,20 +17,26 @@ type Row = {
   readonly media: Media | null;
 };
 
+/** How many messages of the conversation had no answer, and when that was so. */
+export type Counted = { readonly waiting: number; readonly at: number };
+
 type Props = {
   /** Paths of the API: where an answer goes, and what waits. */
   readonly path: string;
   readonly read: string;
+  readonly counted: Counted;
   readonly done: () => void;
 };
 
 /** What waits in a held conversation, once an operator wants to see it, and the answer to it. */
-export function Waiting({ path, read, done }: Props) {
+export function Waiting({ path, read, counted, done }: Props) {
   const [wanted, setWanted] = useState(false);
-  const { value, refused, again } = useAsked<{ readonly rows: readonly Row[] }>(
+  const { value, answeredAt, refused, again } = useAsked<{ readonly rows: readonly Row[] }>(
     wanted ? read : null,
   );
   const rows = value?.rows ?? null;
+  const isNewer = answeredAt !== null && counted.at > answeredAt;
+  const more = rows === null || !isNewer ? 0 : counted.waiting - rows.length;
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap gap-2">
@@ -48,6 +54,9 @@ export function Waiting({ path, read, done }: Props) {
       {wanted && rows !== null ? (
         <>
           <Messages rows={rows} />
+          <p role="status" className="text-soft empty:hidden">
+            {more > 0 ? `Not shown yet: ${some(more, 'message')}.` : null}
+          </p>
           <Answer
             path={path}
             rows={rows}
@@ -79,7 +88,7 @@ function Messages({ rows }: { readonly rows: readonly Row[] }) {
   );
 }
 
-type AnswerProps = Omit<Props, 'read'> & { readonly rows: readonly Row[] };
+type AnswerProps = Pick<Props, 'path' | 'done'> & { readonly rows: readonly Row[] };
 
 /** It is an answer to all that is shown, and to nothing that came since. */
 function Answer({ path, rows, done }: AnswerProps) {

@@ -5,6 +5,7 @@ import type { Status } from '../../../src/admin/admin.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';
+import { standingWords } from '../model/standing-words.ts';
 
 export type FlowNode = {
   /** `channel webhook`, `brain desk`, `model local_runtime/a`. */
@@ -80,7 +81,7 @@ function brainNode(brain: Status['brains'][number], index: number, isServed: boo
 }
 
 /** Each model once, whichever brains ask it. */
-function modelNodes({ brains, providers }: Status): readonly FlowNode[] {
+function modelNodes({ brains, models: met }: Status): readonly FlowNode[] {
   const nodes = new Map<string, FlowNode>();
   const listed = brains.flatMap(({ models }, brain) => {
     return models.map((model, index) => ({ ...model, at: `brains[${brain}].models[${index}]` }));
@@ -88,14 +89,13 @@ function modelNodes({ brains, providers }: Status): readonly FlowNode[] {
   for (const { name, state, at } of listed) {
     const key = `model ${name}`;
     if (nodes.has(key) && state === 'dropped') continue;
-    const provider = providers.find((one) => one.provider === name.split('/')[0]);
-    const told = provider?.state ?? 'unknown';
+    const standing = met.find((one) => one.model === name)?.standing ?? 'unknown';
     const isDropped = state === 'dropped';
     nodes.set(key, {
       key,
       name: sayModelName(name),
-      tone: isDropped ? 'off' : toneOf(told),
-      state: isDropped ? 'dropped by the shield' : told === 'unknown' ? 'not asked yet' : told,
+      tone: isDropped ? 'off' : toneOf(standing),
+      state: isDropped ? 'dropped by the shield' : standingWords[standing],
       to: [],
       place: { view: 'providers' },
       at,

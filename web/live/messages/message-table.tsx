@@ -116,6 +116,7 @@ function useSteps(name: string, rows: readonly MessageRow[], scrollTo: (index: n
   return { setCurrent, isWanted };
 }
 
+/** Each class stands here in one piece: what is put together while it runs gets no style. */
 const grid = 'grid items-center gap-x-3 px-3 grid-cols-[minmax(0,1fr)_auto] ';
 const columns =
   grid +
@@ -125,8 +126,7 @@ const columns =
 const operatorColumns =
   grid +
   'sm:grid-cols-[6rem_minmax(7rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
-  'lg:grid-cols-[6rem_minmax(8rem,1fr)_minmax(0,1fr)_minmax(0,1fr)_minmax(0,0.7fr)_' +
-  'minmax(0,0.7fr)_minmax(0,1.2fr)_5rem]';
+  'lg:grid-cols-[6rem_minmax(8rem,1fr)_repeat(4,minmax(0,1fr))_minmax(0,1.3fr)_5rem]';
 
 const useColumns = (): string =>
   useToken(({ token }) => token !== null) ? operatorColumns : columns;

@@ -8,6 +8,7 @@ import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
+import { standingWords } from '../model/standing-words.ts';
 
 type Row = { readonly model: ModelCallsStatus; readonly now: number };
 
@@ -70,16 +71,16 @@ type StandingProps = {
   readonly now: number;
 };
 
-const words = { up: 'up', degraded: 'fails now and then', failing: 'failing' } as const;
-
 /** How it stands, since when, and what of the last minutes shows it. */
 export function Standing({ of, reason, now }: StandingProps) {
   const { standing, since, shownAt, window } = of;
-  if (standing === null || standing === 'unknown') return <State tone="off">not asked yet</State>;
+  if (standing === null || standing === 'unknown') {
+    return <State tone="off">{standingWords.unknown}</State>;
+  }
   const counted = sayFailed(window, 'calls') ?? `last tried ${ago(shownAt, now)}`;
   return (
     <>
-      <State tone={toneOf(standing)}>{words[standing]}</State>
+      <State tone={toneOf(standing)}>{standingWords[standing]}</State>
       <p className="text-soft">
         {since === null ? '' : `for ${lasted(since, now)}; `}
         {counted}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { handClock } from '../../test/hand-clock.ts';
+import type { Config } from '../config/config.ts';
+import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
+import { createEvents } from '../events.ts';
+import { createLog } from '../lib/log.ts';
+import { answeringOf } from './answering.ts';
+
+const channel = 'webhook' as ChannelKey;
+const id = '0123456789abcdefghjkmn' as MessageId;
+const model = 'local_runtime/small' as ModelName;
+const ada = { id: 'ada', name: null };
+
+const config = {
+  brains: [
+    {
+      name: 'main',
+      sensitivity: 'private',
+      models: [{ provider: 'local_runtime', modelId: 'small', name: model, locality: 'local' }],
+    },
+  ],
+  routes: [{ channel, brain: 'main' }],
+} as unknown as Config;
+
+/** Messages come one a second, and each is asked up to three times. */
+function start() {
+  const clock = handClock(1_000_000);
+  const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
+  const hub = createEvents({ log, ...clock });
+  const call = (result: 'answer' | 'server_error'): void =>
+    hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 1 });
+  /** @returns how the brain stood after each */
+  return (seconds: number, answeredAt: number | null): readonly string[] =>
+    Array.from({ length: seconds }, () => {
+      clock.pass(1_000);
+      for (let n = 1; n < (answeredAt ?? 4); n++) call('server_error');
+      if (answeredAt !== null) call('answer');
+      hub.turnFinished({
+        channel,
+        id,
+        sender: ada,
+        brain: 'main',
+        decision:
+          answeredAt === null
+            ? { kind: 'apology', apology: 'no_answer', why: 'so' }
+            : { kind: 'reply', text: 'yes', model, why: 'first' },
+        ms: 1,
+      });
+      return answeringOf(hub.meters, config)[0]!.standing;
+    });
+}
+
+test('a brain whose messages are all answered is not silent, though most calls still fail', () => {
+  const after = start();
+  after(60, 1);
+  assert.equal(after(15, null).at(-1), 'failing');
+  const later = after(180, 3);
+  assert.deepEqual([...new Set(later.slice(75))], ['up']);
+});
+
+test('a brain whose model ends stays silent for as long as it does', () => {
+  const after = start();
+  after(300, 1);
+  const seen = after(300, null);
+  const down = seen.indexOf('failing');
+  assert.ok(down <= 10, `${down}`);
+  assert.deepEqual([...new Set(seen.slice(down))], ['failing']);
+});
