@@ -87,6 +87,9 @@ test('a conversation is taken from a hanging model, answered, and given back', a
   const lines = model.calls.at(-1)?.body as { messages: readonly { content: string }[] };
   const seen = lines.messages.map(({ content }) => content);
   assert.ok(seen.includes('Pull its plug. I come.'), 'the model sees what the operator said');
+  assert.equal((await ask('POST', `conversations/${id}/hold`)).status, 200);
+  assert.equal((await ask('DELETE', 'senders/webhook/ada')).status, 200);
+  assert.equal((await ask('GET', 'status')).told['held'], 0, 'nothing of theirs is left in a hold');
   const { rows } = (await ask('GET', 'audit')).told as unknown as { rows: { action: string }[] };
   const actions = new Set(rows.map(({ action }) => action));
   for (const action of ['hold', 'read_waiting', 'answer', 'release']) {

@@ -9,7 +9,7 @@ import { byId, conversationWith, unknown } from './conversation.ts';
 import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
+type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'byHand' | 'health'>;
 
 const contentType = 'application/json';
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
@@ -126,10 +126,20 @@ function deletions(ports: Ports): Route[] {
       schema,
       answer: (values) =>
         onChannel(values.channel, reader, (key) =>
-          deleted(ports, () => writes.forget(senderOf(key, values))),
+          deleted(ports, () => forgetSender(ports, senderOf(key, values))),
         ),
     }),
   ];
+}
+
+/** A hold bears the conversation's id, which may be theirs: it ends where nothing else is left. */
+async function forgetSender({ reader, writes, byHand }: Ports, whose: Whose): Promise<number> {
+  const went = await writes.forget(whose);
+  for (const held of byHand.held()) {
+    if (held.channel !== whose.channel || (await reader.conversation(held)) !== null) continue;
+    if ((await byHand.giveBack(held)) === 'storage_failed') throw new Error('a hold is left');
+  }
+  return went;
 }
 
 function conversationOf(channelKey: ChannelKey, at: { readonly conversation: string }): Whose {

@@ -1,9 +1,8 @@
-/** Names of the contract in lists to choose from, beside what people call the thing. */
+/** What things are called in lists to choose from. */
 import { findKind } from '../../../src/channel/kinds.ts';
 import { sayProvider } from '../../../src/domain/model-words.ts';
 
-/** `local_runtime` → `Ollama (local_runtime)`; a name that has no other stays alone. */
+/** `local_runtime` → `Ollama`; a name that people have no other for stays as it is. */
 export function choiceOf(name: string): string {
-  const said = findKind(name)?.name ?? sayProvider(name);
-  return said.toLowerCase() === name ? said : `${said} (${name})`;
+  return findKind(name)?.name ?? sayProvider(name);
 }

@@ -152,10 +152,10 @@ function brainNodes(
 
 function brainFacts(brain: JsonObject | null): string {
   const policy = isObject(brain?.['policy']) ? textAt(brain['policy'], 'kind') : '';
-  const dispatch = textAt(brain, 'dispatch') || 'fanout';
+  const asks = textAt(brain, 'dispatch') === 'sequential' ? 'in turn' : 'all at once';
   const agent = brain?.['agent'];
   const tools = isObject(agent) && isList(agent['tools']) ? agent['tools'].map(wordOf) : [];
-  const how = isObject(agent) ? [`agent: ${tools.join(', ')}`] : [dispatch, policy];
+  const how = isObject(agent) ? [`agent: ${tools.join(', ')}`] : [asks, policy];
   return [textAt(brain, 'sensitivity'), ...how].filter((word) => word !== '').join(' · ');
 }
 

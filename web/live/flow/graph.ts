@@ -5,6 +5,7 @@ import type { Status } from '../../../src/admin/admin.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';
+import { failingReceivers } from '../overview/receivers.ts';
 import { standingWords } from '../model/standing-words.ts';
 
 export type FlowNode = {
@@ -29,14 +30,17 @@ export type FlowGraph = {
 
 export function graphOf(status: Status): FlowGraph {
   const { channels, brains } = status;
+  const deaf = new Set(failingReceivers(status).map(({ channel }) => channel));
   const working = channels.filter(({ state }) => state === 'up' || state === 'degraded');
   const served = new Set(working.map(({ brain }) => brain));
   return {
     columns: [
-      { title: 'Channels', nodes: channels.map(channelNode) },
+      { title: 'Channels', nodes: channels.map((one, index) => channelNode(one, index, deaf)) },
       {
         title: 'Brains',
-        nodes: brains.map((brain, index) => brainNode(brain, index, served.has(brain.name))),
+        nodes: brains.map((brain, index) =>
+          brainNode(brain, index, served.has(brain.name) ? toneOfBrain(status, brain.name) : 'off'),
+        ),
       },
       { title: 'Models', nodes: modelNodes(status) },
     ],
@@ -54,25 +58,36 @@ export function graphOf(status: Status): FlowGraph {
   };
 }
 
-function channelNode({ type, state, brain }: Status['channels'][number], index: number): FlowNode {
+function channelNode(
+  { type, state, brain }: Status['channels'][number],
+  index: number,
+  deaf: ReadonlySet<string>,
+): FlowNode {
+  const isDeaf = deaf.has(type);
   return {
     key: `channel ${type}`,
     name: sayChannel(type),
-    tone: toneOf(state),
-    state: spaced(state),
+    tone: isDeaf ? 'bad' : toneOf(state),
+    state: isDeaf ? 'its replies do not arrive' : spaced(state),
     to: brain === null ? [] : [brain],
     place: { view: 'messages', channel: type },
     at: `channels[${index}]`,
   };
 }
 
-function brainNode(brain: Status['brains'][number], index: number, isServed: boolean): FlowNode {
+/** As the headline has it: green where its messages are answered. */
+function toneOfBrain({ answering }: Status, name: string): Tone {
+  const standing = (answering ?? []).find(({ brain }) => brain === name)?.standing ?? 'unknown';
+  return standing === 'unknown' ? 'good' : standing === 'degraded' ? 'bad' : toneOf(standing);
+}
+
+function brainNode(brain: Status['brains'][number], index: number, tone: Tone): FlowNode {
   const { name, sensitivity, dispatch, policy, models } = brain;
   const asks = dispatch === 'fanout' ? 'all at once' : 'in turn';
   return {
     key: `brain ${name}`,
     name,
-    tone: isServed ? 'good' : 'off',
+    tone,
     state: `${sensitivity}, ${asks}, ${policy}`,
     to: models.flatMap((model) => (model.state === 'asked' ? [sayModelName(model.name)] : [])),
     place: { view: 'messages', brain: name },

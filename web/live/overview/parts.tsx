@@ -12,22 +12,28 @@ import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { ago, count, length, spaced } from '../../kit/words.ts';
+import { failingReceivers } from './receivers.ts';
 
 type Now = { readonly status: Status; readonly now: number };
 
 type ChannelRow = {
   readonly channel: ChannelStatus;
   readonly waits: BacklogStatus | undefined;
+  /** Its receiver takes no replies. */
+  readonly isDeaf: boolean;
   readonly now: number;
 };
 
-export function ChannelTable({ status: { channels, backlog }, now }: Now) {
+export function ChannelTable({ status, now }: Now) {
+  const { channels, backlog } = status;
+  const deaf = new Set(failingReceivers(status).map(({ channel }) => channel));
   return (
     <Table
       name="Channels"
       columns={channelColumns}
       rows={channels.map((channel) => {
-        return { channel, waits: backlog.find((one) => one.channel === channel.type), now };
+        const waits = backlog.find((one) => one.channel === channel.type);
+        return { channel, waits, isDeaf: deaf.has(channel.type), now };
       })}
       keyOf={({ channel }) => channel.type}
       none={<NoChannel />}
@@ -55,9 +61,14 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   },
   {
     title: 'State',
-    cell: ({ channel: { state, reason, instance } }) => (
+    cell: ({ channel: { state, reason, instance }, isDeaf }) => (
       <>
         <State tone={toneOf(state)}>{spaced(state)}</State>
+        {isDeaf ? (
+          <p>
+            <State tone="bad">replies do not arrive</State>
+          </p>
+        ) : null}
         {typeof instance === 'number' ? <p className="text-soft">at instance {instance}</p> : null}
         {reason === null ? null : (
           <p className="text-soft">
