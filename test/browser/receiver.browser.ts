@@ -28,6 +28,10 @@ browserTest(
     const told = await concern.innerText();
     assert.match(told, /Urgent/);
     assert.match(told, /answers 500 since .+; 3 replies wait, the oldest \d/);
+    const row = page
+      .getByRole('group', { name: 'Channels' })
+      .getByRole('row', { name: /^webhook/ });
+    await row.getByText('replies do not arrive').waitFor();
     await view.assertAccessible();
     await concern.getByRole('link', { name: 'Look' }).click();
     assert.match(page.url(), /view=deliveries/);
@@ -36,6 +40,9 @@ browserTest(
     assert.match(await group.innerText(), /webhook/);
     await view.assertAccessible();
     await view.assertFits();
+    await page.goto('/ui?view=flow');
+    const channels = page.getByRole('list', { name: 'Channels' });
+    await channels.getByText('its replies do not arrive').waitFor();
   },
 );
 
