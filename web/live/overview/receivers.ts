@@ -22,17 +22,19 @@ export function receiverCause(receiver: DeliveryStatus, now: number): string {
   const who = channel === 'webhook' ? 'The receiver of webhook replies' : sayChannel(channel);
   const waits = some(waiting, 'reply waits', 'replies wait');
   const oldest = oldestAt === null ? '' : `, the oldest ${length(wholeSeconds(now - oldestAt))}`;
-  return sentence(`${who} ${doing(receiver)}${began}; ${waits}${oldest}`);
+  return sentence(`${who} ${doing(receiver, now)}${began}; ${waits}${oldest}`);
 }
 
 const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_000) * 1_000);
 
 /** By the reason that is the most frequent now. */
-function doing({ reasons: [reason], minute }: DeliveryStatus): string {
+function doing({ reasons: [reason], minute, since }: DeliveryStatus, now: number): string {
   // Its first tries have not failed yet.
   if (reason === undefined) return 'answers nothing';
   const { code, status } = reason;
-  const atTimes = minute.failed < minute.tried ? ' at times' : '';
+  // Within its first minute what arrived is from before.
+  const isSettled = since !== null && now - since >= 60_000;
+  const atTimes = isSettled && minute.failed < minute.tried ? ' at times' : '';
   if (status !== null) return `answers ${status}${atTimes}`;
   if (code === 'connect_failed') return 'cannot be reached';
   return `fails${atTimes} (${spaced(code)})`;

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeliveryStatus } from '../../../src/admin/deliveries.ts';
+import { receiverCause } from './receivers.ts';
+
+const now = Date.UTC(2026, 10, 26, 3);
+const failing = (sinceMs: number): DeliveryStatus => ({
+  channel: 'webhook',
+  state: 'failing',
+  since: now - sinceMs,
+  minute: { tried: 10, failed: 6 },
+  fiveMinutes: { tried: 10, failed: 6 },
+  reasons: [{ code: 'server_error', status: 500, minute: 6, fiveMinutes: 6 }],
+  waiting: 6,
+  oldestAt: null,
+});
+
+test('what arrived before it began is no sign that it answers at times', () => {
+  assert.match(receiverCause(failing(30_000), now), /^The receiver .* answers 500 since /);
+  assert.match(receiverCause(failing(90_000), now), /^The receiver .* answers 500 at times since /);
+});
