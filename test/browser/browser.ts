@@ -70,8 +70,22 @@ function browser(): Promise<Browser> {
 }
 
 /** Presses Enter on the button that is called so, once it can be used: a press would not wait. */
-export const pressOn = (where: Page | Locator, name: string | RegExp): Promise<void> =>
-  where.getByRole('button', { name, disabled: false }).press('Enter');
+export async function pressOn(where: Page | Locator, name: string | RegExp): Promise<void> {
+  const button = where.getByRole('button', { name, disabled: false });
+  // What a page has led to may still be about to take the focus, and would take the key with it.
+  let isKept = false;
+  while (!isKept) {
+    isKept = await button.evaluate(async (element) => {
+      const { ownerDocument: page } = element;
+      const frame = () => new Promise((next) => page.defaultView?.requestAnimationFrame(next));
+      element.focus();
+      await frame();
+      await frame();
+      return page.activeElement === element;
+    });
+  }
+  await button.page().keyboard.press('Enter');
+}
 
 /** Chromium writes to the console how a service that has ended gave no answer, one way of many. */
 export const noAnswer = /Failed to load resource: net::ERR_/;

@@ -93,6 +93,19 @@ browserTest('a webhook: from nothing to a first message and its answer', start()
   assert.equal(written.channels.length, 1);
 });
 
+browserTest('a step has the keyboard as soon as it is shown', start(), async (stage) => {
+  const { page } = await toChannel(stage);
+  const atOnce = page.evaluate<boolean>(`new Promise((resolve) => {
+    const isIt = ({ innerText }) => innerText.startsWith('Where its secrets are kept');
+    new MutationObserver(() => {
+      const heading = [...document.querySelectorAll('h2')].find(isIt);
+      if (heading !== undefined) resolve(document.activeElement === heading);
+    }).observe(document.body, { childList: true, characterData: true, subtree: true });
+  })`);
+  await pressOn(page, 'Webhook');
+  assert.ok(await atOnce, 'what is reached from here on is not taken the focus from');
+});
+
 browserTest('a webhook: another message can be said, and is answered', start(), async (stage) => {
   const view = await toChannel(stage);
   const { page } = view;

@@ -1,6 +1,8 @@
 /**
  * After an action the focus is on what the action led to, otherwise on the heading of the view. It
  * is never nowhere: the keyboard would begin the page anew, and a screen reader fall silent.
+ * What takes the focus as it is shown takes it in a layout effect: a moment later it would take it
+ * from a button that was reached meanwhile.
  */
 import { useLayoutEffect } from 'react';
 

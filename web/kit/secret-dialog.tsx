@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
+import { useLayoutEffect, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
 import type { SecretList, SecretPresence, SecretStore } from '../../src/admin/secret-control.ts';
 import { faultOfSecretValue } from '../../src/config/secret-value.ts';
 import { ask, longLimitMs, type Refused } from './api.ts';
@@ -74,7 +74,7 @@ function ValueForm({ name, store, onKept }: FormProps) {
   const [refused, setRefused] = useState<Refused | null>(null);
   const [busy, setBusy] = useState(false);
   // The dialog opened before there was an input to put the focus into.
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy || input.current === null) return;

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, type ReactNode } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { Page } from '../../src/setup/setup.ts';
 import { useApplication, wayOn } from '../kit/application.ts';
 import { useArrival } from '../kit/arrival.ts';
@@ -107,7 +107,8 @@ function Shown({ children }: { readonly children: ReactNode }) {
 /** Where the keyboard goes on when a new step is shown, and what is read out then. */
 function Heading({ title }: { readonly title: string }) {
   const element = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // Before the step is painted: later it would take the focus from a button that was reached.
+  useLayoutEffect(() => {
     focusOn(element.current);
     document.title = `${title} – svc`;
   }, [title]);

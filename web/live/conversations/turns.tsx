@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Tabs } from '@base-ui/react/tabs';
 import type { Page } from '../../../src/domain/page.ts';
 import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
@@ -99,7 +99,7 @@ function Turn({ turn: told }: { readonly turn: TurnText }) {
   const { open = '', turn } = usePlace();
   const isNamed = messageId !== null && turn === messageId;
   const place = useRef<HTMLLIElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isNamed) focusOn(place.current);
   }, [isNamed]);
   return (
