@@ -43,9 +43,9 @@ browserTest(
     await model.script({ fail: '500' });
     await say('and now?');
     await receiver.waitFor(2);
-    await models.getByText('fails now and then').waitFor();
+    await models.getByText('fails at some calls').waitFor();
     await page.goto('/ui');
-    await page.getByRole('group', { name: 'Models' }).getByText('fails now and then').waitFor();
+    await page.getByRole('group', { name: 'Models' }).getByText('fails at some calls').waitFor();
   },
 );
 
