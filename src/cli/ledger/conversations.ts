@@ -120,7 +120,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
 }
 
 function headPage(head: ConversationText): string {
-  const { channel, conversation, turns, sessions, waiting, firstAt, lastAt, cuts } = head;
+  const { id, channel, conversation, turns, sessions, waiting, firstAt, lastAt, cuts } = head;
   const waits = waiting === 0 ? '' : `, ${plural(waiting, 'message')} waiting`;
   const lines = cuts.map(({ session, at, reason }) => {
     return `session ${session} began ${localTime(at)} (${reason})\n`;
@@ -128,7 +128,7 @@ function headPage(head: ConversationText): string {
   return [
     `${plainLine(channel)}, conversation ${plainLine(conversation)}: `,
     `${plural(turns, 'turn')} in ${plural(sessions, 'session')}${waits}\n`,
-    `${localTime(firstAt)} to ${localTime(lastAt)}\n`,
+    `${localTime(firstAt)} to ${localTime(lastAt)}${id === null ? '' : `, id ${plainLine(id)}`}\n`,
     ...lines,
   ].join('');
 }
