@@ -64,7 +64,7 @@ test('a brain whose messages are all answered is not silent, though most calls s
   assert.deepEqual([...new Set(later.slice(75))], ['up']);
 });
 
-test('a model of which two of three calls fail from the start does not stand as one that ends', () => {
+test('a model of which two of three calls fail from the start stands as one that answers', () => {
   assert.deepEqual([...new Set(start()(300, 3))], ['up']);
   assert.deepEqual([...new Set(start(ofModel)(300, 3))], ['degraded']);
 });

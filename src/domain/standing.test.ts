@@ -157,7 +157,7 @@ test('what fails every second time changes once from what it was at first', () =
   }
 });
 
-test('what answers every third call, as one that is tried again does, comes to fail in part', () => {
+test('what answers every third call comes to fail at some calls, and stays so', () => {
   for (const everyMs of [10, 100, 1_000, 5_000, 20_000, 60_000]) {
     for (const isSure of [true, false]) {
       const told = changesOf(

@@ -32,7 +32,7 @@ const sentences = {
   nothing_to_answer: 'Nothing waits in the conversation: an answer is one to a message.',
   answered_already: 'That message does not wait any more: look at the conversation again.',
   message_unknown:
-    'The conversation has no such message: name the `id` of one that waits, or none for the oldest.',
+    'The conversation has no such message: name the `id` of one that waits; none is the oldest.',
   not_served: 'Its channel is not in the configuration in use: bring it back first.',
   storage_failed: 'It cannot be written down now; the log says why. Nothing was changed.',
 } as const;

@@ -50,7 +50,7 @@ export function traceOf(kept: Kept): Trace | null {
   return sound ? whole(trace as unknown as Trace) : null;
 }
 
-/** @param kept the trace of a turn that an operator answered; empty where it is not kept any more */
+/** @param kept the trace of a turn that an operator answered; empty: it is not kept any more */
 export function byHandOf(kept: Kept): ByHand | null {
   if (kept === null) return null;
   const { steps } = fieldsOf(kept);
