@@ -67,7 +67,7 @@ test('of one that works alone there is no such line', async () => {
   assert.ok(!lines.some((line) => line.includes('instance')), lines.join('\n'));
 });
 
-test('what was asked nothing lately says so, as the page does, and when it was last tried', async () => {
+test('what was asked nothing lately says so as the page does, and when it was tried', async () => {
   const [alone] = makeInstances([1]);
   const { ports } = alone!;
   const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
