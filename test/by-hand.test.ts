@@ -65,6 +65,15 @@ test('a conversation is taken from a hanging model, answered, and given back', a
   }
   const again = await ask('POST', `conversations/${id}/answer`, written);
   assert.deepEqual([again.status, again.told['code']], [409, 'answered_already']);
+  const elsewhere = String(
+    (await post(first.url, { sender_id: 'bob', conversation_id: 'hall', text: 'hi' })).body[
+      'message_id'
+    ],
+  );
+  for (const message of ['01kaabcdefghjkmnpqrst0', 'x'.repeat(300), '', elsewhere]) {
+    const wrong = await ask('POST', `conversations/${id}/answer`, { text: 'x', message });
+    assert.deepEqual([wrong.status, wrong.told['code']], [404, 'message_unknown'], message);
+  }
   first.child.kill('SIGKILL');
   await first.ended;
 

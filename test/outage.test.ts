@@ -77,7 +77,10 @@ test('a provider of which one model answers stands still, and tells of both', as
   assert.deepEqual([...seen], ['up,degraded,failing,up']);
   const { out, code } = await runCommand(['status', '--config', it.file]);
   assert.equal(code, 0);
-  assert.match(out, /Ollama: degraded for .*; 8 of 16 calls failed in the last 5 minutes;/);
+  assert.match(
+    out,
+    /Ollama: fails at some calls for .*; 8 of 16 calls failed in the last 5 minutes;/,
+  );
   assert.match(out, /! bad \(Ollama\): failing .*; other models answered 8 messages in its/);
   const page = await it.ask('/metrics');
   assert.match(page, /svc_provider_state\{provider="local_runtime",state="degraded"\} 1/);

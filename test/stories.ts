@@ -141,5 +141,6 @@ export function turn(number: number, conversation = 'c1', sender = 'ada'): TurnT
     text: `message ${number}`,
     reply: `reply ${number}`,
     model: 'local_runtime/a' as ModelName,
+    byHand: null,
   };
 }

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
 import { createEvents } from '../events.ts';
 import { createLog } from '../lib/log.ts';
+import type { Meters } from '../meters.ts';
 import { answeringOf } from './answering.ts';
 
 const channel = 'webhook' as ChannelKey;
@@ -24,14 +25,17 @@ const config = {
   routes: [{ channel, brain: 'main' }],
 } as unknown as Config;
 
+const ofBrain = (meters: Meters): string => answeringOf(meters, config)[0]!.standing;
+const ofModel = (meters: Meters): string => meters.models.get(model)!.shown.standing;
+
 /** Messages come one a second, and each is asked up to three times. */
-function start() {
+function start(standing = ofBrain) {
   const clock = handClock(1_000_000);
   const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
   const hub = createEvents({ log, ...clock });
   const call = (result: 'answer' | 'server_error'): void =>
     hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 1 });
-  /** @returns how the brain stood after each */
+  /** @returns how the brain stood after each, or what is looked at instead */
   return (seconds: number, answeredAt: number | null): readonly string[] =>
     Array.from({ length: seconds }, () => {
       clock.pass(1_000);
@@ -48,7 +52,7 @@ function start() {
             : { kind: 'reply', text: 'yes', model, why: 'first' },
         ms: 1,
       });
-      return answeringOf(hub.meters, config)[0]!.standing;
+      return standing(hub.meters);
     });
 }
 
@@ -58,6 +62,11 @@ test('a brain whose messages are all answered is not silent, though most calls s
   assert.equal(after(15, null).at(-1), 'failing');
   const later = after(180, 3);
   assert.deepEqual([...new Set(later.slice(75))], ['up']);
+});
+
+test('a model of which two of three calls fail from the start stands as one that answers', () => {
+  assert.deepEqual([...new Set(start()(300, 3))], ['up']);
+  assert.deepEqual([...new Set(start(ofModel)(300, 3))], ['degraded']);
 });
 
 test('a brain whose model ends stays silent for as long as it does', () => {

@@ -28,6 +28,9 @@ const entries: readonly Entry[] = [
   { name: 'dead-letters discard', load: async () => (await moves()).deadLettersDiscard },
   { name: 'conversations list', load: async () => (await conversations()).conversationsList },
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
+  { name: 'conversations hold', load: async () => (await byHand()).conversationsHold },
+  { name: 'conversations answer', load: async () => (await byHand()).conversationsAnswer },
+  { name: 'conversations release', load: async () => (await byHand()).conversationsRelease },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
   { name: 'pair', load: async () => (await import('./ledger/pair.ts')).pair },
@@ -53,6 +56,7 @@ const entries: readonly Entry[] = [
 const deadLetters = () => import('./ledger/dead-letters.ts');
 const moves = () => import('./ledger/dead-letter-moves.ts');
 const conversations = () => import('./ledger/conversations.ts');
+const byHand = () => import('./ledger/conversations-by-hand.ts');
 const notes = () => import('./ledger/notes.ts');
 
 async function loadTry(): Promise<Command> {

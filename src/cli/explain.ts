@@ -1,4 +1,5 @@
 import { remedyForModel } from '../domain/remedy.ts';
+import { sayRule } from '../domain/tool-words.ts';
 import { sayByHand, sayLeftOut, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
@@ -30,7 +31,7 @@ function explainStep(step: TraceStep): string {
       return remedy === null ? told : `${told}. ${remedy}`;
     }
     case 'tool':
-      return `${step.tool}: ${step.outcome} in ${step.ms} ms (${step.mode}, ${step.rule})`;
+      return `${step.tool}: ${step.outcome} in ${step.ms} ms (${step.mode}, ${sayRule(step.rule)})`;
     case 'policy':
       return `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
     default:

@@ -2,6 +2,15 @@
 import { failure, type FailureKind } from './failure.ts';
 import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
+import type { Standing } from './standing.ts';
+
+/** Of a model or a provider, in a word or a few. */
+export const standingWords: Readonly<Record<Standing, string>> = {
+  up: 'up',
+  degraded: 'fails at some calls',
+  failing: 'failing',
+  unknown: 'not asked lately',
+};
 
 type Span = { readonly answers: number; readonly failures: number };
 type Spans = { readonly oneMinute: Span; readonly fiveMinutes: Span };
@@ -20,6 +29,14 @@ export function sayFailed(window: Spans | null, of: keyof typeof counted): strin
   const { one, failed } = counted[of];
   const many = failures === 0 ? 'none' : `${failures}`;
   return `${many} of ${plural(answers + failures, one)} ${failed} in the last 5 minutes`;
+}
+
+type Asked = { readonly window: Spans | null; readonly answeredByOthers: number | null };
+
+/** Whether calls of it failed, others answered, and no other model had to: retries answer. */
+export function isRescued({ window, answeredByOthers }: Asked): boolean {
+  const { answers = 0, failures = 0 } = window?.fiveMinutes ?? {};
+  return answers > 0 && failures > 0 && answeredByOthers === 0;
 }
 
 /**

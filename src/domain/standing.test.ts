@@ -62,12 +62,32 @@ const table: readonly (readonly [string, Standing, Partial<Evidence>, Standing])
     { minute: span(0, 3), fiveMinutes: span(20, 3), run: -3 },
     'failing',
   ],
+  [
+    'two in a row, of which it had some before',
+    'degraded',
+    { ...both(3, 4), run: -2, isSure: true },
+    'degraded',
+  ],
+  [
+    'three in a row, of which it had some before',
+    'degraded',
+    { ...both(3, 5), run: -3, isSure: true },
+    'failing',
+  ],
+  ['one of three that goes well', 'failing', { ...both(20, 40), run: 1 }, 'degraded'],
   ['nine of ten that fail', 'degraded', both(1, 9), 'failing'],
   ['eight of ten that fail', 'degraded', both(2, 8), 'degraded'],
   ['one that goes well after many', 'failing', { ...both(1, 20), run: 1 }, 'failing'],
   ['five that go well after many', 'failing', { ...both(5, 60), run: 5 }, 'degraded'],
   ['one that goes well after one', 'failing', { ...both(1, 1), run: 1 }, 'degraded'],
   ['it only just began', 'failing', { ...both(5, 60), run: 5, heldMs: 14_999 }, 'failing'],
+  [
+    'ten in a row of mostly such',
+    'degraded',
+    { ...both(20, 40), run: -10, runMs: 9_000 },
+    'degraded',
+  ],
+  ['twenty in a row of such', 'degraded', { ...both(20, 50), run: -20, runMs: 19_000 }, 'failing'],
   ['three that go well, after a minute', 'degraded', { ...both(3, 0), run: 3 }, 'up'],
   ['two that go well', 'degraded', { ...both(2, 0), run: 2 }, 'degraded'],
   ['three that go well, one failed', 'degraded', { ...both(3, 1), run: 3 }, 'degraded'],
@@ -89,7 +109,10 @@ test('a whole fails where all that is known of it does, and what is unknown show
 });
 
 /** Ends one call after the other, and tells when the standing changed. */
-function changesOf(calls: readonly { readonly isGood: boolean; readonly at: number }[]) {
+function changesOf(
+  calls: readonly { readonly isGood: boolean; readonly at: number }[],
+  isSure = false,
+) {
   let standing: Standing = 'unknown';
   let [run, runAt, changedAt] = [0, 0, 0];
   const changes: number[] = [];
@@ -111,7 +134,7 @@ function changesOf(calls: readonly { readonly isGood: boolean; readonly at: numb
       run,
       runMs: at - runAt,
       heldMs: at - changedAt,
-      isSure: false,
+      isSure: isSure && !isGood,
     });
     if (then === standing) continue;
     [standing, changedAt] = [then, at];
@@ -132,6 +155,25 @@ test('what fails every second time changes once from what it was at first', () =
       assert.equal(told.standing, 'degraded');
     }
   }
+});
+
+test('what answers every third call comes to fail at some calls, and stays so', () => {
+  for (const everyMs of [10, 100, 1_000, 5_000, 20_000, 60_000]) {
+    for (const isSure of [true, false]) {
+      const told = changesOf(
+        stream(300, everyMs, (n) => n % 3 === 2),
+        isSure,
+      );
+      const path = `${everyMs} ${isSure} ${told.path.join(' ')}`;
+      assert.equal(told.standing, 'degraded', path);
+      assert.ok(told.changes.length <= 3, path);
+    }
+  }
+});
+
+test('what few calls showed is taken back at the first answer', () => {
+  const told = changesOf(stream(3, 100, (n) => n === 2));
+  assert.deepEqual(told.path, ['degraded', 'failing', 'degraded']);
 });
 
 test('however it goes, within 30 seconds it changes a few times at most', () => {

@@ -35,9 +35,9 @@ export type Evidence = Window & {
   readonly isSure: boolean;
 };
 
-/** A better state waits for so long after each change. */
+/** A better state waits for so long after each change; what few calls showed waits for nothing. */
 const holdMs = 15_000;
-/** With fewer in a minute the share is taken of five minutes. */
+/** With fewer in a minute the share is taken of five minutes, and few show little. */
 const enough = 10;
 
 export function nextStanding(was: Standing, seen: Evidence): Standing {
@@ -51,7 +51,7 @@ export function nextStanding(was: Standing, seen: Evidence): Standing {
     case 'degraded':
       return !isHeld && isWell(seen) ? 'up' : 'degraded';
     case 'failing':
-      return !isHeld && isBack(seen) ? 'degraded' : 'failing';
+      return !(isHeld && of(seen.fiveMinutes) >= enough) && isBack(seen) ? 'degraded' : 'failing';
     default:
       return was satisfies never;
   }
@@ -62,11 +62,15 @@ const shareOf = (span: Span): number => (of(span) === 0 ? 0 : span.bad / of(span
 
 function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean {
   if (run >= 0) return false;
+  // What failed before and came back does so now and then: only a longer run is news of it.
+  const before = { good: fiveMinutes.good, bad: fiveMinutes.bad + run };
+  const isMixed = before.bad > 0;
+  const isMostlyBad = shareOf(before) >= 0.5;
   return (
     (fiveMinutes.good === 0 && (isSure || run <= -2)) ||
     (minute.good === 0 && run <= -3) ||
-    (of(minute) < enough && isSure && run <= -2) ||
-    (run <= -10 && runMs >= 8_000) ||
+    (of(minute) < enough && isSure && run <= (isMixed ? -3 : -2)) ||
+    (run <= (isMostlyBad ? -20 : -10) && runMs >= 8_000) ||
     (of(minute) >= enough && shareOf(minute) >= 0.9)
   );
 }
@@ -79,8 +83,9 @@ function isTroubled({ minute, fiveMinutes, run, isSure }: Evidence): boolean {
 
 const isWell = ({ minute, run }: Evidence): boolean => run >= 3 && shareOf(minute) <= 0.02;
 
+/** One of three calls can answer every message, since calls are tried again. */
 const isBack = ({ minute, run }: Evidence): boolean =>
-  run > 0 && (run >= 5 || shareOf(minute) <= 0.5);
+  run > 0 && (run >= 5 || shareOf(minute) <= 0.75);
 
 /** How the whole stands whose parts stand so; of what is unknown nothing follows. */
 export function standingOfAll(parts: readonly Standing[]): Standing {

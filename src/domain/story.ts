@@ -2,7 +2,7 @@
 import type { CutReason } from './conversation.ts';
 import type { Box } from './event.ts';
 import type { Failure, FailureKind } from './failure.ts';
-import type { ChannelKey, ConversationId, ModelName } from './ids.ts';
+import type { ChannelKey, ConversationId, MessageId, ModelName } from './ids.ts';
 import type { Message } from './message.ts';
 import type { Sensitivity } from './sensitivity.ts';
 import type { ToolUseText } from './tool-use.ts';
@@ -157,4 +157,9 @@ export type TurnText = ConversationKey & {
   readonly reply: string | null;
   /** The model whose answer is the reply; null: none is, or that is not kept any more. */
   readonly model: ModelName | null;
+  /** null: no operator answered it, or that is not kept any more. */
+  readonly byHand: ByHand | null;
 };
+
+/** `answeredWith` that later message, without a reply of its own. */
+export type ByHand = { readonly answeredWith: MessageId | null };

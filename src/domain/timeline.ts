@@ -7,7 +7,7 @@ import type { ModelName } from './ids.ts';
 import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
-import { modeWords, outcomeWords } from './tool-words.ts';
+import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
 import { sayByHand, sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -147,7 +147,7 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       const what = `tool ${step.tool}, ${modeWords[step.mode]}: ${outcomeWords[step.outcome]}`;
       const ended = step.outcome === 'done' || step.outcome === 'rehearsed' ? 'well' : 'badly';
       const told = { part: 'tool', ended } as const;
-      tellSpan(claimedMs + step.startMs, step.ms, `${what} (${step.rule})`, told, telling);
+      tellSpan(claimedMs + step.startMs, step.ms, `${what} (${sayRule(step.rule)})`, told, telling);
       return;
     }
     case 'policy': {

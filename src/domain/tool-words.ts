@@ -11,8 +11,21 @@ export const outcomeWords: Readonly<Record<ToolOutcome, string>> = {
   done: 'done',
   failed: 'failed',
   rehearsed: 'rehearsed: it did not run',
-  denied: 'denied: no grant',
+  denied: 'denied',
   refused: 'refused by the cage',
   invalid: 'wrong arguments',
   unknown: 'not known: svc ended under it',
 };
+
+const rules: Readonly<Record<string, string>> = {
+  no_governance: 'no grants are set',
+  no_grant: 'no grant for it',
+  not_listed: 'not a tool of this agent',
+};
+
+/** The rule that decided: `governance[0]` → `grant 1`, and a cage's in plain words. */
+export function sayRule(rule: string): string {
+  const at = /^governance\[(\d+)\]$/.exec(rule)?.[1];
+  if (at !== undefined) return `grant ${Number(at) + 1}`;
+  return (Object.hasOwn(rules, rule) ? rules[rule] : undefined) ?? rule.replaceAll('_', ' ');
+}

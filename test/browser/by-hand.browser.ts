@@ -59,5 +59,16 @@ browserTest(
     await page.getByText(/^webhook · 3 turns · .* · 0 waiting$/).waitFor();
     const texts = receiver.received.map(({ body }) => body['text']);
     assert.deepEqual(texts, ['Pull its plug. I come.', 'By the model.']);
+    await page.getByRole('button', { name: 'Reveal what was said' }).click();
+    const turns = page.getByRole('tabpanel').getByRole('listitem');
+    await turns.nth(2).waitFor();
+    assert.match(
+      await turns.nth(0).innerText(),
+      /Answered by hand, together with a later message\./,
+    );
+    assert.match(await turns.nth(1).innerText(), /By hand\s+Pull its plug/);
+    assert.doesNotMatch(await turns.nth(2).innerText(), /hand/);
+    await page.getByRole('link', { name: 'a later message' }).click();
+    await page.locator('li[aria-current=true]').getByText('hello?').waitFor();
   },
 );

@@ -114,17 +114,17 @@ browserTest(
     await page.goto(`/ui?view=message&id=${calc!.id}`);
     await page.getByText(/^Answered by llama3.2 \(Ollama\); /).waitFor();
     await page.getByRole('definition').filter({ hasText: 'llama3.2 (Ollama)' }).waitFor();
-    await page.getByText('tool calc, allowed: done (governance[0])').waitFor();
+    await page.getByText('tool calc, allowed: done (grant 1)').waitFor();
     assert.equal(await page.getByText('6 * 7').count(), 0);
     await signIn(page);
     await page.getByRole('button', { name: 'Reveal what was said' }).click();
     await page.getByText('{"expression":"6 * 7"}').waitFor();
     await page.getByRole('definition').filter({ hasText: /^42$/ }).waitFor();
-    await page.getByText('allowed, by governance[0]').waitFor();
+    await page.getByText(/allowed: grant 1/).waitFor();
     await view.assertAccessible();
     await view.assertTargets();
     await page.goto(`/ui?view=message&id=${time!.id}`);
-    await page.getByText('tool time, not granted: denied: no grant (governance[2])').waitFor();
+    await page.getByText('tool time, not granted: denied (grant 3)').waitFor();
   },
 );
 

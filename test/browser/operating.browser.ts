@@ -43,9 +43,9 @@ browserTest(
     await model.script({ fail: '500' });
     await say('and now?');
     await receiver.waitFor(2);
-    await models.getByText('fails now and then').waitFor();
+    await models.getByText('fails at some calls').waitFor();
     await page.goto('/ui');
-    await page.getByRole('group', { name: 'Models' }).getByText('fails now and then').waitFor();
+    await page.getByRole('group', { name: 'Models' }).getByText('fails at some calls').waitFor();
   },
 );
 
@@ -58,9 +58,9 @@ browserTest('tool uses tell mode, rule and outcome', startOperatorStage, async (
   await page.goto('/ui?view=tools');
   const use = (tool: string) => page.getByRole('row').filter({ hasText: tool });
   await use('calc').waitFor();
-  assert.match(await use('calc').innerText(), /allowed\s+done\s+governance\[0\]/);
-  assert.match(await use('echo').innerText(), /in shadow\s+rehearsed: it did not run\s+gov/);
-  assert.match(await use('time').innerText(), /not granted\s+denied: no grant\s+governance\[2\]/);
+  assert.match(await use('calc').innerText(), /allowed\s+done\s+grant 1/);
+  assert.match(await use('echo').innerText(), /in shadow\s+rehearsed: it did not run\s+grant 2/);
+  assert.match(await use('time').innerText(), /not granted\s+denied\s+grant 3/);
   await tabTo(page, /^Open the arguments of calc/);
   await page.keyboard.press('Enter');
   await page.getByText('Only an operator may see the arguments.').waitFor();

@@ -24,9 +24,14 @@ async function startWorld(): Promise<Site & { readonly world: World }> {
 
 const model = 'local_runtime/small' as ModelName;
 
-/** A message for which the only model is asked once. */
-function message({ events }: World, result: 'answer' | FailureKind): void {
+function call({ events }: World, result: 'answer' | FailureKind): void {
   events.modelAnswered({ model, provider: 'local_runtime', result, ms: 4 });
+}
+
+/** A message for which the only model is asked once. */
+function message(world: World, result: 'answer' | FailureKind): void {
+  const { events } = world;
+  call(world, result);
   const where = { channel: 'webhook' as ChannelKey, id: messageId, brain: 'main' };
   const decision =
     result === 'answer'
@@ -79,6 +84,30 @@ browserTest(
     await page.getByText('15 of 30 messages got no answer in the last 5 minutes.').waitFor();
     await page.getByText('15 of 30 calls failed in the last 5 minutes').waitFor();
     await page.getByText('Urgent').waitFor();
+  },
+);
+
+browserTest(
+  'a model that answers each message at its third call is a notice, and nothing is red',
+  startWorld,
+  async ({ site: { world }, open }) => {
+    const view = await open();
+    const { page } = view;
+    await page.clock.install({ time: world.clockMs });
+    await page.goto('/ui');
+    await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
+    const shown = await watched({ page, world }, 30, () => {
+      for (const result of ['server_error', 'server_error'] as const) call(world, result);
+      message(world, 'answer');
+    });
+    assert.deepEqual([...new Set(shown)], ['Working, but small (Ollama) fails at some calls']);
+    const notice = page.getByText('small (Ollama) fails at some calls, and retries answer');
+    assert.match(
+      await notice.innerText(),
+      /server error\. 60 of 90 calls failed in the last 5 minutes\.$/,
+    );
+    assert.equal(await page.getByText('Urgent').count(), 0);
+    assert.equal(await page.getByText('does not answer').count(), 0);
   },
 );
 

@@ -72,7 +72,10 @@ browserTest(
     await page.locator('[role="dialog"]').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
     await box(page).fill('room-47');
-    await page.getByRole('group', { name: 'Conversations' }).getByRole('option').click();
+    // As a screen reader does that leads the focus itself.
+    const found = page.getByRole('group', { name: 'Conversations' }).getByRole('option');
+    await found.focus();
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'room-4711' }).waitFor();
     await page.goto('/ui?view=audit');
     const headers = { authorization: `Bearer ${operatorToken}` };

@@ -1,7 +1,10 @@
 /** What links lead by: a conversation's id of svc's own, and whose a message is. */
 import assert from 'node:assert/strict';
 import type { ConversationRow } from '../../src/domain/story.ts';
-import { accept, answer, hook, oneIn, other, said } from './ledger/kit.ts';
+import type { MessageId } from '../../src/domain/ids.ts';
+import type { ByHandMessage } from '../../src/store/by-hand.ts';
+import type { Effects, InClaim } from '../../src/store/store.ts';
+import { accept, answer, effects, hook, oneIn, other, said } from './ledger/kit.ts';
 import { answered } from './reader-kit.ts';
 import type { It, ReaderCase } from './reader.ts';
 
@@ -77,9 +80,36 @@ export const linkReads: readonly ReaderCase[] = [
         rows.map(({ messageId }) => messageId),
         durable ? [message.id, claim.message.id] : [],
       );
+      assert.ok(rows.every(({ byHand }) => byHand === null));
+    },
+  ],
+  [
+    'a turn that an operator answered says so, and with which later one',
+    async (it, { durable }) => {
+      const { channel, conversation } = (await answered(it)).message;
+      const where = { channel, conversation };
+      await it.ledger.byHand.hold(where);
+      const [first, last] = await accept(it, said('ada', 'one'), said('ada', 'two'));
+      await it.ledger.byHand.answer(where, last!.id, (one, isLast) =>
+        writtenByHand(one, isLast ? null : last!.id),
+      );
+      const { rows } = await it.reader.turns({ kind: 'conversation', ...where }, all);
+      const told = rows.map(({ messageId, byHand }) => [messageId, byHand]).slice(1);
+      const expected = [
+        [first!.id, { answeredWith: last!.id }],
+        [last!.id, { answeredWith: null }],
+      ];
+      assert.deepEqual(told, durable ? expected : []);
     },
   ],
 ];
+
+/** As an operator's answer to both leaves them. */
+function writtenByHand(one: ByHandMessage, answeredWith: MessageId | null): Effects {
+  const made = effects(one as InClaim, answeredWith === null ? ['by hand'] : []);
+  const steps = [{ kind: 'operator', answeredWith } as const];
+  return { ...made, trace: { ...made.trace!, outcome: 'by_hand', steps } };
+}
 
 async function rowsOf(it: It): Promise<readonly ConversationRow[]> {
   return (await it.reader.conversations(all)).rows;

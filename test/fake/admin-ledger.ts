@@ -180,6 +180,7 @@ const turn: TurnText = {
   text: said,
   reply: answered,
   model,
+  byHand: null,
 };
 
 const noteText: NoteText = { channel, conversation, at: 1_050, text: said };

@@ -39,6 +39,9 @@ export class ScriptedDiscord {
   hangs = false;
   refusedSockets = 0;
   acknowledges = true;
+  /** Pings that came; no ping is answered while `pongs` is false. */
+  pings = 0;
+  pongs = true;
   heartbeatMs = 60_000;
   sessionsLeft = 1_000;
   sessions = 0;
@@ -51,7 +54,7 @@ export class ScriptedDiscord {
   #server = createServer((request, response) => {
     this.#rest(request, response).catch(() => response.destroy());
   });
-  #gateway = new WebSocketServer({ noServer: true });
+  #gateway = new WebSocketServer({ noServer: true, autoPong: false });
   #hanging: Duplex[] = [];
   #changed: (() => void)[] = [];
 
@@ -115,6 +118,15 @@ export class ScriptedDiscord {
     for (const socket of this.sockets.splice(0)) socket.terminate();
   }
 
+  /** Connections stay open, and nothing is read or answered until they go on. */
+  holdAll(): void {
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  goOn(): void {
+    for (const socket of this.sockets) socket.resume();
+  }
+
   /** Resolves when that holds; looked at after each frame, call and close. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) {
@@ -138,6 +150,11 @@ export class ScriptedDiscord {
     this.connections++;
     this.#change();
     socket.on('error', () => {});
+    socket.on('ping', () => {
+      this.pings++;
+      if (this.pongs) socket.pong();
+      this.#change();
+    });
     socket.on('close', (code) => {
       this.sockets = this.sockets.filter((one) => one !== socket);
       this.closeCodes.push(code);

@@ -97,9 +97,8 @@ function Offered({ id, groups, chosen, onRun }: OfferedProps) {
   const list = useRef<HTMLDivElement>(null);
   const all = groups.flatMap(({ choices }) => choices);
   useEffect(() => {
+    if (chosen === undefined) return;
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
-    // The attribute follows it.
-    // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [chosen]);
   return (
     <div
@@ -160,7 +159,12 @@ function Option({ id, choice, chosen, onRun }: OptionProps) {
       tabIndex={-1}
       aria-selected={chosen}
       onClick={onRun}
-      onKeyDown={undefined}
+      onKeyDown={(event) => {
+        // Assistive technology may give an option the focus itself.
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        onRun();
+      }}
       className="flex min-h-7 cursor-default flex-wrap items-baseline gap-x-3 rounded-md px-2 py-1 hover:bg-raised aria-selected:bg-accent-ground forced-colors:aria-selected:border-s-4 forced-colors:aria-selected:border-[Highlight]"
     >
       {choice.body}

@@ -31,6 +31,8 @@ const sentences = {
   not_held: 'The conversation is not held: take it over first, or again.',
   nothing_to_answer: 'Nothing waits in the conversation: an answer is one to a message.',
   answered_already: 'That message does not wait any more: look at the conversation again.',
+  message_unknown:
+    'The conversation has no such message: name the `id` of one that waits; none is the oldest.',
   not_served: 'Its channel is not in the configuration in use: bring it back first.',
   storage_failed: 'It cannot be written down now; the log says why. Nothing was changed.',
 } as const;
@@ -142,7 +144,7 @@ function answer({ reader, byHand }: Ports): Route {
     contentType,
     problems: {
       400: `The text is empty, or longer than ${answerCharactersMax} characters.`,
-      404: unknown,
+      404: 'No such conversation is kept, or it has no such message (`message_unknown`).',
       409: 'It is not held, nothing waits, the message does not, or its channel is not served.',
       503: sentences.storage_failed,
     },
@@ -151,9 +153,24 @@ function answer({ reader, byHand }: Ports): Route {
       conversationWith(id, reader, async (where) => {
         const fault = faultIn(text);
         if (fault !== null) return fault;
-        return answered(await byHand.answer(where, { text, upTo: message ?? null }));
+        const upTo = message ?? null;
+        const result = await byHand.answer(where, { text, upTo });
+        const isUnknown =
+          result.kind === 'answered_already' && !(await hasMessage(reader, where, upTo));
+        if (!isUnknown) return answered(result);
+        return problem(404, 'message_unknown', sentences.message_unknown);
       }),
   });
+}
+
+/** Whether it is one of the conversation's messages that are kept, settled ones too. */
+async function hasMessage(
+  reader: Ports['reader'],
+  where: ConversationKey,
+  id: string | null,
+): Promise<boolean> {
+  const [origin] = id === null ? [] : await reader.origins([id]);
+  return origin?.channel === where.channel && origin.conversation === where.conversation;
 }
 
 async function held(byHand: HandPort, where: ConversationKey): Promise<Answer> {

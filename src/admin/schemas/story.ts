@@ -198,7 +198,10 @@ export const turnsSchema = pageOf(
       reply: maybeText,
       model: maybe(model),
     },
-    { messageId: maybeText },
+    {
+      messageId: maybeText,
+      byHand: maybe(object({ answeredWith: maybe(text as IdText<MessageId>) })),
+    },
   ),
 );
 

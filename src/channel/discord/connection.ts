@@ -12,7 +12,9 @@ import type * as discordWs from '@discordjs/ws';
 import { pause } from '../../lib/backoff.ts';
 import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { HealthState } from '../health-state.ts';
+import { contain } from './contained-shard.ts';
 import type { IdentifyBudget } from './identify-budget.ts';
+import { Pulse, type PulseLimits } from './pulse.ts';
 import { refusalOf } from './refusals.ts';
 import type { Sessions } from './session.ts';
 import { isGatewayUrl, type GatewayInfo } from './wire.ts';
@@ -26,14 +28,13 @@ export type ConnectionEnd =
   | { readonly kind: 'shutting_down' }
   | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
 
-export type ConnectionLimits = {
+export type ConnectionLimits = PulseLimits & {
   /** From the begin to READY or RESUMED. */
   readonly connectMs: number;
   /** The platform wants a heartbeat about every 41 s. */
   readonly silentMs: number;
   /** Timers that fire so late mean that the process, or the machine, stood still. */
   readonly stalledMs: number;
-  readonly tickMs: number;
   /** After so many closes within a minute, never ready between them, the connection ends. */
   readonly closesMax: number;
 };
@@ -43,6 +44,7 @@ export const connectionLimits: ConnectionLimits = {
   silentMs: 150_000,
   stalledMs: 60_000,
   tickMs: 5_000,
+  quietMs: 9_000,
   closesMax: 5,
 };
 
@@ -76,6 +78,7 @@ export class Connection {
   readonly #shard: discordWs.WebSocketShard;
   readonly #end = Promise.withResolvers<ConnectionEnd>();
   readonly #ticker: NodeJS.Timeout;
+  readonly #pulse: Pulse;
   readonly #closes: SteadyTime[] = [];
   #over = false;
   #greeted = false;
@@ -104,6 +107,7 @@ export class Connection {
       parts.faulted(error);
       this.#break('its gateway sent something unreadable');
     });
+    this.#pulse = new Pulse(parts.steady, parts.limits, (ms) => this.#quiet(ms));
     this.#listen();
     this.#ticker = setInterval(() => this.#tick(), parts.limits.tickMs);
     this.#ticker.unref();
@@ -137,6 +141,7 @@ export class Connection {
     const shard = this.#shard;
     const heard = (): void => {
       this.#heardAt = steady();
+      this.#pulse.heard();
       health.seen();
     };
     const ready = (): void => {
@@ -154,6 +159,7 @@ export class Connection {
     shard.on('resumed', ready);
     shard.on('heartbeat', heard);
     shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
+      this.#pulse.heard();
       if (!this.#over) dispatched({ name, sequence, data });
     });
     shard.on('closed', (code) => this.#closed(code));
@@ -195,8 +201,17 @@ export class Connection {
       return this.#break(`its gateway was not ready within ${limits.connectMs / 1_000} s`);
     }
     if (this.#ready && at - this.#heardAt > limits.silentMs) {
-      this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
+      return this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
     }
+    if (this.#ready) this.#pulse.beat(this.#shard['connection']);
+  }
+
+  /** What came to nothing meanwhile shows later, by a close or by heartbeats without an answer. */
+  #quiet(forMs: number | null): void {
+    if (this.#over || !this.#ready) return;
+    const { health } = this.#parts;
+    if (forMs === null) health.become('up');
+    else health.become('degraded', 'its gateway is silent: check the network', forMs);
   }
 
   #sessionInfo() {
@@ -275,22 +290,4 @@ function optionsOf(library: typeof discordWs, { token, info }: ConnectionParts) 
     shardCount: 1,
     gatewayInformation: { url: info.url, shards: 1, session_start_limit: limit },
   };
-}
-
-/**
- * The library starts these and looks at no result: what they throw (at a payload of another shape
- * than Discord's) would end the process.
- */
-function contain(shard: discordWs.WebSocketShard, caught: (error: unknown) => void): void {
-  const { onMessage, onClose, heartbeat, internalConnect } = {
-    onMessage: shard['onMessage'].bind(shard),
-    onClose: shard['onClose'].bind(shard),
-    heartbeat: shard['heartbeat'].bind(shard),
-    internalConnect: shard['internalConnect'].bind(shard),
-  };
-  shard['onMessage'] = (data: string | ArrayBuffer, isBinary: boolean) =>
-    onMessage(data, isBinary).catch(caught);
-  shard['onClose'] = (code: number) => onClose(code).catch(caught);
-  shard['heartbeat'] = (requested?: boolean) => heartbeat(requested).catch(caught);
-  shard['internalConnect'] = () => internalConnect().catch(caught);
 }

@@ -1,7 +1,7 @@
 /** The channel as others see it, and what may go wrong around it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../../test/hand-clock.ts';
+import { fromNow, handClock } from '../../../test/hand-clock.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
 import { failImportOnce } from '../../../test/failing-import.ts';
@@ -9,6 +9,8 @@ import { closedPort } from '../../../test/fake/closed-port.ts';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
 import { Stopper } from '../../lib/stop.ts';
+import { connectionLimits } from './connection.ts';
+import { Pulse } from './pulse.ts';
 
 const reply = {
   id: '01kz8c4h9e2q7x5t0m3vbn',
@@ -109,6 +111,67 @@ test('a silent connection is given up: health is the last answer, not a flag', a
   const { channel } = await bench.run({ limits: { silentMs: 100 } });
   await discord.until(() => /no heartbeat was answered/.test(channel.health().reason ?? ''));
   await discord.until(() => discord.framesOf(6).length > 0);
+});
+
+test('silence on an open connection is told before a heartbeat is due, and its end', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  const { channel } = await bench.run({ limits: { quietMs: 150 } });
+  await discord.until(() => discord.pings > 1 && channel.health().state === 'up');
+  discord.holdAll();
+  await discord.until(() => channel.health().state === 'degraded');
+  const { reason, since } = channel.health();
+  assert.equal(reason, 'its gateway is silent: check the network');
+  assert.ok(since <= Date.now() - 150, 'it began when the last of it came');
+  discord.goOn();
+  await discord.until(() => channel.health().state === 'up');
+  assert.deepEqual(discord.closeCodes, [], 'it is the same connection');
+});
+
+test('a gateway that answers no ping is judged by its heartbeats alone', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.pongs = false;
+  const { channel } = await bench.run({ limits: { quietMs: 50 } });
+  await discord.until(() => discord.pings > 10);
+  assert.equal(channel.health().state, 'up');
+});
+
+test('within 15 seconds of the last that came, silence is told', () => {
+  const clock = handClock(1_000_000);
+  const told: (number | null)[] = [];
+  const pulse = new Pulse(clock.steady, connectionLimits, (ms) => told.push(ms));
+  let pong = (): void => {};
+  let answers = true;
+  const socket = {
+    readyState: 1,
+    on: (_event: 'pong', heard: () => void) => (pong = heard),
+    ping: () => void (answers && pong()),
+  };
+  const pass = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += connectionLimits.tickMs) {
+      clock.pass(connectionLimits.tickMs);
+      pulse.beat(socket);
+    }
+  };
+  pass(60_000);
+  assert.deepEqual(told, []);
+  answers = false;
+  clock.pass(4_999);
+  pulse.heard();
+  clock.pass(1);
+  pulse.beat(socket);
+  pass(10_000);
+  assert.deepEqual(told, [10_001]);
+  pulse.heard();
+  assert.deepEqual(told, [10_001, null]);
+  answers = true;
+  pass(10_000);
+  // The process stood still, and what came meanwhile is not read yet.
+  answers = false;
+  clock.pass(60_000);
+  pulse.beat(socket);
+  assert.deepEqual(told, [10_001, null]);
 });
 
 test('a process that stood still makes its connection anew', async () => {

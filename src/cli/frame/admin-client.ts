@@ -55,6 +55,8 @@ export type AdminRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly principal: 'reader' | 'operator';
+  /** Goes out as JSON. */
+  readonly body?: object | null;
 };
 
 export type AdminResponse = { readonly status: number; readonly body: unknown };
@@ -97,7 +99,7 @@ export class AdminClient implements AsyncDisposable {
   }
 
   /** Whatever the service answers, a refusal too. */
-  async ask({ method, path, principal }: AdminRequest): Promise<AdminResponse> {
+  async ask({ method, path, principal, body = null }: AdminRequest): Promise<AdminResponse> {
     const { bearer, version, stop, answerMs = answerMsUsual } = this.#options;
     if (principal === 'operator' && bearer.kind === 'none') throw new Unanswered(bearer.message);
     const authorization =
@@ -107,8 +109,13 @@ export class AdminClient implements AsyncDisposable {
     const request: HttpRequest = {
       method,
       url: new URL(`/api/v1/${path}`, this.#origin),
-      headers: { accept: 'application/json', 'user-agent': `svc/${version}`, ...authorization },
-      body: null,
+      headers: {
+        accept: 'application/json',
+        'user-agent': `svc/${version}`,
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...authorization,
+      },
+      body: body === null ? null : JSON.stringify(body),
       deadlineAt: later(steadyNow(), answerMs),
       bodyBytesMax,
     };

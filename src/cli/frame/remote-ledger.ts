@@ -17,19 +17,17 @@ import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { FiguresAsked } from '../../figures/figures.ts';
 import { Gathering } from '../../figures/gathering.ts';
 import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
-import {
-  AdminClient,
-  codeOf,
-  isNotFound,
-  Unanswered,
-  type AdminClientOptions,
-} from './admin-client.ts';
+import { AdminClient, codeOf, isNotFound, type AdminClientOptions } from './admin-client.ts';
+import { RemoteHands } from './remote-hands.ts';
+import { part } from './remote-path.ts';
 
 export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
+  readonly hands: RemoteHands;
   readonly #service: AdminClient;
 
   constructor(options: AdminClientOptions) {
     this.#service = new AdminClient(options);
+    this.hands = new RemoteHands(this.#service);
   }
 
   story(messageId: string) {
@@ -207,12 +205,6 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     if (code === 'not_found' || code === 'not_kept' || code === 'storage_failed') return code;
     return this.#service.refused(given);
   }
-}
-
-/** One segment of a path. URLs take `.` and `..` away, also when they are escaped. */
-function part(text: string): string {
-  if (text !== '.' && text !== '..') return encodeURIComponent(text);
-  throw new Unanswered(`No address can name "${text}"; stop svc and try again.`);
 }
 
 /** Of the values that are not null. */

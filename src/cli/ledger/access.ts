@@ -94,6 +94,17 @@ export function writing(
   return owning(location, ({ ledger, now }) => use(audited(ledger, now)), use);
 }
 
+/** Lets a command ask for what only the running service does. */
+export function asking(
+  location: LedgerLocation,
+  use: (service: RemoteLedger) => Promise<number>,
+): Promise<number> {
+  return heard(location, async () => {
+    await using remote = await remoteAt(location, 'Only the running svc can do this');
+    return await use(remote);
+  });
+}
+
 /** Lets a command let people in, in the same way as `reading`. */
 export function pairing(
   location: LedgerLocation,

@@ -1,6 +1,6 @@
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
-import type { ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import type { ByHand, ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
 import { sayModelName } from '../../domain/model-words.ts';
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
@@ -120,7 +120,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
 }
 
 function headPage(head: ConversationText): string {
-  const { channel, conversation, turns, sessions, waiting, firstAt, lastAt, cuts } = head;
+  const { id, channel, conversation, turns, sessions, waiting, firstAt, lastAt, cuts } = head;
   const waits = waiting === 0 ? '' : `, ${plural(waiting, 'message')} waiting`;
   const lines = cuts.map(({ session, at, reason }) => {
     return `session ${session} began ${localTime(at)} (${reason})\n`;
@@ -128,7 +128,7 @@ function headPage(head: ConversationText): string {
   return [
     `${plainLine(channel)}, conversation ${plainLine(conversation)}: `,
     `${plural(turns, 'turn')} in ${plural(sessions, 'session')}${waits}\n`,
-    `${localTime(firstAt)} to ${localTime(lastAt)}\n`,
+    `${localTime(firstAt)} to ${localTime(lastAt)}${id === null ? '' : `, id ${plainLine(id)}`}\n`,
     ...lines,
   ].join('');
 }
@@ -140,12 +140,20 @@ function notesPage(notes: readonly NoteText[]): string {
 
 /** A line names the speaker, and what was said stands indented below it. */
 function turnsPage(rows: readonly TurnText[]): string {
-  const blocks = rows.map(({ session, at, sender, conversation, text, reply, model }) => {
+  const blocks = rows.map(({ session, at, sender, conversation, text, reply, model, byHand }) => {
     const who = sender === null ? 'from the session before' : plainLine(sender);
     const where = `session ${session} of ${plainLine(conversation)}`;
-    const by = model === null ? '' : ` by ${plainLine(sayModelName(model))}`;
-    const answer = reply === null ? 'no reply\n' : `reply${by}\n${indented(reply)}`;
+    const by =
+      byHand !== null ? ' by hand' : model === null ? '' : ` by ${plainLine(sayModelName(model))}`;
+    const answer = reply === null ? `${sayUnanswered(byHand)}\n` : `reply${by}\n${indented(reply)}`;
     return `\n${localTime(at)}  ${who}, ${where}\n${indented(text)}${answer}`;
   });
   return blocks.join('');
+}
+
+function sayUnanswered(byHand: ByHand | null): string {
+  if (byHand === null) return 'no reply';
+  const { answeredWith } = byHand;
+  const which = answeredWith === null ? 'a later one' : plainLine(answeredWith);
+  return `answered by hand, together with ${which}`;
 }

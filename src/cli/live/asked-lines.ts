@@ -5,7 +5,7 @@ import type { AnsweringStatus, ModelCallsStatus, ProviderStatus } from '../../ad
 import type { FailureKind } from '../../domain/failure.ts';
 import { plural } from '../../domain/plural.ts';
 import { remedyForModel } from '../../domain/remedy.ts';
-import { sayCause, sayFailed } from '../../domain/standing-words.ts';
+import { isRescued, sayCause, sayFailed, standingWords } from '../../domain/standing-words.ts';
 import type { Mark } from '../frame/report.ts';
 import { length } from '../ledger/table.ts';
 
@@ -17,7 +17,9 @@ export function askedLines({ answering, providers, models }: Status, now: number
   return [
     ...brains.map((one) => brainLine(one, now)),
     ...providers.map((provider) => providerLine(provider, now)),
-    ...models.flatMap((model) => (told.has(model.model) ? [] : modelLine(model, now))),
+    ...models.flatMap((model) =>
+      told.has(model.model) ? [] : modelLine(model, brains.length === 0, now),
+    ),
   ];
 }
 
@@ -37,18 +39,16 @@ function brainLine(one: AnsweringStatus, now: number): Line {
 }
 
 function providerLine(provider: ProviderStatus, now: number): Line {
-  const { state, since, reason, model, answers, failures, times } = provider;
+  const { state, since, shownAt, reason, model, answers, failures, times } = provider;
   const subject = sayProvider(provider.provider);
-  if (since === null) return { mark: 'ok', subject, message: 'was not asked yet' };
   // A svc of before tells its state alone.
   const standing = provider.standing ?? state;
   const why =
     reason === null ? '' : ` (${model === null ? '' : `${sayModelId(model)}: `}${reason})`;
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
-  const isAllWell = provider.window?.fiveMinutes.failures === 0;
-  const lately = isAllWell ? null : sayFailed(provider.window, 'calls');
+  const lately = sayFailed(provider.window, 'calls') ?? sayAge(shownAt, now);
   const message = [
-    `${standing}${why}${sayFor(since, now)}`,
+    `${standingWords[standing]}${why}${sayFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
     `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')} since the start`,
   ].join('; ');
@@ -56,15 +56,19 @@ function providerLine(provider: ProviderStatus, now: number): Line {
   return { mark, subject, message: remedied(message, model, reason) };
 }
 
-/** Of one that does not answer as it should. */
-function modelLine(one: ModelCallsStatus, now: number): readonly Line[] {
+/**
+ * Of one that does not answer as it should.
+ * @param isAnswered no message to any brain goes without an answer
+ */
+function modelLine(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Line[] {
   const { model, inUse, standing, since, shownAt, reason, window, answeredByOthers } = one;
   if (inUse !== true || standing === null || !isTrouble(standing)) return [];
   const lately = sayFailed(window, 'calls') ?? sayAge(shownAt, now);
   const others = answeredByOthers ?? 0;
   const message = [
-    `${standing}${sayFor(since, now)}`,
+    `${standingWords[standing]}${sayFor(since, now)}`,
     ...(lately === null ? [] : [lately]),
+    ...(standing === 'degraded' && isAnswered && isRescued(one) ? ['retries answer'] : []),
     ...(others === 0 ? [] : [`other models answered ${plural(others, 'message')} in its place`]),
   ].join('; ');
   const why = reason === null ? message : `${message} (${reason})`;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeInstances } from '../../../test/fake/other-instances.ts';
 import { statusOf } from '../../admin/status.ts';
+import { sayProvider } from '../../domain/model-words.ts';
 import { statusPage } from './status-page.ts';
 
 async function linesOf(of: ReturnType<typeof makeInstances>): Promise<string[]> {
@@ -64,6 +65,45 @@ test('of one that works alone there is no such line', async () => {
   alone!.ports = { ...alone!.ports, instances: null };
   const lines = await linesOf([alone!]);
   assert.ok(!lines.some((line) => line.includes('instance')), lines.join('\n'));
+});
+
+test('what was asked nothing lately says so as the page does, and when it was tried', async () => {
+  const [alone] = makeInstances([1]);
+  const { ports } = alone!;
+  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const now = status.startedAt + status.uptimeMs;
+  const none = { answers: 0, failures: 0 };
+  const window = { oneMinute: none, fiveMinutes: none };
+  const told = (shown: object): string => {
+    const provider = { ...status.providers[0]!, reason: null, model: null, window, ...shown };
+    const page = statusPage({ ...status, providers: [provider] }, false);
+    return page.split('\n').find((line) => line.includes(sayProvider(provider.provider)))!;
+  };
+  const unasked = { state: 'unknown', standing: 'unknown', since: null, shownAt: null };
+  assert.match(told(unasked), /: not asked lately; \d+ answers?, \d+ failures? since the start$/);
+  const quiet = { state: 'up', standing: 'up', since: now - 900_000, shownAt: now - 600_000 };
+  assert.match(told(quiet), /: up for 15 min; last tried 10 min ago; /);
+});
+
+test('a model of which some calls fail says how many, and whether retries answer', async () => {
+  const [alone] = makeInstances([1]);
+  const { ports } = alone!;
+  const status = await statusOf({ ...ports, instances: null }, 'operator', 'operator');
+  const fiveMinutes = { answers: 13, failures: 26 };
+  const halting = {
+    ...status.models[0]!,
+    inUse: true,
+    standing: 'degraded',
+    reason: 'server_error',
+    since: status.startedAt,
+    answeredByOthers: 0,
+    window: { oneMinute: fiveMinutes, fiveMinutes },
+  } as const;
+  const page = statusPage({ ...status, answering: [], models: [halting] }, false);
+  assert.match(
+    page,
+    /: fails at some calls for .*; 26 of 39 calls failed in the last 5 minutes; retries answer/,
+  );
 });
 
 test('channels and what warnings are about are called by their names', async () => {

@@ -2,6 +2,7 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { ConversationRow, TurnText } from '../../domain/story.ts';
 import type { ConversationSeal } from './conversation-seal.ts';
+import { byHandOf } from './stored-json.ts';
 
 /** Times are milliseconds since 1970. */
 export type Span = { readonly firstAt: number; readonly lastAt: number };
@@ -38,10 +39,14 @@ export function conversationOf(
   };
 }
 
+/** `handTrace`: the trace of a turn that an operator answered, as it is kept. */
+export type SpokenTurn = Omit<TurnText, 'byHand'> & { readonly handTrace: string | null };
+
 /** @param record may hold more than is told */
-export function turnText(record: TurnText): TurnText {
+export function turnText(record: SpokenTurn): TurnText {
   const { channel, conversation, messageId, session, at, sender, text, reply, model } = record;
   // Nobody's message is a quoted block.
   const answered = sender === null || messageId === '' ? null : messageId;
-  return { channel, conversation, messageId: answered, session, at, sender, text, reply, model };
+  const told = { channel, conversation, messageId: answered, session, at, sender, text, reply };
+  return { ...told, model, byHand: byHandOf(record.handTrace) };
 }

@@ -3,9 +3,9 @@
  * is left out or named so, and throws nothing: one bad row is not to break a list.
  */
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
-import type { ModelName } from '../../domain/ids.ts';
+import type { MessageId, ModelName } from '../../domain/ids.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
-import type { UnsentAnswer } from '../../domain/story.ts';
+import type { ByHand, UnsentAnswer } from '../../domain/story.ts';
 import type { Trace, TraceStep } from '../../domain/trace.ts';
 
 type Kept = string | null;
@@ -49,6 +49,17 @@ export function traceOf(kept: Kept): Trace | null {
     steps.every((step) => typeof (step as { kind?: unknown } | null)?.kind === 'string');
   return sound ? whole(trace as unknown as Trace) : null;
 }
+
+/** @param kept the trace of a turn that an operator answered; empty: it is not kept any more */
+export function byHandOf(kept: Kept): ByHand | null {
+  if (kept === null) return null;
+  const { steps } = fieldsOf(kept);
+  const step = (Array.isArray(steps) ? (steps as unknown[]) : []).find(isOperators);
+  return { answeredWith: step?.answeredWith ?? null };
+}
+
+const isOperators = (step: unknown): step is { readonly answeredWith?: MessageId | null } =>
+  (step as { kind?: unknown } | null)?.kind === 'operator';
 
 /** What steps of an older svc do not tell is null. */
 function whole(trace: Trace): Trace {

@@ -95,7 +95,7 @@ function Session({ turns, cut }: SessionProps) {
 
 /** The one that the page's address names is marked, in view, and has the focus. */
 function Turn({ turn: told }: { readonly turn: TurnText }) {
-  const { messageId, at, sender, text, reply, model } = told;
+  const { messageId, at, sender, text, reply, model, byHand } = told;
   const { open = '', turn } = usePlace();
   const isNamed = messageId !== null && turn === messageId;
   const place = useRef<HTMLLIElement>(null);
@@ -126,9 +126,32 @@ function Turn({ turn: told }: { readonly turn: TurnText }) {
             <AsWritten text={sayModelName(model)} />
           </p>
         )}
-        {reply === null ? <p className="text-soft">No reply.</p> : <Words>{reply}</Words>}
+        {reply !== null && byHand !== null ? <p className="text-sm text-soft">By hand</p> : null}
+        {reply === null ? (
+          <Unanswered conversation={open} byHand={byHand} />
+        ) : (
+          <Words>{reply}</Words>
+        )}
       </div>
     </li>
+  );
+}
+
+type UnansweredProps = { readonly conversation: string } & Pick<TurnText, 'byHand'>;
+
+function Unanswered({ conversation, byHand }: UnansweredProps) {
+  if (byHand === null) return <p className="text-soft">No reply.</p>;
+  const { answeredWith } = byHand;
+  return (
+    <p className="text-soft">
+      Answered by hand, together with{' '}
+      {answeredWith === null ? (
+        'a later message'
+      ) : (
+        <Link to={turnPlace(conversation, answeredWith)}>a later message</Link>
+      )}
+      .
+    </p>
   );
 }
 

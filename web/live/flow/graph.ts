@@ -2,11 +2,11 @@
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { Status } from '../../../src/admin/admin.ts';
+import { standingWords } from '../../../src/domain/standing-words.ts';
 import type { Place } from '../../kit/place.ts';
 import { toneOf, type Tone } from '../../kit/state.tsx';
 import { spaced } from '../../kit/words.ts';
 import { failingReceivers } from '../overview/receivers.ts';
-import { standingWords } from '../model/standing-words.ts';
 
 export type FlowNode = {
   /** `channel webhook`, `brain desk`, `model local_runtime/a`. */

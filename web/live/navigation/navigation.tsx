@@ -31,7 +31,7 @@ export function Navigation({ groups, current }: Props) {
   useEffect(() => {
     const place = nav.current?.querySelector('[aria-current]');
     place?.scrollIntoView({ block: 'nearest', inline: 'center' });
-    // The attribute follows it.
+    // `current` decides which link has the attribute.
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [current]);
   return (

@@ -75,7 +75,7 @@ test('a model in whose place others answer is named, in amber', () => {
   });
   const halting = { ...b, standing: 'degraded', reason: 'timeout' };
   const { words } = healthOf(but({ models: [a, halting] }));
-  assert.equal(words, 'Working, but b (OpenAI API) fails now and then');
+  assert.equal(words, 'Working, but b (OpenAI API) fails at some calls');
   assert.match(healthOf(but({ models: [failing, halting] })).words, /a \(Ollama\) does not/);
 });
 

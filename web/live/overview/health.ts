@@ -82,7 +82,7 @@ function ofModels({ models }: Status): HealthWords {
   const how =
     failing.length > 0
       ? `${isOne ? 'does' : 'do'} not answer`
-      : `${isOne ? 'fails' : 'fail'} now and then`;
+      : `${isOne ? 'fails' : 'fail'} at some calls`;
   return { tone: 'wait', words: `Working, but ${names} ${how}`, move: moveFor(first) };
 }
 

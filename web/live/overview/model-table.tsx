@@ -2,13 +2,12 @@ import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { ModelCallsStatus, ProviderStatus } from '../../../src/admin/asked.ts';
 import { failure, type FailureKind } from '../../../src/domain/failure.ts';
-import { sayFailed } from '../../../src/domain/standing-words.ts';
+import { sayFailed, standingWords } from '../../../src/domain/standing-words.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
-import { standingWords } from '../model/standing-words.ts';
 
 type Row = { readonly model: ModelCallsStatus; readonly now: number };
 

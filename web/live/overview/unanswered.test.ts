@@ -58,14 +58,20 @@ test('a model in whose place others answer is a notice, with how often they did'
   );
 });
 
-test('a model that fails now and then is a notice', () => {
+test('a model that fails at some calls is a notice, with how often, and says who answers', () => {
   const halting = { ...small, standing: 'degraded', reason: 'server_error', answeredByOthers: 0 };
   const [concern] = told([], [halting]);
   assert.equal(
     concern.what,
-    'a (Ollama) fails now and then: it answered with a server error. ' +
+    'a (Ollama) fails at some calls, and retries answer: it answered with a server error. ' +
       '12 of 40 calls failed in the last 5 minutes.',
   );
+  assert.equal(concern.tone, 'wait');
+  const [byOthers] = told([], [{ ...halting, answeredByOthers: 2 }]);
+  assert.match(byOthers.what, /some calls: .* Other models answered 2 messages in its place\.$/);
+  const other = { ...brain, model: 'local_runtime/b' };
+  const [, beside] = told([other], [halting]);
+  assert.match(beside.what, /^a \(Ollama\) fails at some calls: /, 'who answers is not known then');
   assert.equal(concern.remedy, "Look into Ollama's log, or start it again.");
 });
 

@@ -4,16 +4,17 @@ import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus, ModelCallsStatus } from '../../../src/admin/asked.ts';
 import { remedyForModel } from '../../../src/domain/remedy.ts';
-import { sayCause, sayFailed } from '../../../src/domain/standing-words.ts';
+import { isRescued, sayCause, sayFailed } from '../../../src/domain/standing-words.ts';
 import { ago, lasted, sentence, some, upper } from '../../kit/words.ts';
 import type { Concern } from './concerns.ts';
 
 export function ofUnanswered({ answering, models }: Status, now: number): readonly Concern[] {
   const brains = (answering ?? []).flatMap((one) => ofBrain(one, now));
   const told = new Set(brains.map(({ model }) => model));
+  const isAnswered = brains.length === 0;
   return [
     ...brains.map(({ concern }) => concern),
-    ...models.flatMap((one) => (told.has(one.model) ? [] : ofModel(one, now))),
+    ...models.flatMap((one) => (told.has(one.model) ? [] : ofModel(one, isAnswered, now))),
   ];
 }
 
@@ -38,14 +39,15 @@ function ofBrain(one: AnsweringStatus, now: number): readonly Told[] {
   return [{ concern: { key: `brain ${brain}`, tone: 'bad', what, remedy, place }, model }];
 }
 
-function ofModel(one: ModelCallsStatus, now: number): readonly Concern[] {
+/** @param isAnswered no message to any brain goes without an answer */
+function ofModel(one: ModelCallsStatus, isAnswered: boolean, now: number): readonly Concern[] {
   const { model, inUse, standing, since, reason, answeredByOthers } = one;
   if (inUse !== true || (standing !== 'failing' && standing !== 'degraded')) return [];
   const name = sayModelName(model);
   const begin =
     standing === 'failing'
       ? `${name} does not answer${since === null ? '' : `, for ${lasted(since, now)} now`}`
-      : `${name} fails now and then`;
+      : `${name} fails at some calls${isAnswered && isRescued(one) ? ', and retries answer' : ''}`;
   const why = reason === null ? '' : `: ${failure(reason).detail}`;
   const others =
     (answeredByOthers ?? 0) > 0

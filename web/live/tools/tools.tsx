@@ -1,7 +1,7 @@
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import { useState } from 'react';
 import type { ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
-import { modeWords, outcomeWords } from '../../../src/domain/tool-words.ts';
+import { modeWords, outcomeWords, sayRule } from '../../../src/domain/tool-words.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -98,7 +98,7 @@ const factsAt = (now: number): readonly Column<ToolUseRow>[] => [
       return <State tone={toneOfOutcome(outcome)}>{outcomeWords[outcome]}</State>;
     },
   },
-  { title: 'Rule', cell: ({ rule }) => <code>{rule}</code> },
+  { title: 'Rule', cell: ({ rule }) => sayRule(rule) },
   { title: 'Took', number: true, cell: ({ ms }) => length(ms) },
   { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
   {

@@ -4,12 +4,12 @@ import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { TurnText, Whose } from '../../../domain/story.ts';
 import { emptyPage, keyAfter, limitOf, pageCharactersMax, pageOf } from '../../pages.ts';
 import type { PageKey } from '../../pages.ts';
-import { turnText } from '../../read/conversations.ts';
+import { turnText, type SpokenTurn } from '../../read/conversations.ts';
 import { fromText, fromTextOrNull } from '../server/text.ts';
 import { num, placed, whole, type Ask } from './ask.ts';
 
 /** `bytes`: of the texts of the page up to this row. */
-type TurnRecord = TurnText & {
+type TurnRecord = SpokenTurn & {
   readonly n: number;
   readonly bytes: number;
 };
@@ -25,7 +25,9 @@ function turnsBy(where: string, order: string, limit: string): string {
   return (
     `SELECT channel, conversation, session, ${num('n', 'n')}, message_id AS "messageId", ` +
     `${num('at', 'at')}, sender, text, reply, ${num('bytes', 'bytes')}, ` +
-    '(SELECT model FROM svc.message AS one WHERE one.id = turns.message_id) AS model ' +
+    '(SELECT model FROM svc.message AS one WHERE one.id = turns.message_id) AS model, ' +
+    "(SELECT coalesce(trace, '') FROM svc.message AS one WHERE one.id = turns.message_id " +
+    `AND outcome = 'by_hand') AS "handTrace" ` +
     `FROM (${measured}) AS turns WHERE place <= 2 OR bytes - (${length}) <= ${pageCharactersMax} ` +
     `ORDER BY turns.place`
   );

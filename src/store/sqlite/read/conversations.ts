@@ -11,7 +11,12 @@ import type {
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { conversationOf, cutsMax, turnText } from '../../read/conversations.ts';
 import type { ConversationSeal } from '../../read/conversation-seal.ts';
-import type { CutRecord, SpokenRecord, WaitingRecord } from '../../read/conversations.ts';
+import type {
+  CutRecord,
+  SpokenRecord,
+  SpokenTurn,
+  WaitingRecord,
+} from '../../read/conversations.ts';
 import { keysOf } from './channel-keys.ts';
 import { sealOf } from './seal.ts';
 import {
@@ -141,7 +146,9 @@ export function findConversation(
 const turnColumns =
   'SELECT channel, conversation, session, seq, at, sender, text, reply, ' +
   '(SELECT id FROM inbox WHERE inbox.seq = turns.seq) AS messageId, ' +
-  '(SELECT model FROM inbox WHERE inbox.seq = turns.seq) AS model FROM turns';
+  '(SELECT model FROM inbox WHERE inbox.seq = turns.seq) AS model, ' +
+  "(SELECT coalesce((SELECT body FROM traces WHERE message_id = inbox.id), '') FROM inbox " +
+  "WHERE inbox.seq = turns.seq AND outcome = 'by_hand') AS handTrace FROM turns";
 const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
@@ -149,7 +156,7 @@ const turnsOfConversation =
 const ofSender = 'channel = ? AND sender = ? AND (0, seq) > (?, ?)';
 const turnsOfSender = `${turnColumns} NOT INDEXED WHERE ${ofSender} ORDER BY seq LIMIT ?`;
 
-type TurnRecord = TurnText & { readonly seq: number };
+type TurnRecord = SpokenTurn & { readonly seq: number };
 
 export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Page<TurnText> {
   const limit = limitOf(asked);

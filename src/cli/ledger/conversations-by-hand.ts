@@ -1,0 +1,169 @@
+/** Conversations that an operator answers: taken over, answered, given back, by the running svc. */
+import { addAbortSignal, type Readable } from 'node:stream';
+import { plural } from '../../domain/plural.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import type { RemoteHands, Waiting } from '../frame/remote-hands.ts';
+import { asking, locateLedgerStrictly } from './access.ts';
+import { indented } from './story-page.ts';
+import { localTime } from './table.ts';
+
+const flagTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
+const answerFlags = { ...flagTable, message: { type: 'string' } } as const;
+
+/** The service takes no longer one. */
+const textCharactersMax = 32_000;
+
+export const conversationsHold: Command = {
+  name: 'conversations hold',
+  summary: 'Take a conversation over, and show what waits in it',
+  usage: `Usage: svc conversations hold <id> [--config <file>] [--json]
+
+Takes a conversation over from its brain, or holds it for an hour more, and shows the messages that
+wait in it. A turn at work ends, and no model is asked there until the conversation is given back,
+or nobody has touched it for 60 minutes. It goes through the running svc, which has storage.
+
+  <id>             of svc's own: svc conversations show <channel> <conversation> tells it
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"since", "untilAt", "waiting"}
+`,
+  flags: flagTable,
+  run: hold,
+};
+
+export const conversationsAnswer: Command = {
+  name: 'conversations answer',
+  summary: 'Answer by hand in a conversation that is held',
+  usage: `Usage: svc conversations answer <id> [<text>] [--message <id>] [--config <file>] [--json]
+
+Answers the oldest message that waits in a conversation that is held, or with --message that one
+and all that waited before it. The answer is the text, or what is piped in. It goes through the
+running svc.
+
+  --message <id>   the last of the messages that it answers
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"messages", "untilAt"}
+`,
+  flags: answerFlags,
+  run: answer,
+};
+
+export const conversationsRelease: Command = {
+  name: 'conversations release',
+  summary: 'Give a conversation back to its brain',
+  usage: `Usage: svc conversations release <id> [--config <file>] [--json]
+
+Ends the hold of a conversation: its brain goes on with what waits, in order. It goes through the
+running svc.
+
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"result"}
+`,
+  flags: flagTable,
+  run: release,
+};
+
+async function hold(args: readonly string[], io: Io): Promise<number> {
+  const { name } = conversationsHold;
+  const parsed = parseFlags(args, flagTable, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const [id] = parsed.positionals;
+  if (id === undefined) return wrongUsage(io, name, noId);
+  const { config, json } = parsed.flags;
+  return through(config, io, async (hands) => {
+    const held = await hands.hold(id);
+    const waiting = await hands.waiting(id);
+    if (json) return tell(io, { ...held, waiting });
+    io.stdout.write(
+      `${sayHeld(held)}; ${sayWaiting(waiting)}\n${waiting.map(waitingPage).join('')}`,
+    );
+    return exitCode.fine;
+  });
+}
+
+async function answer(args: readonly string[], io: Io): Promise<number> {
+  const { name } = conversationsAnswer;
+  const parsed = parseFlags(args, answerFlags, Infinity);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const [id, ...words] = parsed.positionals;
+  if (id === undefined) return wrongUsage(io, name, noId);
+  const isPiped = words.length === 0 && io.stdin.isTTY !== true;
+  const text = isPiped ? await piped(io) : words.join(' ');
+  if (text === null) return exitCode.failed;
+  if (text.trim() === '') return wrongUsage(io, name, 'Say what the answer is, or pipe it in.');
+  if (text.length > textCharactersMax) {
+    return wrongUsage(io, name, `${textCharactersMax} characters are the most for an answer.`);
+  }
+  const { config, json, message } = parsed.flags;
+  return through(config, io, async (hands) => {
+    const answered = await hands.answer(id, { text, message });
+    if (json) return tell(io, answered);
+    const many = answered.messages.length;
+    const what = `${plural(many, 'message')} ${many === 1 ? 'is' : 'are'} answered`;
+    io.stdout.write(`${what}; ${sayHeld(answered)}\n`);
+    return exitCode.fine;
+  });
+}
+
+async function release(args: readonly string[], io: Io): Promise<number> {
+  const { name } = conversationsRelease;
+  const parsed = parseFlags(args, flagTable, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const [id] = parsed.positionals;
+  if (id === undefined) return wrongUsage(io, name, noId);
+  const { config, json } = parsed.flags;
+  return through(config, io, async (hands) => {
+    const released = await hands.release(id);
+    if (json) return tell(io, released);
+    io.stdout.write('given back: its brain goes on with what waits\n');
+    return exitCode.fine;
+  });
+}
+
+const noId =
+  "Say which conversation, by svc's own id: svc conversations show <channel> <conversation> " +
+  'tells it.';
+
+async function through(
+  config: string | null,
+  io: Io,
+  use: (hands: RemoteHands) => Promise<number>,
+): Promise<number> {
+  const place = await locateLedgerStrictly(config, io);
+  return typeof place === 'number' ? place : asking(place, (service) => use(service.hands));
+}
+
+function tell(io: Io, told: object): number {
+  io.stdout.write(`${plainJson(told, 2)}\n`);
+  return exitCode.fine;
+}
+
+/** @returns null: it was told to stop */
+async function piped({ stdin, stop }: Io): Promise<string | null> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const part of addAbortSignal(stop, stdin as Readable)) {
+      text += typeof part === 'string' ? part : decoder.decode(part as Buffer, { stream: true });
+      if (text.length > textCharactersMax) break;
+    }
+  } catch {
+    return null;
+  }
+  return text.trimEnd();
+}
+
+const sayHeld = ({ untilAt }: { readonly untilAt: number | null }): string =>
+  untilAt === null ? 'not held any more' : `held until ${localTime(untilAt)}`;
+
+const sayWaiting = ({ length }: readonly Waiting[]): string =>
+  length === 0
+    ? 'nothing waits'
+    : `${plural(length, 'message')} ${length === 1 ? 'waits' : 'wait'}`;
+
+/** A line names the message and the speaker, and what was said stands indented below it. */
+function waitingPage({ id, acceptedAt, sender, text }: Waiting): string {
+  const who = plainLine(sender.name ?? sender.id);
+  return `\n${localTime(acceptedAt)}  ${who}, message ${plainLine(id)}\n${indented(text)}`;
+}
