@@ -105,10 +105,7 @@ export class Bots implements AsyncDisposable {
   /** People stop, everybody is answered, every svc stops as asked. */
   async conclude(): Promise<Moved> {
     await this.talk.end();
-    for (const one of this.fleet.instances) {
-      await one.untilUp();
-      assert.equal(await one.end(), 0, one.log());
-    }
+    await this.fleet.end();
     await this.entries.looked();
     this.check();
     const { figures, faults } = auditTalk(this.talk);
