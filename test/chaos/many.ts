@@ -117,14 +117,13 @@ async function handoverMs(
   return Math.max(...inTime());
 }
 
-/** A failure tells what they have logged last. */
+/** A failure tells what waits for what, and what they have logged last. */
 async function told<T>(fleet: Fleet, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    const rows = await fleet.rows.told().catch(String);
     const logs = `they have written\n${fleet.logs()}`;
-    const message = `${(error as Error).message}\nthere is\n${rows}\n${logs}`;
+    const message = `${(error as Error).message}\n${await fleet.told()}\n${logs}`;
     throw new Error(message, { cause: error });
   }
 }

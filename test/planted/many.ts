@@ -72,6 +72,13 @@ const ownership: readonly Fault[] = [
     seenBy: ['src/store/postgres/lanes/the-dead.test.ts'],
   },
   {
+    name: 'A messenger’s suspect waits for who tries the others, and may not have it.',
+    file: channelsToWork,
+    find: "triesAll ? 'all' : channels.filter(isPost)",
+    replace: "triesAll ? 'all' : []",
+    seenBy: ['src/store/postgres/lanes/suspects.test.ts'],
+  },
+  {
     name: 'A message of the lane of another instance is worked where it came in.',
     file: owned,
     find: 'if (facts.owner !== this.#parts.instance) {',

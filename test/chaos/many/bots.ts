@@ -19,6 +19,10 @@ const people = 3;
 /** What one may still have in hand when it is taken for dead goes on for a while. */
 const pausedMoreMs = 2_000;
 const movesMs = 60_000;
+/** A model thinks for so long at most, and about one message of ten for longer. */
+const modelMs = 60;
+/** So long that two ends may meet the same message, and it is tried alone. */
+const longModelMs = 1_000;
 
 const ways = ['kill', 'term', 'pause'] as const;
 type How = (typeof ways)[number];
@@ -57,7 +61,9 @@ export class Bots implements AsyncDisposable {
     ];
     const script = ({ body }: ModelCall) => {
       const { messages } = body as { messages: { content: string }[] };
-      return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 60 };
+      const text = messages.at(-1)!.content;
+      const delayMs = isLong(text) ? longModelMs : random() * modelMs;
+      return { answer: `re: ${text}`, delayMs };
     };
     const model = opening.use(await startFakeOllama(script));
     const document = documentFor(platforms, model.url);
@@ -105,10 +111,7 @@ export class Bots implements AsyncDisposable {
   /** People stop, everybody is answered, every svc stops as asked. */
   async conclude(): Promise<Moved> {
     await this.talk.end();
-    for (const one of this.fleet.instances) {
-      await one.untilUp();
-      assert.equal(await one.end(), 0, one.log());
-    }
+    await this.fleet.end();
     await this.entries.looked();
     this.check();
     const { figures, faults } = auditTalk(this.talk);
@@ -178,4 +181,5 @@ function documentFor(platforms: readonly Platform[], modelUrl: string): object {
   };
 }
 
+const isLong = (text: string): boolean => text.endsWith('9');
 const tokenOf = (type: Platform['type']): string => `${type.toUpperCase()}_TOKEN`;

@@ -1,4 +1,5 @@
 /** Several svc on one database, each behind ways of its own to both of its servers. */
+import assert from 'node:assert/strict';
 import { Way } from '../../fake/postgres/way.ts';
 import type { PostgresServer } from '../../fake/postgres/server.ts';
 import { freePort, scratch, startProgram, writeConfig, type Program } from '../../program.ts';
@@ -42,6 +43,7 @@ export type FleetParts = {
 export class Fleet implements AsyncDisposable {
   readonly instances: readonly Instance[];
   readonly rows: Rows;
+  #beforeEnd = '';
   readonly #own: AsyncDisposableStack;
 
   private constructor(
@@ -99,6 +101,23 @@ export class Fleet implements AsyncDisposable {
       async () => !(await this.rows.ranAlone()),
       calmMs,
     );
+  }
+
+  /** All are stopped as asked, and have ended without a fault. */
+  async end(): Promise<void> {
+    // What stops lets go of all, and who is left takes it.
+    this.#beforeEnd = await this.rows.told();
+    for (const one of this.instances) {
+      await one.untilUp();
+      assert.equal(await one.end(), 0, one.log());
+    }
+    assert.deepEqual(this.faults, []);
+  }
+
+  /** What is in the database, and was before the orderly end, for who reads why a proof failed. */
+  async told(): Promise<string> {
+    const rows = await this.rows.told().catch(String);
+    return `there is\n${rows}\nbefore the end there was\n${this.#beforeEnd}`;
   }
 
   /** What each has logged last, for who reads why a proof failed. */

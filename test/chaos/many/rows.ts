@@ -8,6 +8,38 @@ import type { Left } from '../audit.ts';
 /** Longer than a crash takes, or the promotion of a standby. */
 const awayMsMax = 60_000;
 
+/** What is unsettled of a conversation in one of the boxes. */
+type Unsettled = {
+  readonly owner: number | null;
+  readonly isAlive: boolean;
+  readonly waits: number;
+  readonly isHeld: boolean;
+  /** Until the first of its replies may be tried; null: none waits for its time. */
+  readonly dueInMs: number | null;
+};
+
+const posts = 'SELECT name, owner FROM svc.post';
+const now = 'extract(epoch FROM clock_timestamp()) * 1000';
+const ofLane = 'channel = lane.channel AND conversation = lane.conversation';
+const box = (table: string, tried: string, due: string): string => `
+SELECT '${table}' AS box, channel, conversation, count(*) AS rows, owner, waits,
+  ${tried}, (min(${due}) - ${now})::bigint AS "dueInMs",
+  EXISTS (SELECT FROM svc.instance WHERE id = lane.owner AND NOT dead) AS "isAlive",
+  EXISTS (SELECT FROM svc.hold WHERE ${ofLane} AND until_at > ${now}) AS "isHeld"
+FROM svc.${table} LEFT JOIN svc.lane AS lane USING (channel, conversation)
+GROUP BY channel, conversation, lane.channel, lane.conversation, owner, waits`;
+const unsettled = `
+${box('inbox', 'max(attempts) AS attempts, max(alone) AS alone', 'NULL::bigint')}
+UNION ALL ${box('outbox', 'max(attempts), NULL', 'due_at')}`;
+
+function waitsFor({ owner, isAlive, waits, isHeld, dueInMs }: Unsettled): string {
+  if (isHeld) return 'its operator';
+  if (dueInMs !== null && dueInMs > 0) return 'its time';
+  if (owner !== null) return isAlive ? `instance ${owner}` : `the burial of instance ${owner}`;
+  if (waits >= 3) return 'who tries suspects';
+  return waits === 2 ? 'who has room for it' : 'who finds what is lost';
+}
+
 export class Rows {
   readonly #url: () => string;
 
@@ -58,18 +90,14 @@ export class Rows {
     };
   }
 
-  /** What is unsettled, and who has what, for who reads why a proof failed. */
+  /** What each unsettled conversation waits for, and who has what, for who reads of a failure. */
   async told(): Promise<string> {
-    const box = (table: string): string =>
-      `SELECT '${table}' AS box, channel, conversation, owner, waits, count(*)::int AS n, ` +
-      `min(to_jsonb(one) ->> 'attempts') AS attempts, min(to_jsonb(one) ->> 'parked') AS parked, ` +
-      `min(to_jsonb(one) ->> 'due_at') AS due FROM svc.${table} AS one ` +
-      'LEFT JOIN svc.lane USING (channel, conversation) GROUP BY 1, 2, 3, 4, 5';
+    const lanes = (await this.#ask<Unsettled>(unsettled)).map((lane) => {
+      return { ...lane, waitsFor: waitsFor(lane) };
+    });
     const instances = 'SELECT id, dead, buried, ended FROM svc.instance ORDER BY id DESC LIMIT 12';
-    const asked = [box('inbox'), box('outbox'), instances, 'SELECT name, owner FROM svc.post'];
-    const all = [];
-    for (const text of asked) all.push(...(await this.#ask(text)));
-    return all.map((row) => JSON.stringify(row)).join('\n');
+    const others = [...(await this.#ask(instances)), ...(await this.#ask(posts))];
+    return [...lanes, ...others].map((row) => JSON.stringify(row)).join('\n');
   }
 
   /** Who has a post. */

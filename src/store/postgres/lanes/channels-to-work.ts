@@ -6,24 +6,33 @@ import type { Peers } from '../../peers.ts';
 import { keeperPost } from '../peers/peers.ts';
 import type { Taking } from './moves.ts';
 
+/** The post of the one that tries suspects. */
+export const quarantinePost = 'quarantine';
+
 /** So many rows of channels that are not served are in hand at most. */
 const unservedMax = 5_000;
 
 /**
- * A messenger's lanes are worked where its post is; the keeper has those that nobody serves.
+ * A messenger's lanes are worked where its post is; the keeper has those that nobody serves. Nobody
+ * else may try a messenger's suspects, so they are tried there as well, whoever tries the others.
  * @param served null: nobody has said yet
  */
 export function channelsToWork(
   served: readonly ChannelKey[] | null,
   peers: Pick<Peers, 'share' | 'holds'>,
   rows: Pick<WorkingSet, 'backlog'>,
-): Pick<Taking, 'channels' | 'allBut'> {
-  if (served === null) return { channels: [], allBut: peers.share() === 1 ? [] : null };
+): Pick<Taking, 'channels' | 'allBut' | 'suspectsOf'> {
+  const triesAll = peers.holds(quarantinePost);
+  if (served === null) {
+    const allBut = peers.share() === 1 ? [] : null;
+    return { channels: [], allBut, suspectsOf: triesAll ? 'all' : [] };
+  }
   const channels = served.filter((channel) => !isPost(channel) || peers.holds(channel));
   const others = rows.backlog().filter(({ channel }) => !served.includes(channel));
   const unserved = others.reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
   const takesOthers = peers.holds(keeperPost) && unserved < unservedMax;
-  return { channels, allBut: takesOthers ? served : null };
+  const suspectsOf = triesAll ? 'all' : channels.filter(isPost);
+  return { channels, allBut: takesOthers ? served : null, suspectsOf };
 }
 
 /**

@@ -65,10 +65,14 @@ UPDATE svc.lane SET owner = $1, epoch = epoch + 1, waits = greatest(waits, 2)
 WHERE ctid = ANY(ARRAY(${found}))
 RETURNING channel, conversation, epoch, tail`;
 
-/** From a place on, so that none waits for ever behind others. $5, $6: the place. */
+/**
+ * From a place on, so that none waits for ever behind others. $5, $6: the place. $7 and $8: whether
+ * those with a suspect in front are taken, too; else of which channels they are.
+ */
 export const takeWaiting = take(`
   SELECT ctid FROM svc.lane
-  WHERE waits >= 2 AND waits < $7 AND ${mayTake} AND (channel, conversation) > ($5, $6)
+  WHERE waits >= 2 AND (waits < 3 OR $7 OR channel = ANY($8)) AND ${mayTake}
+    AND (channel, conversation) > ($5, $6)
   ORDER BY channel, conversation LIMIT ${lanesMax} ${unlocked}`);
 
 /** Lanes of parked replies whose time has come. $5: now, milliseconds since 1970. */

@@ -17,14 +17,11 @@ import { keeperPost, type BeatingPeers } from '../peers/peers.ts';
 import { GrownLanes } from './grown-lanes.ts';
 import { LaneReads } from './lane-reads.ts';
 import { LostLanes } from './lost-lanes.ts';
-import { channelsOfOthers, channelsToWork } from './channels-to-work.ts';
+import { channelsOfOthers, channelsToWork, quarantinePost } from './channels-to-work.ts';
 import { Moves, whereOf } from './moves.ts';
 import type { OwnedLane } from './owned-lane.ts';
 import { OwnedLanes } from './owned-lanes.ts';
 import { UnknownLanes } from './unknown-lanes.ts';
-
-/** The post of the one that tries suspects. */
-export const quarantinePost = 'quarantine';
 
 /** What of the news of a beat concerns lanes. */
 export type LaneNews = {
@@ -142,7 +139,8 @@ export class Lanes {
   /** What is accepted now is taken, if there is room. */
   get taker(): Taker {
     const { instance } = this.#parts;
-    return { instance, takes: this.#hasRoom, takesSuspects: this.#takesSuspects };
+    const takesSuspects = this.#peers?.holds(quarantinePost) === true;
+    return { instance, takes: this.#hasRoom, takesSuspects };
   }
 
   /** Lanes that are being read or taken. */
@@ -194,10 +192,8 @@ export class Lanes {
       this.#isAsked = false;
       if (this.#isUnsure) this.#isUnsure = !(await this.moves.takeBefore());
       for (let isMore = true; isMore && this.#hasRoom && !this.#isUnsure;) {
-        const takesSuspects = this.#takesSuspects;
         const which = channelsToWork(this.#served, this.#peers!, this.#parts.rows);
-        const taking = { ...which, takesSuspects, now: this.#parts.now() };
-        const more = await this.moves.takeWaiting(taking);
+        const more = await this.moves.takeWaiting({ ...which, now: this.#parts.now() });
         this.#isUnsure = more === null;
         isMore = more === true;
         await this.#reading?.run();
@@ -258,10 +254,6 @@ export class Lanes {
     // Alone it works on what waits, until it lets go of all.
     if (this.#closing && (this.#hasOthers || this.owned.isClosing)) return false;
     return !this.#isTrying && rows.totals.unsettled < heldMax;
-  }
-
-  get #takesSuspects(): boolean {
-    return this.#peers?.holds(quarantinePost) === true;
   }
 
   /** Resolves when somebody alive has each post; also when there are no more news. */

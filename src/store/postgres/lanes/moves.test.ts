@@ -113,7 +113,7 @@ postgresTest('what is let go is not taken back by what is taken with it', async 
   it.comes(1, 3);
   // It leaves with what waits in it.
   it.lanes.leave(it.lanes.get(ann)!);
-  const taking = { channels: [], allBut: [], takesSuspects: true, now: 1 };
+  const taking = { channels: [], allBut: [], suspectsOf: 'all' as const, now: 1 };
   void it.moves.takeWaiting(taking);
   for (const { text, values } of it.moves.take().asked) await all.client.query(text, [...values]);
   const { owner, waits } = (await all.lane('ann'))!;
@@ -217,7 +217,7 @@ test('lanes of the dead are free when each of them is told', async () => {
 
 postgresTest('at the end nobody waits for a take', async () => {
   const it = makeMoves();
-  const which = { channels: [hook], allBut: null, takesSuspects: false, now: 1 };
+  const which = { channels: [hook], allBut: null, suspectsOf: [], now: 1 };
   const before = it.moves.takeWaiting(which);
   it.moves.take(true);
   const underWay = it.moves.free([ann], 1);

@@ -35,7 +35,8 @@ export type Taking = {
   readonly channels: readonly ChannelKey[];
   /** It works all other channels as well, but for these; null: it does not. */
   readonly allBut: readonly ChannelKey[] | null;
-  readonly takesSuspects: boolean;
+  /** Of which of them it takes lanes with a suspect in front, too. */
+  readonly suspectsOf: 'all' | readonly ChannelKey[];
   /** Milliseconds since 1970. */
   readonly now: number;
 };
@@ -106,11 +107,12 @@ export class Moves implements Rear {
    * Takes lanes in which rows wait, and then those with replies that are due.
    * @returns whether there may be more of the first; null: it is not known what was taken
    */
-  takeWaiting({ channels, allBut, takesSuspects, now }: Taking): Promise<boolean | null> {
+  takeWaiting({ channels, allBut, suspectsOf, now }: Taking): Promise<boolean | null> {
     const { instance } = this.#parts;
     const [channel, conversation] = this.#place;
     const which = [instance, channels, allBut !== null, allBut ?? []];
-    const values = [...which, channel, conversation, takesSuspects ? 4 : 3];
+    const tries = suspectsOf === 'all' ? [true, []] : [false, suspectsOf];
+    const values = [...which, channel, conversation, ...tries];
     const due = this.#ask({ text: takeDue, values: [...which, now] });
     const waiting = this.#ask({ text: takeWaiting, values });
     return Promise.all([due, waiting]).then(([replies, messages]) => {

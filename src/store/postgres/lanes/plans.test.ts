@@ -62,7 +62,7 @@ function askedByMoves(): readonly Asked[] {
     else lanes.wasRead(lane, 5, 0);
     lane.skips = 20;
   }
-  void moves.takeWaiting({ channels: [hook], allBut: [hook], takesSuspects: true, now: 2e12 });
+  void moves.takeWaiting({ channels: [hook], allBut: [hook], suspectsOf: 'all', now: 2e12 });
   void moves.takeBefore();
   void moves.takeOwn(named);
   void moves.free(named, 1);
