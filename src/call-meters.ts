@@ -70,6 +70,8 @@ class Watched {
       this.#runAt = time;
     }
     this.#run += isGood ? 1 : -1;
+    // What goes well leaves what is up as it is: the rule need not look at the windows.
+    if (isGood && this.shown.standing === 'up') return this.#become('up', time);
     const standing = nextStanding(this.shown.standing, {
       ...this.#windowAt(time),
       run: this.#run,

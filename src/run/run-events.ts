@@ -21,67 +21,36 @@ export function createRunEvents(
   { now, steady }: Clock,
   watch: TurnWatch | undefined,
 ): RunEvents {
-  const hub = counted(createEvents({ log, now, steady }), new FigureCounts(now));
-  if (watch === undefined) return hub;
-  const [finished, answered] = [hub.turnFinished.bind(hub), hub.commandAnswered.bind(hub)];
-  return Object.assign(hub, {
-    turnFinished(turn: Of<'turnFinished'>) {
-      finished(turn);
-      watch(turn);
-    },
-    commandAnswered(turn: Of<'commandAnswered'>) {
-      answered(turn);
-      watch(turn);
-    },
-  });
+  const hub = createEvents({ log, now, steady });
+  const figures = new FigureCounts(now);
+  tellToo(hub, 'messageAccepted', (e) => figures.messageAccepted(e));
+  tellToo(hub, 'turnFinished', (e) => figures.turnFinished(e));
+  tellToo(hub, 'commandAnswered', () => figures.commandAnswered());
+  tellToo(hub, 'answeredByHand', () => figures.answeredByHand());
+  tellToo(hub, 'buried', (e) => figures.buried(e));
+  tellToo(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
+  tellToo(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
+  tellToo(hub, 'planUsed', (e) => figures.planUsed(e));
+  if (watch !== undefined) {
+    tellToo(hub, 'turnFinished', watch);
+    tellToo(hub, 'commandAnswered', watch);
+  }
+  return Object.assign(hub, { figures });
 }
 
 type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
 
-function counted(hub: EventHub, figures: FigureCounts): RunEvents {
-  const told = {
-    accepted: hub.messageAccepted.bind(hub),
-    finished: hub.turnFinished.bind(hub),
-    commanded: hub.commandAnswered.bind(hub),
-    byHand: hub.answeredByHand.bind(hub),
-    buried: hub.buried.bind(hub),
-    called: hub.modelAnswered.bind(hub),
-    delivered: hub.replyDelivered.bind(hub),
-    used: hub.planUsed.bind(hub),
-  };
-  return Object.assign(hub, {
-    figures,
-    messageAccepted(e: Of<'messageAccepted'>) {
-      told.accepted(e);
-      figures.messageAccepted(e);
-    },
-    turnFinished(e: Of<'turnFinished'>) {
-      told.finished(e);
-      figures.turnFinished(e);
-    },
-    commandAnswered(e: Of<'commandAnswered'>) {
-      told.commanded(e);
-      figures.commandAnswered();
-    },
-    answeredByHand(e: Of<'answeredByHand'>) {
-      told.byHand(e);
-      figures.answeredByHand();
-    },
-    buried(e: Of<'buried'>) {
-      told.buried(e);
-      figures.buried(e);
-    },
-    modelAnswered(e: Of<'modelAnswered'>) {
-      told.called(e);
-      figures.modelAnswered(e);
-    },
-    replyDelivered(e: Of<'replyDelivered'>) {
-      told.delivered(e);
-      figures.replyDelivered(e);
-    },
-    planUsed(e: Of<'planUsed'>) {
-      told.used(e);
-      figures.planUsed(e);
+/** From now on somebody is told of this after all who were told of it before. */
+function tellToo<Name extends keyof Events>(
+  hub: Record<Name, (e: Of<Name>) => void>,
+  name: Name,
+  tell: (e: Of<Name>) => void,
+): void {
+  const told = hub[name].bind(hub);
+  Object.assign(hub, {
+    [name](e: Of<Name>): void {
+      told(e);
+      tell(e);
     },
   });
 }

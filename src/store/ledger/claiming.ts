@@ -110,6 +110,7 @@ export class Claiming {
     for (const row of taken) if (row.gone) this.#parts.rows.settle(row);
     const left = taken.filter(({ gone }) => !gone);
     const isByHand = ({ box, lane }: Row): boolean => box === 'in' && lane.byHand;
+    if (!left.some(isByHand)) return left;
     this.#giveBack(left.filter(isByHand));
     return left.filter((row) => !isByHand(row));
   }

@@ -10,7 +10,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { wordRules, wordsOf } from '../../search/words.ts';
 
 /** One step takes a millisecond or two: a group that arrives meanwhile waits that long. */
-const turnsAtOnce = 16;
+const turnsAtOnce = 32;
 const charactersAtOnce = 64 * 1024;
 /** So many pages of the index's parts are merged by one step. */
 const pagesMerged = 16;

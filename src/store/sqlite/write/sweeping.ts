@@ -7,7 +7,6 @@
  */
 import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
 
-const pauseMsMin = 20;
 /** The steps take a fifth of the writer's time at most. */
 const pauseFactor = 4;
 
@@ -16,6 +15,8 @@ export type SweepingParts = {
   readonly step: () => boolean;
   /** How long nothing is done once there is no more. */
   readonly everyMs: number;
+  /** The least that belongs to the groups between two steps. */
+  readonly pauseMsMin?: number;
   readonly steady?: () => SteadyTime;
   /** Calls `act` once after so many milliseconds, unless what it returns is called before. */
   readonly after?: (ms: number, act: () => void) => () => void;
@@ -25,6 +26,7 @@ export type SweepingParts = {
 export function beginSweeping({
   step,
   everyMs,
+  pauseMsMin = 20,
   steady = steadyNow,
   after = afterArrivals,
 }: SweepingParts): () => void {
