@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { addTurn, all, everyPage, ReadFile } from '../../../../test/fake/read-file.ts';
+import type { MessagePort } from 'node:worker_threads';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
+import { beginWriting } from './writer.ts';
 
 const fillAll = (index: SearchIndex): void => {
   while (index.step());
@@ -43,6 +45,23 @@ test('the newest turns are found first, then those of before, and the reader say
     found.map(({ at }) => at),
     Array.from({ length: 5_000 }, (_, at) => 5_999 - at),
   );
+});
+
+test('of a new database nothing is ever missing, however soon the first turn comes', async () => {
+  using place = new ReadFile();
+  const port = { on() {}, postMessage() {}, close() {} } as unknown as MessagePort;
+  const data = { path: place.path, retentionDays: 30, pagesMax: null, busyMs: 5_000 };
+  const end = beginWriting(port, data);
+  using db = new DatabaseSync(place.path);
+  for (let at = 0; at < 3; at++) addTurn(db, 'c', { text: `zebra ${at}` });
+  end();
+  await using reader = place.open();
+  const found = await reader.foundTexts('zebra', all);
+  assert.deepEqual([found.rows.length, found.complete], [3, true]);
+  // The turns came before the index was made.
+  db.exec("UPDATE search_state SET rules = '', low = 0, high = 0");
+  beginWriting(port, data)();
+  assert.equal((await reader.foundTexts('zebra', all)).complete, false);
 });
 
 test('a step takes in few turns, and fewer of long ones', () => {

@@ -192,6 +192,8 @@ function serve(
       fold();
     }
   };
+  // Before the first turn there is nothing of before to be taken in.
+  indexOn();
   const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
   const endIndexing = beginSweeping({ step: indexOn, ...indexPace });
   const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
