@@ -44,12 +44,18 @@ export async function scratch(): Promise<AsyncDisposable & { readonly path: stri
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Below those that the system gives to outgoing connections: one of those could take one. */
-const ports = { from: 10_100, blocks: 200, inBlock: 100 };
+/**
+ * Below those that the system gives to outgoing connections, and to who listens on port 0: one of
+ * those could take one.
+ */
+const ports = { from: 10_200, blocks: 110, inBlock: 200 };
 let portsTaken = 0;
 let block: Promise<number> | null = null;
 
-/** A port of this process's own block that nobody listens on just now. */
+/**
+ * A port of this process's own block that nobody listens on just now. It is given again once all
+ * others of the block were: a program that is stopped finds its port free when it is started anew.
+ */
 export async function freePort(): Promise<number> {
   // Fetch refuses 10,080: https://fetch.spec.whatwg.org/#port-blocking
   block ??= takeBlock();

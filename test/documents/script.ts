@@ -47,7 +47,8 @@ stands() {
     if [ "\${standing[$pid]}" = "$*" ]; then end "$pid"; fi
   done
   log=$(mktemp -p "$DOCUMENT_LOGS")
-  "$@" </dev/null >"$log" 2>&1 &
+  # Else bash has it ignore Ctrl-C until it listens for it itself, and one that came before is lost.
+  (trap - INT; exec "$@") </dev/null >"$log" 2>&1 &
   pid=$!
   standing[$pid]="$*"
   logs[$pid]=$log

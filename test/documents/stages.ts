@@ -39,6 +39,8 @@ say '{"sender_id": "bob", "text": "Hello?"}'
 until OTHER=$(letters 1) && [ "$OTHER" != null ]; do sleep 0.02; done
 LETTER=$(letters 0)
 kill $gone
+# Until it has ended it holds the port.
+wait $gone || true
 svc receive
 ID=$(say '{"sender_id": "ada", "text": "When do you open?", "conversation_id": "invoice-7"}')
 until svc trace $ID | grep -q '^message .*; delivered$'; do sleep 0.02; done

@@ -6,8 +6,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
+import { freePort } from '../program.ts';
 import { breakAnswer, sendAnswer, takesEffect } from './breakage.ts';
 import type { Breakage, HttpAnswer } from './breakage.ts';
 import { Gateway } from './discord/gateway.ts';
@@ -107,9 +108,10 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   async listen(): Promise<void> {
+    // While it is away nobody else is given it.
+    this.#port ||= await freePort();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Goes away: connections end, new ones are refused until `listen`. */

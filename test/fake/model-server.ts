@@ -1,7 +1,7 @@
 /** What the fake model servers share: a real HTTP server on a free port that follows a script. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '../program.ts';
 import { closedPort } from './closed-port.ts';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';
@@ -126,11 +126,12 @@ class ModelServer implements FakeModel {
   }
 
   async open(): Promise<void> {
+    // While it refuses nobody else is given it.
+    this.#port ||= await freePort();
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(this.#port, this.#host, resolve);
     });
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   async script(next: Script, on: 'calls' | 'looks' = 'calls'): Promise<void> {

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '../program.ts';
 import { Chats, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
 import { takesEffect } from './breakage.ts';
@@ -127,9 +127,10 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   async listen(): Promise<void> {
+    // While it is away nobody else is given it.
+    this.#port ||= await freePort();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Goes away: connections end, new ones are refused until `listen`. */
