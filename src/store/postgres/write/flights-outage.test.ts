@@ -79,7 +79,7 @@ postgresTest('a server that holds its answers back for a while loses none', asyn
 
 postgresTest('a full disk refuses who can be refused, and keeps the others in order', async () => {
   await using marks = await Marks.open();
-  const flights = await marks.flights({ times: { ...never, awayMs: 300 } });
+  const flights = await marks.flights({ times: { ...never, awayMs: 1_500 } });
   const news = newsOf(flights);
   const told = new Told();
   await marks.refuse('53100');
@@ -90,7 +90,7 @@ postgresTest('a full disk refuses who can be refused, and keeps the others in or
   told.tryTo(flights, 4);
   assert.deepEqual(told.all, ['1 refused', '4 refused']);
   // Longer than it takes to be away: the server answers, so it is not.
-  await pause(400);
+  await pause(1_600);
   await marks.letIn();
   await untilTrue('the rest lands', () => flights.pending === 0);
   assert.deepEqual(told.all.slice(2), ['2 landed', '3 landed']);
