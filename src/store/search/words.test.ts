@@ -48,3 +48,9 @@ test('very long words and texts are bounded, and no letter is cut in two', () =>
   const many = Array.from({ length: 100_000 }, (_, at) => `word${at}`).join(' ');
   assert.ok(wordsOf(many).length < 300_000);
 });
+
+test('what is ASCII gives the words that it gives beside other letters', () => {
+  const all = String.fromCodePoint(...Array.from({ length: 128 }, (_, at) => at));
+  const text = `${all}_a-b.c 12e3${all}`;
+  assert.equal(wordsOf(text), wordsOf(`${text} é`).replace(/ e$/, ''));
+});

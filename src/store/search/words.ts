@@ -22,6 +22,7 @@ const wordsCharactersMax = 200_000;
 const termsMax = 8;
 
 const ascii = /^[\0-\x7f]*$/;
+const asciiWord = /[a-z0-9]+/g;
 const marks = /[\u0300-\u036f]+/g;
 
 /** Two texts that differ in case and accents alone are the same then. */
@@ -52,16 +53,22 @@ export function wordsOf(...texts: readonly (string | null)[]): string {
   let characters = 0;
   for (const text of texts) {
     if (text === null) continue;
-    for (const { text: one, isRun } of piecesOf(fold(text))) {
-      for (const word of isRun ? [...pairsOf(one), lastOf(one)] : [cut(one)]) {
-        if (words.has(word)) continue;
-        characters += word.length;
-        if (characters > wordsCharactersMax) return [...words].join(' ');
-        words.add(word);
-      }
+    for (const word of wordsIn(fold(text))) {
+      if (words.has(word)) continue;
+      characters += word.length;
+      if (characters > wordsCharactersMax) return [...words].join(' ');
+      words.add(word);
     }
   }
   return [...words].join(' ');
+}
+
+/** The same by a simpler way where all of it is ASCII. */
+function wordsIn(folded: string): Iterable<string> {
+  if (ascii.test(folded)) return (folded.match(asciiWord) ?? []).map(cut);
+  return piecesOf(folded).flatMap(({ text, isRun }) =>
+    isRun ? [...pairsOf(text), lastOf(text)] : [cut(text)],
+  );
 }
 
 /** One word of a question. A run is found wherever it stands, any other at the start of a word. */

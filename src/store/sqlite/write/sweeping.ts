@@ -15,8 +15,8 @@ export type SweepingParts = {
   readonly step: () => boolean;
   /** How long nothing is done once there is no more. */
   readonly everyMs: number;
-  /** The least that belongs to the groups between two steps. */
-  readonly pauseMsMin?: number;
+  /** How long belongs to the groups between two steps at least; asked after each step. */
+  readonly pauseMsMin?: () => number;
   readonly steady?: () => SteadyTime;
   /** Calls `act` once after so many milliseconds, unless what it returns is called before. */
   readonly after?: (ms: number, act: () => void) => () => void;
@@ -26,7 +26,7 @@ export type SweepingParts = {
 export function beginSweeping({
   step,
   everyMs,
-  pauseMsMin = 20,
+  pauseMsMin = () => 20,
   steady = steadyNow,
   after = afterArrivals,
 }: SweepingParts): () => void {
@@ -34,7 +34,8 @@ export function beginSweeping({
   const go = (): void => {
     const begunAt = steady();
     const more = step();
-    const pauseMs = Math.max(pauseMsMin, pauseFactor * (steady() - begunAt));
+    const tookMs = steady() - begunAt;
+    const pauseMs = Math.max(pauseMsMin(), pauseFactor * tookMs);
     cancel = after(more ? pauseMs : everyMs, go);
   };
   cancel = after(0, go);

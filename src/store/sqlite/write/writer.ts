@@ -12,6 +12,7 @@ import { sqliteFull } from '../files/problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
 import { prepareKeyedAccepts } from './keyed-accepts.ts';
+import { Rush } from './rush.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
 import { beginSweeping } from './sweeping.ts';
@@ -32,8 +33,9 @@ const vacuumPagesMax = 65_536;
 const foldPages = 1_000;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
-/** With 32 turns a step it takes in some 500 turns a second, beside 2 % of the writer's time. */
-const indexPace = { everyMs: 2_000, pauseMsMin: 60 };
+const indexEveryMs = 2_000;
+/** Some 500 turns a second; in a rush they are taken in afterwards, and cost messages next to nothing. */
+const indexPauseMs = { calm: 60, rush: 400 };
 
 /**
  * Opens the database, tells that it is open or why it is not, and does what the port asks for.
@@ -195,7 +197,12 @@ function serve(
   // Before the first turn there is nothing of before to be taken in.
   indexOn();
   const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
-  const endIndexing = beginSweeping({ step: indexOn, ...indexPace });
+  const rush = new Rush();
+  const endIndexing = beginSweeping({
+    step: indexOn,
+    everyMs: indexEveryMs,
+    pauseMsMin: () => (rush.isOver() ? indexPauseMs.calm : indexPauseMs.rush),
+  });
   const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
   const looking = setInterval(tellDisk, diskEveryMs);
   /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
@@ -208,7 +215,9 @@ function serve(
   port.on('message', (message: ToWriter) => {
     if (over) return;
     if (typeof message === 'string') {
-      const done = run(JSON.parse(message) as Group);
+      const group = JSON.parse(message) as Group;
+      const done = run(group);
+      rush.wrote(group.writes.length);
       if (done.kind === 'failed') end();
       tell(done);
       if (!over) fold();
