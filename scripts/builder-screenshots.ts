@@ -146,7 +146,7 @@ const pictures: readonly Picture[] = [
     dark: false,
     async show(page) {
       await page.getByRole('tab', { name: 'Graph' }).click();
-      await page.locator('.react-flow__node').filter({ hasText: 'messenger_a' }).click();
+      await page.locator('.react-flow__node').filter({ hasText: 'Telegram' }).click();
       await page.getByLabel('Connect to the brain').selectOption('triage');
       await page.getByRole('tab', { name: 'Review' }).click();
       await page.getByText('The text, line by line').click();
@@ -161,13 +161,14 @@ const pictures: readonly Picture[] = [
       await page.getByRole('tab', { name: 'Try' }).click();
       await page.getByLabel('What a sender says').fill('When do you open on Sundays?');
       await page.getByRole('button', { name: 'Ask the draft' }).click();
-      await page.getByText('Never asked').scrollIntoViewIfNeeded();
+      await page.getByText('Never asked', { exact: true }).scrollIntoViewIfNeeded();
     },
   },
 ];
 
 mkdirSync(folder, { recursive: true });
 await using site = await deskWith()();
+mkdirSync(join(site.service.folder, 'library'));
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 for (const { name, dark, show } of pictures) {
   const page = await browser.newPage({

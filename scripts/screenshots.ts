@@ -20,12 +20,13 @@ type Picture = { readonly name: string; readonly path: string; readonly until: s
 
 await using stage = await startLiveStage(think);
 const talking = talk(stage, 40);
-// The first try of some reply fails, so that its story has something to tell.
-stage.receiver.script.push(200, 200, 500, 410, 410, 410);
+// The first try of some reply fails, so that its story has something to tell, and some are refused.
+const well = Array<number>(30).fill(200);
+stage.receiver.script.push(200, 200, 500, ...well, 410, 410, 410);
 await stage.receiver.waitFor(3);
 const shown = String(stage.receiver.received[2]!.body['in_reply_to']);
 const pictures: readonly Picture[] = [
-  { name: 'live-overview', path: '/ui', until: 'svg[role=img] rect' },
+  { name: 'live-overview', path: '/ui', until: 'svg[role=img] path[fill=currentColor]' },
   {
     name: 'live-message',
     path: `/ui?view=message&id=${shown}`,
@@ -37,6 +38,7 @@ const pictures: readonly Picture[] = [
     until: 'role=row >> nth=3',
   },
 ];
+await talking;
 const executablePath = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
@@ -46,7 +48,6 @@ try {
 } finally {
   await browser.close();
 }
-await talking;
 
 async function take(page: Page, { name, path, until }: Picture): Promise<void> {
   await page.goto(`${stage.origin}${path}`);

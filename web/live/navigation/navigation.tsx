@@ -38,7 +38,7 @@ export function Navigation({ groups, current }: Props) {
     <nav
       ref={nav}
       aria-label="Views"
-      className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-[64rem]:order-last max-[64rem]:basis-full"
+      className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-[80rem]:order-last max-[80rem]:basis-full"
     >
       {groups.map(({ title, entries, views }, at) => (
         <Link
