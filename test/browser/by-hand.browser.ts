@@ -72,3 +72,40 @@ browserTest(
     await page.locator('li[aria-current=true]').getByText('hello?').waitFor();
   },
 );
+
+browserTest('an answer that is being written outlives the hold', startOperatorStage, async (it) => {
+  const { model, receiver, say } = it.site;
+  const hangs = Promise.withResolvers<void>();
+  await model.script({ answer: 'By the model.', after: hangs.promise });
+  await say('my printer burns');
+  await model.call(0);
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=conversations');
+  await signIn(page);
+  await page.getByText('lobby', { exact: true }).click();
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  const answer = page.getByLabel('Your answer');
+  await answer.fill('Pull its plug.');
+  await page.getByRole('button', { name: 'Hide what waits' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  await page.getByText('It answers this message.').waitFor();
+  assert.equal(await answer.inputValue(), 'Pull its plug.');
+  const other = await it.open();
+  await other.page.goto(page.url());
+  await signIn(other.page);
+  await other.page.getByRole('button', { name: 'Give back' }).click();
+  await page.getByText('your answer, which is kept here').waitFor();
+  await view.assertAccessible();
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  await page.getByText('It answers this message.').waitFor();
+  assert.equal(await answer.inputValue(), 'Pull its plug.');
+  await page.getByRole('button', { name: 'Send the answer' }).click();
+  await receiver.waitFor(1);
+  hangs.resolve();
+  assert.equal(receiver.received[0]!.body['text'], 'Pull its plug.');
+  await page.getByText('Nothing waits for an answer.').waitFor();
+  assert.equal(await answer.inputValue(), '');
+});
