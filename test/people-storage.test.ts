@@ -133,6 +133,12 @@ test('messages are found by their words while svc runs and when it has stopped',
   assert.equal((await on.svc('search parcel')).out, 'Nothing was found.\n');
   const json = JSON.parse((await on.svc('search pack --json')).out);
   assert.deepEqual([json.rows.length, json.next], [1, null]);
+  {
+    using db = new DatabaseSync(join(on.folder, 'svc.db'));
+    db.exec("UPDATE turns SET channel = 'messenger_a:42'");
+  }
+  const { out: named } = await on.svc('search pack');
+  assert.match(named, /^ {2}Telegram \(bot 42\), conversation 7, ada$/m);
   const wrong = await on.svc('search');
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /the words are missing/);

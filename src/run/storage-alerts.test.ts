@@ -56,6 +56,12 @@ test('a server that does not answer is unhealthy until it answers again', async 
   assert.match(await lines(), /"info".*storage_room.*has room again/);
 });
 
+test('a hold that ended by itself is told of', async () => {
+  const { news, lines } = listen();
+  news.holdOver!({ channel: 'webhook' as ChannelKey });
+  assert.match(await lines(), /"info".*hold_over.*its brain goes on.*"channel":"webhook"/);
+});
+
 test('a database that is brought up to date is told of', async () => {
   const { news, lines } = listen();
   news.storageUpgrading!({ from: 6, to: 7 });

@@ -57,6 +57,12 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       });
     },
     buried: (e) => events.buried(e),
+    holdOver({ channel }) {
+      const message =
+        `Nobody has touched a held conversation of ${channel} for an hour: its brain goes on ` +
+        'with what waits.';
+      events.noticed({ code: 'hold_over', message, details: { channel } });
+    },
     faulted: (error) => events.faulted({ where: 'the storage', error }),
   };
   return {

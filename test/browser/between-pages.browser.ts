@@ -1,4 +1,5 @@
 /** From what a thing does to what it is configured as, and back. */
+import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
 import { deskWith, enter, show } from './builder-desk.ts';
@@ -19,6 +20,11 @@ browserTest(
     view.expectFault(notSignedIn);
     await page.goto('/ui?view=flow');
     await page.getByRole('link', { name: 'Edit echo in the builder' }).waitFor();
+    const cut = await page
+      .getByRole('list', { name: 'Brains' })
+      .getByText('leads to')
+      .evaluate((word) => word.parentElement!.scrollHeight - word.parentElement!.clientHeight);
+    assert.equal(cut, 0, 'where it leads to is shown whole');
     await view.assertAccessible();
     await view.assertTargets();
     await followLink(page, 'Edit echo in the builder');

@@ -90,6 +90,18 @@ browserTest(
   },
 );
 
+browserTest('what another applies is noticed, as after a short restart', deskWith(), async (s) => {
+  const { service } = s.site;
+  const page = await signIn(await s.open(), 'review');
+  const [brain] = service.first.brains;
+  const theirs = { ...service.first, brains: [{ ...brain, deadline_seconds: 60 }] };
+  await paste(page, theirs);
+  await page.locator('#draft-state').getByText('changed, not applied').waitFor();
+  const { status } = await service.put(theirs);
+  assert.equal(status, 200);
+  await page.locator('#draft-state').getByText('as in use').waitFor();
+});
+
 browserTest('what the rest needs is not left behind', deskWith(), async ({ site, open }) => {
   const { service } = site;
   const page = await signIn(await open());

@@ -1,7 +1,7 @@
 /** A conversation is taken over on its page, answered by hand, and given back. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { signIn, startOperatorStage, tabTo } from './operator-stage.ts';
+import { operatorToken, signIn, startOperatorStage, tabTo } from './operator-stage.ts';
 
 browserTest(
   'a conversation is taken over, answered and given back',
@@ -72,3 +72,64 @@ browserTest(
     await page.locator('li[aria-current=true]').getByText('hello?').waitFor();
   },
 );
+
+browserTest('an answer that is being written outlives the hold', startOperatorStage, async (it) => {
+  const { model, receiver, say } = it.site;
+  const hangs = Promise.withResolvers<void>();
+  await model.script({ answer: 'By the model.', after: hangs.promise });
+  await say('my printer burns');
+  await model.call(0);
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=conversations');
+  await signIn(page);
+  await page.getByText('lobby', { exact: true }).click();
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  const answer = page.getByLabel('Your answer');
+  await answer.fill('Pull its plug.');
+  await page.getByRole('button', { name: 'Hide what waits' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  await page.getByText('It answers this message.').waitFor();
+  assert.equal(await answer.inputValue(), 'Pull its plug.');
+  const other = await it.open();
+  await other.page.goto(page.url());
+  await signIn(other.page);
+  await other.page.getByRole('button', { name: 'Give back' }).click();
+  await page.getByText('your answer, which is kept here').waitFor();
+  await view.assertAccessible();
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  await page.getByText('It answers this message.').waitFor();
+  assert.equal(await answer.inputValue(), 'Pull its plug.');
+  await page.getByRole('button', { name: 'Send the answer' }).click();
+  await receiver.waitFor(1);
+  hangs.resolve();
+  assert.equal(receiver.received[0]!.body['text'], 'Pull its plug.');
+  await page.getByText('Nothing waits for an answer.').waitFor();
+  assert.equal(await answer.inputValue(), '');
+});
+
+browserTest('a conversation that is deleted leaves the page', startOperatorStage, async (it) => {
+  const { model, say, origin } = it.site;
+  await model.script({ answer: 'By the model.', after: new Promise(() => {}) });
+  await say('my printer burns');
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=conversations');
+  await signIn(page);
+  await page.getByText('lobby', { exact: true }).click();
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByRole('button', { name: 'Reveal what waits' }).click();
+  await page.getByText('my printer burns').waitFor();
+  view.expectFault(/404 \(Not Found\)/);
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  const deleted = await fetch(`${origin}/api/v1/conversations/webhook/lobby`, {
+    method: 'DELETE',
+    headers,
+  });
+  assert.equal(deleted.status, 200);
+  await page.getByText('No such conversation is kept').first().waitFor();
+  await page.getByText('my printer burns').waitFor({ state: 'detached' });
+  assert.equal(await page.getByRole('button', { name: 'Give back' }).count(), 0);
+});

@@ -27,6 +27,9 @@ export const useStorage = create<{ readonly storage: StorageForm | null }>(() =>
   return { storage: null };
 });
 
+/** The revision of the configuration in use, as it was last told; null before. */
+export const useRevision = create<{ readonly revision: string | null }>(() => ({ revision: null }));
+
 /** Whether svc can be changed by nobody, whatever their token. */
 export const useReadOnly = create<{ readonly isReadOnly: boolean }>(() => {
   return { isReadOnly: false };
@@ -71,10 +74,13 @@ async function look(signal: AbortSignal): Promise<void> {
 
 /** One that is halted takes the question, and is silent. */
 async function knock(signal: AbortSignal): Promise<void> {
-  const answer = await ask<Pick<Status, 'access'>>('status', { signal, limitMs: everyMs });
-  if (answer.kind === 'ok')
-    useReadOnly.setState({ isReadOnly: answer.value.access === 'read_only' });
-  else if (answer.code === 'too_slow') noteReached(false);
+  const asking = { signal, limitMs: everyMs };
+  const answer = await ask<Pick<Status, 'access' | 'revision'>>('status', asking);
+  if (answer.kind === 'ok') {
+    const { access, revision } = answer.value;
+    useReadOnly.setState({ isReadOnly: access === 'read_only' });
+    useRevision.setState({ revision });
+  } else if (answer.code === 'too_slow') noteReached(false);
 }
 
 /** Ends sooner where a question of another found nobody there. */

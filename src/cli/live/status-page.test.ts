@@ -60,6 +60,15 @@ test('replies that do not arrive have a line, with the reason and how many wait'
   assert.ok(!told('arriving').some((one) => one.includes('do not arrive')));
 });
 
+test('what an operator holds has a line', async () => {
+  const [alone] = makeInstances([1]);
+  const status = await statusOf({ ...alone!.ports, instances: null }, 'operator', 'operator');
+  const told = (held: number) => statusPage({ ...status, held }, false);
+  assert.match(told(1), /^! conversations: 1 is answered by hand$/m);
+  assert.match(told(2), /: 2 are answered by hand$/m);
+  assert.doesNotMatch(told(0), /by hand/);
+});
+
 test('of one that works alone there is no such line', async () => {
   const [alone] = makeInstances([1]);
   alone!.ports = { ...alone!.ports, instances: null };

@@ -27,6 +27,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...askedLines(status, now),
     ...receiverLines(status.deliveries ?? [], now),
     ...backlogLines(status.backlog, now),
+    ...heldLines(status),
     countsLine(status),
     deadLettersLine(status.counts),
     ...status.warnings.map((warning) => {
@@ -139,6 +140,12 @@ function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {
       message: `${rows}${oldest}${lost}`,
     };
   });
+}
+
+function heldLines({ held }: Status): readonly Line[] {
+  if (held === null || held === 0) return [];
+  const message = `${held} ${held === 1 ? 'is' : 'are'} answered by hand`;
+  return [{ mark: 'warning', subject: 'conversations', message }];
 }
 
 function countsLine({ counts, perMinute, times }: Status): Line {

@@ -2,7 +2,17 @@
 import { findKind } from '../../../src/channel/kinds.ts';
 import { sayProvider } from '../../../src/domain/model-words.ts';
 
+const asks: Readonly<Record<string, string>> = { fanout: 'all at once', sequential: 'in turn' };
+
 /** `local_runtime` → `Ollama`; a name that people have no other for stays as it is. */
 export function choiceOf(name: string): string {
-  return findKind(name)?.name ?? sayProvider(name);
+  return findKind(name)?.name ?? asks[name] ?? sayProvider(name);
+}
+
+/** Names of the contract within a sentence of the schema. */
+export function inPlainWords(text: string): string {
+  const twice = /`(\w+)` is (\w+)/g;
+  return text
+    .replace(twice, (as, name: string, said: string) => (choiceOf(name) === said ? said : as))
+    .replace(/`(\w+)`/g, (as, name: string) => (choiceOf(name) === name ? as : choiceOf(name)));
 }

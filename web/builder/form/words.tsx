@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Field, IntegerField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { channelName, modelName } from '../outline/tree.ts';
-import { choiceOf } from '../document/choice-words.ts';
+import { choiceOf, inPlainWords } from '../document/choice-words.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 
@@ -94,8 +94,8 @@ export function entryName(list: string, entry: Json, at: number): string {
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  fanout: 'fanout: all models at once',
-  sequential: 'sequential: one after the other',
+  fanout: 'all at once: every model is asked',
+  sequential: 'in turn: until one answers',
   priority: 'priority: the best-ranked answer',
   consensus: 'consensus: what most agree on',
   private: 'private: local models only',
@@ -115,9 +115,9 @@ const meanings: Readonly<Record<string, string>> = {
 /** A name of the contract with what it means; what people call it otherwise comes first. */
 export const meaningOf = (name: string): string => meanings[name] ?? choiceOf(name);
 
-/** Marks of code in a sentence of the schema, shown as such. */
+/** A sentence of the schema in the words of the form; its marks of code are shown as such. */
 export function sentence(text: string): ReactNode {
-  const parts = text.split('`');
+  const parts = inPlainWords(text).split('`');
   // The parts of one sentence never change places.
   // oxlint-disable-next-line react/no-array-index-key
   return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
@@ -160,7 +160,8 @@ function rangeOf({ minimum, maximum, zeroIsDefault }: IntegerField): string {
 /** What an empty input stands for. */
 export function placeholderOf(field: Field): string {
   if (field.type === 'object' || field.type === 'list') return '';
-  return field.default === undefined ? '' : String(field.default);
+  if (field.default === undefined) return '';
+  return field.type === 'choice' ? choiceOf(field.default) : String(field.default);
 }
 
 /** The key that a path ends with; of an entry, that of its list. */

@@ -3,8 +3,9 @@ import { useApplication } from '../../kit/application.ts';
 import { Button, ButtonLink } from '../../kit/button.tsx';
 import { forgetGone, useReached } from '../../kit/reached.ts';
 import { useNow } from '../../kit/use-now.ts';
-import { useGone } from '../../kit/watch.ts';
+import { useGone, useRevision } from '../../kit/watch.ts';
 import { lasted, length, moment } from '../../kit/words.ts';
+import { useDraft } from '../document/store.ts';
 import { noticeOthers } from '../review/applying.ts';
 import { Banner } from './banner.tsx';
 
@@ -20,6 +21,13 @@ export function Gone() {
   useEffect(() => {
     if (wasGone !== null) void noticeOthers();
   }, [wasGone]);
+  // A restart may be too short to be seen, and others may apply.
+  const { revision } = useRevision();
+  useEffect(() => {
+    const { base } = useDraft.getState();
+    const isOther = revision !== null && base !== null && revision !== base.revision;
+    if (isOther) void noticeOthers();
+  }, [revision]);
   if (isGone && page !== null) {
     return (
       <Banner words="svc has ended, so nothing can be applied now. Your draft stays.">

@@ -23,6 +23,8 @@ export function ByHand({ id, counted }: Props) {
   const { value, refused, again } = useAsked<Asked>(`holds/${own}`, everyMs);
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<Refused | null>(null);
+  // It outlives the hold: another operator may give back while somebody writes.
+  const [written, setWritten] = useState('');
   useRefresh(['operator_wrote'], again);
   const act = async (what: 'hold' | 'release'): Promise<void> => {
     // A button that is off while it works would lose the focus.
@@ -61,14 +63,24 @@ export function ByHand({ id, counted }: Props) {
             path={`conversations/${own}/answer`}
             read={`holds/${own}/waiting`}
             counted={counted}
+            written={written}
+            onWrite={setWritten}
             done={again}
           />
         </>
       ) : (
-        <p className="text-soft">
-          Its brain answers. Take it over to answer yourself: no model is asked then, a turn at work
-          ends, and what comes waits for you.
-        </p>
+        <>
+          <p className="text-soft">
+            Its brain answers. Take it over to answer yourself: no model is asked then, a turn at
+            work ends, and what comes waits for you.
+          </p>
+          {written.trim() === '' ? null : (
+            <p role="status">
+              It was given back before you sent your answer, which is kept here: take it over again
+              to go on with it.
+            </p>
+          )}
+        </>
       )}
     </Panel>
   );

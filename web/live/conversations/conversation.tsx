@@ -25,13 +25,15 @@ export function Conversation({ id }: { readonly id: string }) {
   const path = `conversations/${encodeURIComponent(id)}`;
   const { value, answeredAt, refused, again } = useAsked<ConversationText>(path);
   useRefresh(['message_accepted', 'turn_finished', 'command_answered', 'operator_wrote'], again);
+  // What was said in one that is deleted meanwhile is shown no more.
+  const isGone = refused?.status === 404;
   return (
     <>
       <p>
         <Link to={{ view: 'conversations' }}>All conversations</Link>
       </p>
       <Refusal refused={refused} />
-      {value === null ? (
+      {value === null || isGone ? (
         refused === null && <p className="text-soft">Asking …</p>
       ) : (
         <>

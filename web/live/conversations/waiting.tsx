@@ -25,11 +25,14 @@ type Props = {
   readonly path: string;
   readonly read: string;
   readonly counted: Counted;
+  /** The answer as it is so far. */
+  readonly written: string;
+  readonly onWrite: (text: string) => void;
   readonly done: () => void;
 };
 
 /** What waits in a held conversation, once an operator wants to see it, and the answer to it. */
-export function Waiting({ path, read, counted, done }: Props) {
+export function Waiting({ path, read, counted, written, onWrite, done }: Props) {
   const [wanted, setWanted] = useState(false);
   const { value, answeredAt, refused, again } = useAsked<{ readonly rows: readonly Row[] }>(
     wanted ? read : null,
@@ -60,6 +63,8 @@ export function Waiting({ path, read, counted, done }: Props) {
           <Answer
             path={path}
             rows={rows}
+            written={written}
+            onWrite={onWrite}
             done={() => {
               again();
               done();
@@ -88,23 +93,22 @@ function Messages({ rows }: { readonly rows: readonly Row[] }) {
   );
 }
 
-type AnswerProps = Pick<Props, 'path' | 'done'> & { readonly rows: readonly Row[] };
+type AnswerProps = Omit<Props, 'read' | 'counted'> & { readonly rows: readonly Row[] };
 
 /** It is an answer to all that is shown, and to nothing that came since. */
-function Answer({ path, rows, done }: AnswerProps) {
+function Answer({ path, rows, written, onWrite, done }: AnswerProps) {
   const id = useId();
-  const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refused | null>(null);
   const input = useRef<HTMLTextAreaElement>(null);
   const last = rows.at(-1);
   const send = async (): Promise<void> => {
     setBusy(true);
-    const body = { text, message: last?.id ?? null };
+    const body = { text: written, message: last?.id ?? null };
     const answer = await ask(path, { method: 'POST', body });
     setBusy(false);
     setRefused(answer.kind === 'refused' ? answer : null);
-    if (answer.kind === 'ok') setText('');
+    if (answer.kind === 'ok') onWrite('');
     input.current?.focus();
     done();
   };
@@ -128,13 +132,17 @@ function Answer({ path, rows, done }: AnswerProps) {
             rows={4}
             className={inputLook}
             aria-describedby={`${id}-hint`}
-            value={text}
-            onChange={({ target }) => setText(target.value)}
+            value={written}
+            onChange={({ target }) => onWrite(target.value)}
           />
         </Field>
       </div>
       <Refusal refused={refused} />
-      <Button kind="main" type="submit" disabled={busy || last === undefined || text.trim() === ''}>
+      <Button
+        kind="main"
+        type="submit"
+        disabled={busy || last === undefined || written.trim() === ''}
+      >
         Send the answer
       </Button>
     </form>

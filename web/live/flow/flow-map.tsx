@@ -12,8 +12,8 @@ import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
 import { lineKey, ratesOf, type Rates } from './rates.ts';
 import { useStatus } from '../status.tsx';
 
-/** In pixels. */
-const nodeHeight = 84;
+/** In pixels: room for a name, a state, and where it leads to. */
+const nodeHeight = 96;
 const gap = 14;
 /** Where the columns begin and how wide they are, in per cent. */
 const columnAt = [0, 36, 72] as const;
