@@ -149,6 +149,13 @@ browserTest('every view fits a small telephone, for both', startOperatorStage, a
   const view = await it.open({ viewport: { width: 360, height: 740 } });
   const { page } = view;
   await page.goto('/ui');
+  for (const link of await page
+    .getByRole('navigation', { name: 'Views' })
+    .getByRole('link')
+    .all()) {
+    const { x, width } = (await link.boundingBox())!;
+    assert.ok(x >= 0 && x + width <= 360, 'each group, and its badge, is to be seen');
+  }
   for (const who of ['a reader', 'an operator']) {
     if (who === 'an operator') await signIn(page);
     for (const [group, title] of titles) {

@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'react';
 import { Link } from '../../kit/link.tsx';
 import { useNow } from '../../kit/use-now.ts';
 import { some } from '../../kit/words.ts';
@@ -26,19 +25,10 @@ type Props = {
 /** The way to every view: its group, and within that its name. */
 export function Navigation({ groups, current }: Props) {
   const badges = useBadges(groups);
-  const nav = useRef<HTMLElement>(null);
-  // Where the groups have too little room, they scroll to the current one.
-  useEffect(() => {
-    const place = nav.current?.querySelector('[aria-current]');
-    place?.scrollIntoView({ block: 'nearest', inline: 'center' });
-    // `current` decides which link has the attribute.
-    // oxlint-disable-next-line react/exhaustive-effect-dependencies
-  }, [current]);
   return (
     <nav
-      ref={nav}
       aria-label="Views"
-      className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-[80rem]:order-last max-[80rem]:basis-full"
+      className="flex min-w-0 flex-1 flex-wrap gap-0.5 p-1 text-sm max-[80rem]:order-last max-[80rem]:basis-full"
     >
       {groups.map(({ title, entries, views }, at) => (
         <Link
