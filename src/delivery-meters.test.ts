@@ -142,3 +142,40 @@ test('a receiver that answers nothing fails before the first of its tries has', 
   assert.equal(tries.failingSince(11_500), null, 'it was slow, and is not silent');
   assert.equal(tries.failingSince(60_000), null, 'two are too few');
 });
+
+test('a silent one stays so when its first tries fail', () => {
+  const tries = new Tries();
+  tries.arrive(0);
+  for (const ms of [1_000, 2_000, 3_000]) tries.begin(ms);
+  assert.equal(tries.failingSince(11_000), 1_000);
+  for (const ms of [16_000, 17_000, 18_000]) {
+    tries.end(ms);
+    tries.fail(ms, 504);
+    assert.equal(tries.failingSince(ms), 1_000);
+  }
+  tries.begin(60_000);
+  tries.end(60_040);
+  tries.arrive(60_040);
+  assert.equal(tries.failingSince(60_040), null);
+});
+
+test('of one conversation alone it is told, too, that its receiver answers nothing', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms < 60_000; ms += 3_000) tries.arrive(ms);
+  tries.begin(60_000);
+  assert.equal(tries.failingSince(74_900), null);
+  tries.end(75_000);
+  tries.fail(75_000);
+  tries.begin(76_000);
+  assert.equal(tries.failingSince(85_900), null);
+  assert.equal(tries.failingSince(86_000), 75_000);
+});
+
+test('a few in a row of which none arrives are enough, whatever arrived before', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms < 60_000; ms += 3_000) tries.arrive(ms);
+  for (const ms of [60_000, 90_000]) tries.fail(ms);
+  assert.equal(tries.failingSince(90_000), null);
+  tries.fail(120_000);
+  assert.equal(tries.failingSince(120_000), 60_000);
+});
