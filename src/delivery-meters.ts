@@ -61,6 +61,8 @@ export class DeliveryTries {
   /** When the failures began of which the last ones are. */
   #beganAt = 0;
   #failingSince: number | null = null;
+  /** Since it began to fail. */
+  #hasArrived = false;
   /** Tries that have begun and not ended. */
   #open = 0;
   /** When one ended, or the first of those began that are open. */
@@ -83,6 +85,7 @@ export class DeliveryTries {
     this.#counts.add(arrived, time);
     this.#failedInRow = 0;
     this.#arrivedAt = time;
+    this.#hasArrived = true;
   }
 
   /** @param now milliseconds since 1970 */
@@ -118,12 +121,14 @@ export class DeliveryTries {
     return hasFailed ? this.#beganAt : now - silentMs;
   }
 
-  /** Tries of a silent one that end without a reply's arrival do not end its silence. */
+  /** Only what arrives ends it: tries of a silent one that end do not, nor what arrived before. */
   #judge(now: number, time: SteadyTime): void {
     if (this.#failingSince === null) {
       this.#failingSince = this.#fails(time) ? this.#beganAt : this.#silentSince(now, time);
+      this.#hasArrived = false;
       return;
     }
+    if (!this.#hasArrived) return;
     const { tried, failed } = this.#within(worksAfter.ms, time);
     if (tried > failed && failed / tried < worksAfter.share) this.#failingSince = null;
   }
