@@ -87,6 +87,14 @@ test('it works again once most arrive for half a minute, not with the first', ()
   assert.equal(tries.failingSince(60_000), null);
 });
 
+test('it works again half a minute after the last that waited arrived, though nothing follows', () => {
+  const tries = new Tries();
+  for (const ms of [0, 100, 200]) tries.fail(ms);
+  for (const ms of [5_000, 5_100, 5_200]) tries.arrive(ms);
+  assert.equal(tries.failingSince(6_000), 0);
+  assert.equal(tries.failingSince(41_000), null);
+});
+
 test('one that comes and goes does not change the state with it', () => {
   const tries = new Tries();
   let changes = 0;

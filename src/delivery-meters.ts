@@ -70,6 +70,7 @@ export class DeliveryTries {
   /** How many failed since the last one arrived, or since the first. */
   #failedInRow = 0;
   #arrivedAt: SteadyTime | null = null;
+  #failedAt: SteadyTime | null = null;
 
   began(time: SteadyTime): void {
     if (this.#open++ === 0) this.#stirredAt = time;
@@ -93,6 +94,7 @@ export class DeliveryTries {
     if (noEvidence.has(failure.kind)) return;
     if (this.#failedInRow++ === 0 && !this.#isFailing(time)) this.#beganAt = now;
     this.#counts.add(nameOf(failure), time);
+    this.#failedAt = time;
     this.#judge(now, time);
   }
 
@@ -128,9 +130,15 @@ export class DeliveryTries {
       this.#hasArrived = false;
       return;
     }
-    if (!this.#hasArrived) return;
+    if (this.#hasArrived && this.#works(time)) this.#failingSince = null;
+  }
+
+  /** Where nothing more is to be delivered, what arrived last tells it. */
+  #works(time: SteadyTime): boolean {
     const { tried, failed } = this.#within(worksAfter.ms, time);
-    if (tried > failed && failed / tried < worksAfter.share) this.#failingSince = null;
+    if (tried > failed) return failed / tried < worksAfter.share;
+    if (failed > 0 || this.#failedInRow > 0) return false;
+    return this.#failedAt === null || time - this.#failedAt >= worksAfter.ms;
   }
 
   #fails(time: SteadyTime): boolean {
