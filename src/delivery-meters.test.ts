@@ -87,7 +87,7 @@ test('it works again once most arrive for half a minute, not with the first', ()
   assert.equal(tries.failingSince(60_000), null);
 });
 
-test('it works again half a minute after the last that waited arrived, though nothing follows', () => {
+test('it works again once all that waited arrived, though nothing follows', () => {
   const tries = new Tries();
   for (const ms of [0, 100, 200]) tries.fail(ms);
   for (const ms of [5_000, 5_100, 5_200]) tries.arrive(ms);

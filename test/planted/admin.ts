@@ -183,8 +183,8 @@ export const web: readonly Fault[] = [
   {
     name: 'A receiver that answers nothing is green until its tries have failed.',
     file: 'src/delivery-meters.ts',
-    find: 'this.#failingSince ?? this.#silentSince(now, time)',
-    replace: 'this.#failingSince',
+    find: 'this.#fails(time) ? this.#beganAt : this.#silentSince(now, time)',
+    replace: 'this.#fails(time) ? this.#beganAt : null',
   },
   {
     name: 'The state of a model changes with each call.',

@@ -60,7 +60,7 @@ function findIn(text: string, terms: readonly Term[]): FoundIn {
 }
 
 /**
- * A letter with its marks, a syllable of Hangul with all its parts, and a narrow kana with its sign:
+ * A letter with its marks, a syllable of Hangul with all its parts, a narrow kana with its sign:
  * what becomes other characters stands for all of it.
  */
 const letters = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
