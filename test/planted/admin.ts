@@ -195,8 +195,8 @@ export const web: readonly Fault[] = [
   {
     name: 'A brain of which every model fails is green until a turn has ended.',
     file: 'src/admin/answering.ts',
-    find: "one?.shown.standing === 'failing');",
-    replace: "one?.shown.standing === 'unknown');",
+    find: "({ standing }) => standing === 'failing');",
+    replace: "({ standing }) => standing === 'unknown');",
   },
   {
     name: 'A name hides what turns its writing direction.',
