@@ -87,6 +87,14 @@ test('it works again once most arrive for half a minute, not with the first', ()
   assert.equal(tries.failingSince(60_000), null);
 });
 
+test('it works again once all that waited arrived, though nothing follows', () => {
+  const tries = new Tries();
+  for (const ms of [0, 100, 200]) tries.fail(ms);
+  for (const ms of [5_000, 5_100, 5_200]) tries.arrive(ms);
+  assert.equal(tries.failingSince(6_000), 0);
+  assert.equal(tries.failingSince(41_000), null);
+});
+
 test('one that comes and goes does not change the state with it', () => {
   const tries = new Tries();
   let changes = 0;
@@ -141,4 +149,42 @@ test('a receiver that answers nothing fails before the first of its tries has', 
   tries.end(11_500);
   assert.equal(tries.failingSince(11_500), null, 'it was slow, and is not silent');
   assert.equal(tries.failingSince(60_000), null, 'two are too few');
+});
+
+test('a silent one stays so when its first tries fail', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms < 1_000; ms += 10) tries.arrive(ms);
+  for (const ms of [1_000, 2_000, 3_000]) tries.begin(ms);
+  for (const ms of [11_000, 11_500, 12_000]) assert.equal(tries.failingSince(ms), 1_000);
+  for (const ms of [16_000, 17_000, 18_000]) {
+    tries.end(ms);
+    tries.fail(ms, 504);
+    assert.equal(tries.failingSince(ms), 1_000);
+  }
+  tries.begin(60_000);
+  tries.end(60_040);
+  assert.equal(tries.failingSince(60_040), 1_000);
+  tries.arrive(60_040);
+  assert.equal(tries.failingSince(60_040), null);
+});
+
+test('of one conversation alone it is told, too, that its receiver answers nothing', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms < 60_000; ms += 3_000) tries.arrive(ms);
+  tries.begin(60_000);
+  assert.equal(tries.failingSince(74_900), null);
+  tries.end(75_000);
+  tries.fail(75_000);
+  tries.begin(76_000);
+  assert.equal(tries.failingSince(85_900), null);
+  assert.equal(tries.failingSince(86_000), 75_000);
+});
+
+test('a few in a row of which none arrives are enough, whatever arrived before', () => {
+  const tries = new Tries();
+  for (let ms = 0; ms < 60_000; ms += 3_000) tries.arrive(ms);
+  for (const ms of [60_000, 90_000]) tries.fail(ms);
+  assert.equal(tries.failingSince(90_000), null);
+  tries.fail(120_000);
+  assert.equal(tries.failingSince(120_000), 60_000);
 });

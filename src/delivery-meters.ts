@@ -15,11 +15,14 @@ export const fiveMinutesMs = 300_000;
 const failsAfter = { ms: 15_000, failed: 3, share: 0.5 };
 /** It works again once something arrived in so long, and less than this share failed. */
 const worksAfter = { ms: 30_000, share: 0.1 };
+/** Where few replies go out: so many failed one after the other, and none arrived in so long. */
+const deafAfter = { ms: 15_000, failed: 3 };
 /**
  * It fails already while tries of it are open, once none of at least so many came to its end in so
  * long: a try at one that is silent takes longer to fail than a person should wait to be told.
+ * Behind a try that failed, one that is open is enough.
  */
-const silentAfter = { ms: 10_000, open: 3 };
+const silentAfter = { ms: 10_000, open: 3, openAfterFailure: 1 };
 
 /** What there is to say of the tries of some time. */
 export type TryCounts = { readonly tried: number; readonly failed: number };
@@ -58,10 +61,16 @@ export class DeliveryTries {
   /** When the failures began of which the last ones are. */
   #beganAt = 0;
   #failingSince: number | null = null;
+  /** Since it began to fail. */
+  #hasArrived = false;
   /** Tries that have begun and not ended. */
   #open = 0;
   /** When one ended, or the first of those began that are open. */
   #stirredAt = 0;
+  /** How many failed since the last one arrived, or since the first. */
+  #failedInRow = 0;
+  #arrivedAt: SteadyTime | null = null;
+  #failedAt: SteadyTime | null = null;
 
   began(time: SteadyTime): void {
     if (this.#open++ === 0) this.#stirredAt = time;
@@ -75,19 +84,23 @@ export class DeliveryTries {
 
   arrived(time: SteadyTime): void {
     this.#counts.add(arrived, time);
+    this.#failedInRow = 0;
+    this.#arrivedAt = time;
+    this.#hasArrived = true;
   }
 
   /** @param now milliseconds since 1970 */
   failed(failure: Pick<Failure, 'kind' | 'status'>, now: number, time: SteadyTime): void {
     if (noEvidence.has(failure.kind)) return;
-    if (!this.#isFailing(time)) this.#beganAt = now;
+    if (this.#failedInRow++ === 0 && !this.#isFailing(time)) this.#beganAt = now;
     this.#counts.add(nameOf(failure), time);
-    this.#judge(time);
+    this.#failedAt = time;
+    this.#judge(now, time);
   }
 
   /** @param now milliseconds since 1970 */
   read(now: number, time: SteadyTime): DeliveryMeters {
-    this.#judge(time);
+    this.#judge(now, time);
     const lately = this.#counts.within(minuteMs, time);
     const reasons = [...this.#counts.within(fiveMinutesMs, time)]
       .filter(([name]) => name !== arrived)
@@ -95,34 +108,45 @@ export class DeliveryTries {
         return { ...reasonIn(name), minute: lately.get(name) ?? 0, fiveMinutes };
       });
     return {
-      failingSince: this.#failingSince ?? this.#silentSince(now, time),
+      failingSince: this.#failingSince,
       minute: this.#within(minuteMs, time),
       fiveMinutes: this.#within(fiveMinutesMs, time),
       reasons,
     };
   }
 
-  /** Not kept: it is over with the first try that ends. */
   #silentSince(now: number, time: SteadyTime): number | null {
     const silentMs = Math.round(time - this.#stirredAt);
-    return this.#open >= silentAfter.open && silentMs >= silentAfter.ms ? now - silentMs : null;
+    const { open, openAfterFailure, ms } = silentAfter;
+    const hasFailed = this.#failedInRow > 0;
+    if (this.#open < (hasFailed ? openAfterFailure : open) || silentMs < ms) return null;
+    return hasFailed ? this.#beganAt : now - silentMs;
   }
 
-  #judge(time: SteadyTime): void {
+  /** Only what arrives ends it: tries of a silent one that end do not, nor what arrived before. */
+  #judge(now: number, time: SteadyTime): void {
     if (this.#failingSince === null) {
-      if (this.#fails(time)) this.#failingSince = this.#beganAt;
+      this.#failingSince = this.#fails(time) ? this.#beganAt : this.#silentSince(now, time);
+      this.#hasArrived = false;
       return;
     }
+    if (this.#hasArrived && this.#works(time)) this.#failingSince = null;
+  }
+
+  /** Where nothing more is to be delivered, what arrived last tells it. */
+  #works(time: SteadyTime): boolean {
     const { tried, failed } = this.#within(worksAfter.ms, time);
-    if (tried > failed && failed / tried < worksAfter.share) this.#failingSince = null;
+    if (tried > failed) return failed / tried < worksAfter.share;
+    if (failed > 0 || this.#failedInRow > 0) return false;
+    return this.#failedAt === null || time - this.#failedAt >= worksAfter.ms;
   }
 
   #fails(time: SteadyTime): boolean {
     const lately = this.#within(failsAfter.ms, time);
     if (lately.failed >= failsAfter.failed && shareOf(lately) >= failsAfter.share) return true;
-    // Where few replies go out none of the last ones may have arrived.
-    const { tried, failed } = this.#within(fiveMinutesMs, time);
-    return failed >= failsAfter.failed && failed === tried;
+    const failed = Math.min(this.#failedInRow, this.#within(fiveMinutesMs, time).failed);
+    if (failed < deafAfter.failed) return false;
+    return this.#arrivedAt === null || time - this.#arrivedAt >= deafAfter.ms;
   }
 
   /** The failures before this one go on. */

@@ -19,6 +19,7 @@ const config = {
     {
       name: 'main',
       sensitivity: 'private',
+      policy: { kind: 'priority' },
       models: [{ provider: 'local_runtime', modelId: 'small', name: model, locality: 'local' }],
     },
   ],
@@ -77,3 +78,40 @@ test('a brain whose model ends stays silent for as long as it does', () => {
   assert.ok(down <= 10, `${down}`);
   assert.deepEqual([...new Set(seen.slice(down))], ['failing']);
 });
+
+test('a brain that needs consensus is silent once fewer than two models could agree', () => {
+  const { models, clock, call, standing } = consensus();
+  const [, b, c] = models;
+  for (let n = 0; n < 5; n++) for (const one of models) call(one, 'answer');
+  assert.equal(standing(), 'unknown');
+  const fails = (one: ModelName): void => {
+    for (let n = 0; n < 20; n++) {
+      clock.pass(1_000);
+      call(one, 'server_error');
+    }
+  };
+  fails(c!);
+  assert.equal(standing(), 'unknown', 'two are left');
+  fails(b!);
+  assert.equal(standing(), 'failing');
+});
+
+function consensus() {
+  const clock = handClock(1_000_000);
+  const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
+  const hub = createEvents({ log, ...clock });
+  const ids = ['a', 'b', 'c'];
+  const of = { provider: 'local_runtime', locality: 'local' };
+  const brain = { name: 'main', sensitivity: 'private', policy: { kind: 'consensus' } };
+  const three = {
+    brains: [{ ...brain, models: ids.map((modelId) => ({ ...of, modelId })) }],
+    routes: [{ channel, brain: 'main' }],
+  } as unknown as Config;
+  return {
+    clock,
+    models: ids.map((modelId) => `local_runtime/${modelId}` as ModelName),
+    call: (name: ModelName, result: 'answer' | 'server_error') =>
+      hub.modelAnswered({ model: name, provider: 'local_runtime', result, ms: 1 }),
+    standing: () => answeringOf(hub.meters, three)[0]!.standing,
+  };
+}

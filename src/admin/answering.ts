@@ -16,15 +16,17 @@ export function answeringOf(
   return brains.filter(({ name }) => routed.has(name)).map((brain) => answersOf(asked, brain));
 }
 
-/** A brain of which every model fails answers nothing, unless its turns show that it does. */
+/**
+ * A brain of which every model fails answers nothing, unless its turns show that it does; so does
+ * one that needs consensus, once fewer than two are left that could agree.
+ */
 function answersOf({ models, brains }: Asked, brain: Config['brains'][number]): AnsweringStatus {
   const met = askedOf(brain).map((name): readonly [string, ModelMeters | undefined] => [
     name,
     models.get(name),
   ]);
   const turns = brains.get(brain.name);
-  const isDown = met.length > 0 && met.every(([, one]) => one?.shown.standing === 'failing');
-  const silent = isDown ? silentSince(met) : null;
+  const silent = silentSince(met, brain.policy.kind === 'consensus' ? 2 : 1);
   const isSilent = silent !== null && !isAnswered(turns, silent.since);
   const shown = isSilent ? silent : turnsShown(turns?.shown, met);
   const cause = shown?.standing === 'up' ? undefined : causeOf(met);
@@ -42,12 +44,16 @@ type Met = readonly (readonly [string, ModelMeters | undefined])[];
 const known = (met: Met): readonly Shown[] =>
   met.flatMap(([, one]) => (one === undefined ? [] : [one.shown]));
 
-function silentSince(met: Met): Shown {
-  const all = known(met);
+/** @returns null: so many as are needed may answer */
+function silentSince(met: Met, needed: number): Shown | null {
+  const failing = known(met).filter(({ standing }) => standing === 'failing');
+  const mayFail = Math.max(0, met.length - needed);
+  if (failing.length <= mayFail) return null;
+  const sinces = failing.map(({ since }) => since).sort((a, b) => a - b);
   return {
     standing: 'failing',
-    since: Math.max(...all.map(({ since }) => since)),
-    shownAt: Math.max(...all.map(({ shownAt }) => shownAt)),
+    since: sinces[mayFail]!,
+    shownAt: Math.max(...failing.map(({ shownAt }) => shownAt)),
   };
 }
 

@@ -16,7 +16,8 @@ async function startWorld(): Promise<Site & { readonly world: World }> {
   const { ports } = world;
   const up = { state: 'up', reason: null } as const;
   const channels = ports.plan().channels.map((channel) => ({ ...channel, ...up }));
-  world.ports = { ...ports, plan: () => ({ ...ports.plan(), channels }) };
+  const plan = () => ({ ...ports.plan(), channels });
+  world.ports = { ...ports, plan, backlog: () => [] };
   const admin = await openAdmin(world);
   const end = { [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose]() };
   return { origin: `http://127.0.0.1:${admin.port}`, world, ...end };

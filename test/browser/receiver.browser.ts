@@ -85,3 +85,22 @@ browserTest(
     assert.equal(receiver.received.length, 8);
   },
 );
+
+browserTest(
+  'of a receiver that is silent the deliveries do not say that nothing failed',
+  startOperatorStage,
+  async (it) => {
+    it.site.receiver.script.push(...Array<'hang'>(200).fill('hang'));
+    await sayTo(it.site, 'a', 'b', 'c');
+    await it.site.receiver.waitFor(3);
+    const view = await it.open();
+    const { page } = view;
+    await page.goto('/ui?view=deliveries&channel=webhook');
+    const why = page.getByRole('main');
+    await why.getByText(/^The receiver of webhook replies answers nothing since /).waitFor();
+    await why.getByText('No reply waits for another try.').waitFor();
+    assert.equal(await why.getByText('Nothing failed.').count(), 0);
+    await view.assertAccessible();
+    await view.assertFits();
+  },
+);

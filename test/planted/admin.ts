@@ -183,8 +183,8 @@ export const web: readonly Fault[] = [
   {
     name: 'A receiver that answers nothing is green until its tries have failed.',
     file: 'src/delivery-meters.ts',
-    find: 'this.#failingSince ?? this.#silentSince(now, time)',
-    replace: 'this.#failingSince',
+    find: 'this.#fails(time) ? this.#beganAt : this.#silentSince(now, time)',
+    replace: 'this.#fails(time) ? this.#beganAt : null',
   },
   {
     name: 'The state of a model changes with each call.',
@@ -195,8 +195,8 @@ export const web: readonly Fault[] = [
   {
     name: 'A brain of which every model fails is green until a turn has ended.',
     file: 'src/admin/answering.ts',
-    find: "one?.shown.standing === 'failing');",
-    replace: "one?.shown.standing === 'unknown');",
+    find: "({ standing }) => standing === 'failing');",
+    replace: "({ standing }) => standing === 'unknown');",
   },
   {
     name: 'A name hides what turns its writing direction.',

@@ -31,6 +31,8 @@ test('a hit is where it stands in the text, whatever was left out to find it', (
     'Ää',
   ]);
   assert.deepEqual(shown('私は東京都に住んでいます', '東京都'), ['東京都']);
+  assert.deepEqual(shown('한국어'.normalize('NFD'), '한국'), ['한국'.normalize('NFD')]);
+  assert.deepEqual(shown('ﾊﾟﾝとｶﾞｽ', 'ガス'), ['ｶﾞｽ']);
   assert.deepEqual(shown('aaa aab', 'aa a'), ['aa', 'aa']);
 });
 

@@ -59,8 +59,11 @@ function findIn(text: string, terms: readonly Term[]): FoundIn {
   return { hits, terms: found };
 }
 
-/** A letter with its marks: what becomes other characters stands for all of it. */
-const letters = /[\s\S]\p{M}*/gu;
+/**
+ * A letter with its marks, a syllable of Hangul with all its parts, a narrow kana with its sign:
+ * what becomes other characters stands for all of it.
+ */
+const letters = /[\s\S][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu;
 const ascii = /^[\0-\x7f]*$/;
 
 /** `placeOf` leads from a place in the folded text to the place in the text. */

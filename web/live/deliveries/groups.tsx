@@ -1,7 +1,7 @@
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import { useEffect, useRef, useState } from 'react';
 import type { DeferredGroup } from '../../../src/domain/records.ts';
-import { channelTypeOf } from '../../../src/domain/ids.ts';
+import { channelTypeOf, type ChannelKey } from '../../../src/domain/ids.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -10,6 +10,8 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { useToken } from '../../kit/token.ts';
 import { ahead, ago, count, moment, some, spaced } from '../../kit/words.ts';
 import { OperatorOnly } from '../operator-only.tsx';
+import { failingReceivers, receiverCause } from '../overview/receivers.ts';
+import { useStatus } from '../status.tsx';
 import { useRefresh } from '../use-refresh.ts';
 import { tryGroup, type Tried } from './try-now.ts';
 
@@ -26,6 +28,11 @@ export function Groups({ channel, now }: Props) {
   );
   useRefresh(['reply_delivered', 'delivery_failed', 'operator_wrote'], again);
   const rows = (value?.rows ?? []).filter((group) => isOn(group, channel));
+  const status = useStatus().value;
+  // A receiver has the name of a type, as the bots of a messenger are one.
+  const failing = (status === null ? [] : failingReceivers(status)).filter(
+    (one) => channel === '' || one.channel === channelTypeOf(channel as ChannelKey),
+  );
   // A group that is being tried stays in sight, also when nothing of it waits any more.
   const [begun, setBegun] = useState<readonly DeferredGroup[]>([]);
   const gone = begun.filter((one) => !rows.some((row) => keyOf(row) === keyOf(one)));
@@ -34,10 +41,16 @@ export function Groups({ channel, now }: Props) {
   return (
     <Panel title="Why replies wait">
       <Refusal refused={refused} />
+      {failing.map((one) => (
+        <p key={one.channel}>
+          <State tone="bad">{receiverCause(one, now)}</State>
+        </p>
+      ))}
       {value === null && refused === null ? <p className="text-soft">Asking …</p> : null}
       {value !== null && rows.length === 0 ? (
         <p className="text-soft">
-          <State tone="good">Nothing failed.</State> No reply waits for another try.
+          {failing.length === 0 ? <State tone="good">Nothing failed.</State> : null} No reply waits
+          for another try.
         </p>
       ) : null}
       {rows.length === 0 ? null : <OperatorOnly may="try them now">{null}</OperatorOnly>}

@@ -4,6 +4,7 @@ import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { InstanceStatus, Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some, upper } from '../../kit/words.ts';
 import { cutChannels } from './cut-channels.ts';
+import { longWaitMs } from './long-waits.ts';
 import { failingReceivers, receiverCause, receiverMove } from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
 import { ofUnanswered } from './unanswered.ts';
@@ -17,9 +18,6 @@ export type Concern = {
   /** The place in the page where more of it can be seen. */
   readonly place: Readonly<Record<string, string>> | null;
 };
-
-/** A message that waits longer than this makes somebody wonder. */
-const longWaitMs = 60_000;
 
 /** @param now milliseconds since 1970 */
 export function concernsOf(status: Status, now: number): readonly Concern[] {

@@ -6,6 +6,10 @@ import { absenceOf, healthOf } from './health.ts';
 const working = {
   status: 'ok',
   reason: null,
+  startedAt: 1_000_000,
+  uptimeMs: 600_000,
+  held: 0,
+  backlog: [],
   channels: [
     { type: 'webhook', state: 'up', brain: 'desk' },
     { type: 'messenger_a', state: 'up', brain: 'night' },
@@ -35,6 +39,22 @@ const but = (change: object): Status => ({ ...working, ...change });
 
 test('a service that can answer all that comes is working', () => {
   assert.deepEqual(healthOf(working), { tone: 'good', words: 'Working', move: null });
+});
+
+test('a service whose messages wait long is not working as if nothing were', () => {
+  const waits = (ms: number, more: object = {}) => {
+    const row = { channel: 'webhook', inbox: 9, outbox: 0, unroutable: 0, ...more };
+    return healthOf(but({ backlog: [{ ...row, oldestAt: 1_600_000 - ms }] }));
+  };
+  assert.equal(waits(50_000).tone, 'good');
+  const { tone, words, move } = waits(61_000);
+  assert.equal(tone, 'wait');
+  assert.equal(words, 'Working, but messages on webhook wait long for an answer');
+  assert.match(move!, /^See at Models/);
+  assert.equal(waits(61_000, { inbox: 0, outbox: 9 }).tone, 'good', 'these are replies');
+  assert.equal(waits(61_000, { unroutable: 9 }).tone, 'good', 'these wait for a route');
+  const backlog = [{ channel: 'webhook', inbox: 9, outbox: 0, unroutable: 0, oldestAt: 1_000_000 }];
+  assert.equal(healthOf(but({ held: 1, backlog })).tone, 'good', 'these may wait for a person');
 });
 
 test('a brain that no model answers for is red, though another one works', () => {

@@ -1,4 +1,5 @@
 /** The one sentence about the service, from its status and from whether the status is current. */
+import { sayChannel } from '../../../src/channel/kinds.ts';
 import { sayModelName, sayModelOn } from '../../../src/domain/model-words.ts';
 import type { Status } from '../../../src/admin/admin.ts';
 import type { AnsweringStatus } from '../../../src/admin/asked.ts';
@@ -9,6 +10,7 @@ import { sayCause } from '../../../src/domain/standing-words.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
 import { cutChannels, sayCut } from './cut-channels.ts';
+import { longWaits } from './long-waits.ts';
 import { failingReceivers, receiverMove, undelivered } from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
 
@@ -70,13 +72,13 @@ function sayBrains(begin: string, all: readonly AnsweringStatus[]): string {
   return `${begin} ${names}${cause === '' ? '' : ` (${visible(cause)})`}`;
 }
 
-/** All is answered; by which models is another question. */
-function ofModels({ models }: Status): HealthWords {
-  const inUse = models.filter((one) => one.inUse === true);
+/** All that ended is answered; by which models is another question. */
+function ofModels(status: Status): HealthWords {
+  const inUse = status.models.filter((one) => one.inUse === true);
   const failing = inUse.filter((one) => one.standing === 'failing');
   const worst = failing.length > 0 ? failing : inUse.filter((one) => one.standing === 'degraded');
   const [first] = worst;
-  if (first === undefined) return { tone: 'good', words: 'Working', move: null };
+  if (first === undefined) return ofWaits(status);
   const names = worst.map(({ model }) => visible(sayModelName(model))).join(', ');
   const isOne = worst.length === 1;
   const how =
@@ -84,6 +86,15 @@ function ofModels({ models }: Status): HealthWords {
       ? `${isOne ? 'does' : 'do'} not answer`
       : `${isOne ? 'fails' : 'fail'} at some calls`;
   return { tone: 'wait', words: `Working, but ${names} ${how}`, move: moveFor(first) };
+}
+
+/** No call fails; one that hangs does so only after minutes. */
+function ofWaits(status: Status): HealthWords {
+  const channels = longWaits(status).map(sayChannel);
+  if (channels.length === 0) return { tone: 'good', words: 'Working', move: null };
+  const words = `Working, but messages on ${channels.join(', ')} wait long for an answer`;
+  const move = 'See at Models whether the models of its brain answer at all, or are too slow.';
+  return { tone: 'wait', words, move };
 }
 
 type Failed = { readonly model: string | null; readonly reason: FailureKind | null };

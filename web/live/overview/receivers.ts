@@ -41,7 +41,9 @@ function doing({ reasons: [reason], minute, since }: DeliveryStatus, now: number
 }
 
 export function receiverMove({ channel, reasons: [reason] }: DeliveryStatus): string {
-  return `${firstMove(channel, reason?.code ?? null)} At Deliveries all can be tried now.`;
+  const move = firstMove(channel, reason?.code ?? null);
+  // Of one that is silent all are being tried.
+  return reason === undefined ? move : `${move} At Deliveries all can be tried now.`;
 }
 
 const webhookMoves: Moves = {

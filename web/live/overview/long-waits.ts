@@ -1,0 +1,21 @@
+import type { Status } from '../../../src/admin/admin.ts';
+
+/** A message that waits longer than this makes somebody wonder. */
+export const longWaitMs = 60_000;
+
+/**
+ * Channels on which messages wait long for an answer, as the service itself tells the time: a call
+ * that hangs fails after minutes only. What waits for a person, or for a route, is none of them.
+ */
+export function longWaits(status: Status): readonly string[] {
+  const { backlog, channels, held, startedAt, uptimeMs } = status;
+  if ((held ?? 0) > 0) return [];
+  const before = startedAt + uptimeMs - longWaitMs;
+  const routed = new Set<string>(
+    channels.flatMap(({ type, brain }) => (brain === null ? [] : [type])),
+  );
+  return backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
+    const isLong = oldestAt !== null && oldestAt < before && inbox > outbox && unroutable === 0;
+    return isLong && routed.has(channel) ? [channel] : [];
+  });
+}
