@@ -161,3 +161,28 @@ test('what a model showed that is asked no more says nothing of the one in its p
   use('b');
   assert.equal(standing(), 'unknown');
 });
+
+test('a model that hangs stands as failing while its calls are open, until it answers', () => {
+  const { hub, clock } = start();
+  const call = { model, provider: 'local_runtime' };
+  const answer = (): void => {
+    hub.modelAsked(call);
+    hub.modelAnswered({ ...call, result: 'answer', ms: 40 });
+  };
+  for (let n = 0; n < 20; n++) answer();
+  clock.pass(1_000);
+  for (let n = 0; n < 3; n++) hub.modelAsked(call);
+  const standing = (): unknown => hub.meters.models.get(model)!.shown.standing;
+  clock.pass(9_999);
+  assert.equal(standing(), 'up');
+  const at = clock.now();
+  clock.pass(1);
+  assert.equal(hub.meters.providers.get('local_runtime')!.shown.standing, 'failing');
+  const { shown, last } = hub.meters.models.get(model)!;
+  assert.deepEqual([shown.standing, shown.since, last], ['failing', at - 9_999, 'timeout']);
+  hub.modelAnswered({ ...call, result: 'timeout', ms: 10_000 });
+  assert.equal(standing(), 'failing', 'one that times out is no answer');
+  clock.pass(20_000);
+  for (let n = 0; n < 5; n++) answer();
+  assert.notEqual(standing(), 'failing');
+});

@@ -2,19 +2,14 @@
 import type { Decision } from './domain/decision.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { ModelName } from './domain/ids.ts';
-import {
-  fiveMinutesMs,
-  minuteMs,
-  nextStanding,
-  standingOfAll,
-  type Standing,
-  type Window,
-} from './domain/standing.ts';
-import type { Clock, SteadyTime } from './lib/clock.ts';
+import { fiveMinutesMs, standingOfAll, type Standing, type Window } from './domain/standing.ts';
+import type { Clock } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
 import { SlidingShare } from './lib/sliding-share.ts';
 import { entryOf, Pace } from './meters.ts';
 import type { BrainMeters, CallResult, ModelMeters, ProviderMeters, Shown } from './meters.ts';
+import { OpenCalls } from './open-calls.ts';
+import { nothing, Watched } from './watched.ts';
 
 class CallCounts {
   readonly took = new Histogram();
@@ -42,79 +37,11 @@ const lasting: ReadonlySet<CallResult> = new Set([...absent, 'unauthorized', 'fa
 /** So many failures of one kind in a row take the place of the one that is told. */
 const alikeMin = 3;
 
-const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
-
-/** How something stands, by what ended and whether that went well. */
-class Watched {
-  shown: Shown = nothing;
-  readonly #clock: Clock;
-  readonly #counts = new SlidingShare();
-  #run = 0;
-  #runAt = 0;
-  #changedAt = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  get window(): Window {
-    return this.#windowAt(this.#clock.steady());
-  }
-
-  /** @returns whether it stands in another way from now on */
-  ended(isGood: boolean, isSure: boolean): boolean {
-    const time = this.#clock.steady();
-    this.#counts.add(isGood, time);
-    if (this.#run === 0 || this.#run > 0 !== isGood) {
-      this.#run = 0;
-      this.#runAt = time;
-    }
-    this.#run += isGood ? 1 : -1;
-    // What goes well leaves what is up as it is: the rule need not look at the windows.
-    if (isGood && this.shown.standing === 'up') return this.#become('up', time);
-    const standing = nextStanding(this.shown.standing, {
-      ...this.#windowAt(time),
-      run: this.#run,
-      runMs: time - this.#runAt,
-      heldMs: time - this.#changedAt,
-      isSure,
-    });
-    return this.#become(standing, time);
-  }
-
-  /** As something shows that is no call. */
-  found(standing: Standing): void {
-    this.#become(standing, this.#clock.steady());
-  }
-
-  /** Nothing is known of it from now on. */
-  forget(): void {
-    this.#counts.clear();
-    this.#run = 0;
-    const now = this.#clock.now();
-    this.shown = { standing: 'unknown', since: now, shownAt: now };
-  }
-
-  #windowAt(time: SteadyTime): Window {
-    return {
-      minute: this.#counts.of(minuteMs, time),
-      fiveMinutes: this.#counts.of(fiveMinutesMs, time),
-    };
-  }
-
-  #become(standing: Standing, time: SteadyTime): boolean {
-    const shownAt = this.#clock.now();
-    const isOther = standing !== this.shown.standing;
-    if (isOther) this.#changedAt = time;
-    this.shown = { standing, since: isOther ? shownAt : this.shown.since, shownAt };
-    return isOther;
-  }
-}
-
 class ModelCounts implements ModelMeters {
   readonly provider: string;
   readonly calls = new Map<CallResult, CallCounts>();
   readonly watched: Watched;
+  readonly open = new OpenCalls();
   last: FailureKind | null = null;
   #newest: FailureKind | null = null;
   #alike = 0;
@@ -144,11 +71,23 @@ class ModelCounts implements ModelMeters {
   }
 
   /** @returns whether the result shows anything of the model */
-  ended(result: CallResult): boolean {
-    if (noEvidence.has(result)) return false;
+  ended(result: CallResult, ms: number): boolean {
+    const shows = !noEvidence.has(result);
+    this.open.ended(shows, this.#clock.steady());
+    if (!shows) return false;
+    if (result === 'answer') this.open.answered(ms, this.#clock.steady());
     const isOther = this.watched.ended(result === 'answer', lasting.has(result));
     if (result !== 'answer') this.#failed(result, isOther);
     else if (this.shown.standing === 'up') this.last = null;
+    return true;
+  }
+
+  /** @returns whether it has fallen silent, and stands so from now on; an answer ends that */
+  fellSilent(): boolean {
+    const silentMs = this.open.silentMs(this.#clock.steady());
+    if (silentMs === null || this.shown.standing === 'failing') return false;
+    this.last = 'timeout';
+    this.watched.found('failing', silentMs);
     return true;
   }
 
@@ -204,8 +143,8 @@ type Named = { readonly name: ModelName; readonly provider: string };
 
 /** The providers and models that were asked, over plans that come and go. */
 export class AskedCounts {
-  readonly providers = new Map<string, ProviderCounts>();
-  readonly models = new Map<ModelName, ModelCounts>();
+  readonly #providers = new Map<string, ProviderCounts>();
+  readonly #models = new Map<ModelName, ModelCounts>();
   readonly brains = new Map<string, BrainCounts>();
   readonly #clock: Clock;
   #inPlan: ReadonlySet<ModelName> = new Set();
@@ -214,24 +153,49 @@ export class AskedCounts {
     this.#clock = clock;
   }
 
+  began({ model, provider }: { model: ModelName; provider: string }): void {
+    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
+    ofModel?.open.began(this.#clock.steady());
+  }
+
+  get providers(): ReadonlyMap<string, ProviderMeters> {
+    this.#noticeSilent();
+    return this.#providers;
+  }
+
+  get models(): ReadonlyMap<ModelName, ModelMeters> {
+    this.#noticeSilent();
+    return this.#models;
+  }
+
+  /** What hangs has no end that would show it: it is looked for when somebody reads. */
+  #noticeSilent(): void {
+    for (const [name, counts] of this.#models) {
+      const was = counts.shown.standing;
+      if (!counts.fellSilent()) continue;
+      entryOf(this.#providers, counts.provider, newProvider);
+      this.#show(name, was, counts);
+    }
+  }
+
   /** @returns where the provider's calls that end so are counted */
   ended(e: { model: ModelName; provider: string; result: CallResult; ms: number }): CallCounts {
     const { model, provider, result, ms } = e;
-    const counts = entryOf(this.providers, provider, newProvider);
+    const counts = entryOf(this.#providers, provider, newProvider);
     const calls = callOf(counts.calls, result);
     calls.took.observe(ms);
-    const ofModel = this.models.get(model) ?? this.#meet(model, provider);
+    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
     if (ofModel === null) return calls;
     callOf(ofModel.calls, result).took.observe(ms);
     const was = ofModel.shown.standing;
-    if (ofModel.ended(result)) this.#show(model, was, ofModel);
+    if (ofModel.ended(result, ms)) this.#show(model, was, ofModel);
     return calls;
   }
 
   looked(e: { model: ModelName; provider: string; found: 'there' | FailureKind }): void {
     const { model, provider, found } = e;
-    entryOf(this.providers, provider, newProvider);
-    const ofModel = this.models.get(model) ?? this.#meet(model, provider);
+    entryOf(this.#providers, provider, newProvider);
+    const ofModel = this.#models.get(model) ?? this.#meet(model, provider);
     const was = ofModel?.shown.standing ?? 'unknown';
     if (ofModel?.looked(found) === true) this.#show(model, was, ofModel);
   }
@@ -239,7 +203,7 @@ export class AskedCounts {
   /** A turn that ended as the policy or the bounds have it shows nothing of the models. */
   decided({ brain, decision }: { brain: string; decision: Decision }): void {
     const isReply = decision.kind === 'reply';
-    if (isReply) this.models.get(decision.model)?.replied();
+    if (isReply) this.#models.get(decision.model)?.replied();
     else if (decision.apology === 'no_consensus' || decision.apology === 'unfinished') return;
     if (this.brains.size >= brainsMax && !this.brains.has(brain)) return;
     entryOf(this.brains, brain, () => new BrainCounts(this.#clock)).ended(isReply, false);
@@ -253,10 +217,10 @@ export class AskedCounts {
   keep(inPlan: readonly Named[]): void {
     const before = this.#inPlan;
     this.#inPlan = new Set(inPlan.map(({ name }) => name));
-    for (const [name, counts] of this.models) {
+    for (const [name, counts] of this.#models) {
       if (!before.has(name) || !this.#inPlan.has(name)) counts.forget();
     }
-    for (const [name, counts] of this.providers) {
+    for (const [name, counts] of this.#providers) {
       const standing = this.#standingOf(name);
       if (standing !== counts.shown.standing) counts.stands(standing, this.#clock.now());
       if (counts.last !== null && !this.#inPlan.has(counts.last.model)) counts.last = null;
@@ -266,7 +230,7 @@ export class AskedCounts {
 
   /** @param was how the model stood until now */
   #show(model: ModelName, was: Standing, { provider, shown, last }: ModelCounts): void {
-    const counts = this.providers.get(provider)!;
+    const counts = this.#providers.get(provider)!;
     if (last !== null) counts.last = { reason: last, model };
     const isSame = was === shown.standing;
     counts.stands(isSame ? counts.shown.standing : this.#standingOf(provider), this.#clock.now());
@@ -274,19 +238,19 @@ export class AskedCounts {
 
   #standingOf(provider: string): Standing {
     const parts: Standing[] = [];
-    for (const counts of this.models.values()) {
+    for (const counts of this.#models.values()) {
       if (counts.provider === provider) parts.push(counts.shown.standing);
     }
     return standingOfAll(parts);
   }
 
   #meet(model: ModelName, provider: string): ModelCounts | null {
-    if (this.models.size >= modelsMax) {
-      const leaving = this.models.keys().find((name) => !this.#inPlan.has(name));
+    if (this.#models.size >= modelsMax) {
+      const leaving = this.#models.keys().find((name) => !this.#inPlan.has(name));
       if (leaving === undefined) return null;
-      this.models.delete(leaving);
+      this.#models.delete(leaving);
     }
-    return entryOf(this.models, model, () => new ModelCounts(provider, this.#clock));
+    return entryOf(this.#models, model, () => new ModelCounts(provider, this.#clock));
   }
 }
 

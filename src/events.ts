@@ -42,10 +42,7 @@ class Hub implements EventHub {
   readonly #asked: AskedCounts;
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
-  readonly #totals = {
-    decisions: newDecisions(),
-    faults: 0,
-  };
+  readonly #totals = { decisions: newDecisions(), faults: 0 };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
   readonly #configs = new Map<string, { count: number }>();
   readonly #bearers = { missing: new Pace(), wrong: new Pace() };
@@ -60,12 +57,16 @@ class Hub implements EventHub {
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
     this.#debug = log.enabled('debug');
-    const totals = this.#totals;
+    const [totals, asked] = [this.#totals, this.#asked];
     this.meters = {
       channels: this.#channels.byType,
-      providers: this.#asked.providers,
-      models: this.#asked.models,
-      brains: this.#asked.brains,
+      get providers() {
+        return asked.providers;
+      },
+      get models() {
+        return asked.models;
+      },
+      brains: asked.brains,
       deliveries: () => this.#deliveries.read(clock.now(), clock.steady()),
       perMinute: () => this.#traffic.perMinute(clock.steady()),
       ways: () => this.#traffic.ways(clock.steady()),
@@ -112,11 +113,8 @@ class Hub implements EventHub {
     // A group message that is said to others is not worth a line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
     const told = { ...e, ...pace.unsaid() };
-    this.#log.info(
-      'message_turned_away',
-      `${counts.type} let a message not in: ${e.reason}.`,
-      told,
-    );
+    const message = `${counts.type} let a message not in: ${e.reason}.`;
+    this.#log.info('message_turned_away', message, told);
   }
 
   confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
@@ -169,6 +167,8 @@ class Hub implements EventHub {
     this.frames.toolUsed(e);
     if (this.#debug) this.#log.debug('tool_used', 'A tool was asked for.', e);
   }
+
+  readonly modelAsked: Events['modelAsked'] = (e) => this.#asked.began(e);
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const { brain, model, result } = e;

@@ -23,7 +23,7 @@ import { startFakeOpenai } from './fake/openai.ts';
 const deadlines = createDeadlines();
 const http = createHttpClient(deadlines);
 const ignore = (): void => {};
-const events = { modelAnswered: ignore, faulted: ignore };
+const events = { modelAsked() {}, modelAnswered: ignore, faulted: ignore };
 const common = {
   dispatch: 'fanout',
   policy: createPriority(),

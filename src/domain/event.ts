@@ -57,6 +57,8 @@ export interface Events {
     outcome: ToolOutcome;
     ms: number;
   }): void;
+  /** A call of the model begins; `modelAnswered` tells its end, whatever that is. */
+  modelAsked(e: { model: ModelName; provider: string }): void;
   /** `brain`: the one that asked; left out: none did. */
   modelAnswered(e: {
     brain?: string | undefined;

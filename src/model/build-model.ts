@@ -24,7 +24,7 @@ import type { RuntimeOptions } from './provider-call.ts';
 export type ModelKit = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
-  readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
+  readonly events: Pick<Events, 'modelAsked' | 'modelAnswered' | 'faulted'>;
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
   /** The name of the one that asks; left out: it is nobody's, and only looked at. */
@@ -74,6 +74,7 @@ class GuardedModel implements Model {
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const { steady, events, brain } = this.#kit;
     const since = steady();
+    events.modelAsked({ model: this.name, provider: this.provider });
     const outcome = await this.#askInTurn(request, stop);
     const usage = outcome.kind === 'answer' ? outcome.usage : null;
     events.modelAnswered({

@@ -81,6 +81,7 @@ export class Bench implements AsyncDisposable {
       relayDetections: this.#forwardings,
       bounds: this.bounds,
       events: {
+        modelAsked() {},
         modelAnswered: (e) => this.answered.push(e.result),
         faulted: (e) => this.faults.push(e.error),
       },

@@ -50,6 +50,7 @@ export async function play(given: Case): Promise<Played> {
     urls.push(closed ? closedPort : stack.use(await start(stage.scriptOf(rank))).url);
   }
   const events = {
+    modelAsked() {},
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
