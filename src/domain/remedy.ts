@@ -18,6 +18,8 @@ const remedies = {
     not_found: (modelId) => `Fetch the model: \`ollama pull ${modelId}\`, or name another.`,
     unauthorized: () => 'Check the key in the environment.',
     server_error: () => "Look into Ollama's log, or start it again.",
+    timeout: () => 'Ollama hangs, or is too slow: `ollama ps` shows what it does; start it again.',
+    overloaded: () => 'Ollama has too much to do: name another model beside it.',
     far_address: nearer,
   },
   hosted_runtime: {
@@ -25,6 +27,7 @@ const remedies = {
     not_found: () => 'Name another model, or check base_url.',
     unauthorized: () => 'Check the key in the environment.',
     server_error: () => "Look at the provider's status page, or name another model beside it.",
+    timeout: () => "Look at the provider's status page, or name another model beside it.",
     overloaded: () => 'The provider has too much to do: name another model beside it.',
     rate_limited: () =>
       "Raise the limit of the provider's account, or name another model beside it.",

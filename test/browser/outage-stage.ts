@@ -94,10 +94,14 @@ function diskUnder(folder: string) {
 
 function documentOf(at: Parameters<typeof webhookConfig>[0], telegram: FakeTelegram) {
   const config = webhookConfig(at);
+  const [brain] = config.brains;
+  const [model] = brain!['models'] as object[];
   const access = { token_env: 'TELEGRAM_TOKEN', base_url: telegram.url };
   return {
     ...config,
     channels: [...config.channels, { type: 'telegram', mode: 'polling', ...access }],
+    // What hangs ends within the test.
+    brains: [{ ...brain, models: [{ ...model, timeout_seconds: 20 }] }],
     routes: [...config.routes, { channel: 'telegram', brain: 'echo' }],
     storage: { path: join(store, 'svc.db') },
   };

@@ -46,6 +46,14 @@ const outages: readonly Outage[] = [
     page: /view=model/,
   },
   {
+    name: 'a model that answers nothing',
+    begin: ({ model }) => model.script({ fail: 'hang' }),
+    end: ({ model }) => model.script({ answer: 'It opens at nine.' }),
+    cause: new RegExp(`(no model answers|get no answer).*(${ollama}).*no answer within`),
+    move: /Ollama hangs, or is too slow/,
+    page: /view=model/,
+  },
+  {
     name: 'a receiver that answers 500',
     begin: (stage) => stage.receiverIs(500),
     end: (stage) => stage.receiverIs(200),
