@@ -9,7 +9,7 @@ import { SlidingShare } from './lib/sliding-share.ts';
 import { entryOf, Pace } from './meters.ts';
 import type { BrainMeters, CallResult, ModelMeters, ProviderMeters, Shown } from './meters.ts';
 import { OpenCalls } from './open-calls.ts';
-import { nothing, Watched } from './watched.ts';
+import { nothing, Watched } from './standings.ts';
 
 class CallCounts {
   readonly took = new Histogram();

@@ -1,15 +1,15 @@
 import type { SteadyTime } from './lib/clock.ts';
 
 /**
- * It is silent once so many calls are open and none has ended for so long, and for longer than its
- * slowest answer of the last minutes by that factor: calls may wait for each other at the provider.
+ * It is silent once so many calls are open and none has ended for so long, and by that factor for
+ * longer than its slowest answer of the last minutes: calls wait for each other at the provider.
  */
 const silentAfter = { ms: 10_000, open: 3, factor: 4 };
 /** With fewer open, or where no answer shows how long one takes: it may just be loading. */
 const unsureMs = 60_000;
 const latelyMs = 300_000;
 
-/** The calls of one model that have begun and not ended: how long one hangs shows only by its end. */
+/** The open calls of one model: that one hangs would else show only by its end. */
 export class OpenCalls {
   #open = 0;
   /** When one ended that shows anything, or the first of those began that are open. */

@@ -78,11 +78,8 @@ export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & ModelKit;
 /** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
 export function createTrialKit(kit: ServiceKit): BrainKit {
   const faulted = (fault: { where: string; error: unknown }): void => kit.events.faulted(fault);
-  return {
-    ...kit,
-    events: { modelAsked() {}, modelAnswered() {}, faulted },
-    bounds: new CallBounds(),
-  };
+  const events = { modelAsked() {}, modelAnswered() {}, faulted };
+  return { ...kit, events, bounds: new CallBounds() };
 }
 
 /** A model of a brain by the contract's names; a private brain's cloud models are built as well. */

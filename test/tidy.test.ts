@@ -21,6 +21,8 @@ const floors: Record<string, number> = {
   'meters.ts': 2,
   'traffic.ts': 2,
   'call-meters.ts': 2,
+  'open-calls.ts': 2,
+  'standings.ts': 2,
   'delivery-meters.ts': 2,
   flow: 4,
   admin: 5,

@@ -153,7 +153,7 @@ const green = /^Working$/;
 
 /** Words go over as the service tells; it may be a minute until it is sure. */
 async function isGreen(page: Page): Promise<void> {
-  await page.locator('main h2').filter({ hasText: green }).waitFor({ timeout: 120_000 });
+  await page.locator('main h2').filter({ hasText: green }).waitFor({ timeout: 150_000 });
 }
 
 const urgent = (page: Page, { move }: Outage) =>

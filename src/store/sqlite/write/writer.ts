@@ -34,7 +34,7 @@ const foldPages = 1_000;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 const indexEveryMs = 2_000;
-/** Some 500 turns a second; in a rush they are taken in afterwards, and cost messages next to nothing. */
+/** Some 500 turns a second; of a rush most are taken in afterwards, and cost messages little. */
 const indexPauseMs = { calm: 60, rush: 400 };
 
 /**
