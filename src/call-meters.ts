@@ -34,6 +34,9 @@ const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
 /** What the next call does not get past, as long as nobody does anything. */
 const lasting: ReadonlySet<CallResult> = new Set([...absent, 'unauthorized', 'far_address']);
 
+/** A call that fails is made again; a turn that fails leaves a message without an answer. */
+const troubledFrom = { calls: 0.2, turns: 0.05 };
+
 /** So many failures of one kind in a row take the place of the one that is told. */
 const alikeMin = 3;
 
@@ -51,7 +54,7 @@ class ModelCounts implements ModelMeters {
   constructor(provider: string, clock: Clock) {
     this.provider = provider;
     this.#clock = clock;
-    this.watched = new Watched(clock);
+    this.watched = new Watched(clock, troubledFrom.calls);
   }
 
   get shown(): Shown {
@@ -132,7 +135,11 @@ class ProviderCounts implements ProviderMeters {
   }
 }
 
-class BrainCounts extends Watched implements BrainMeters {}
+class BrainCounts extends Watched implements BrainMeters {
+  constructor(clock: Clock) {
+    super(clock, troubledFrom.turns);
+  }
+}
 
 /** Calls beyond so many models of one plan count under their provider alone. */
 const modelsMax = 500;

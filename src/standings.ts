@@ -15,13 +15,16 @@ export const nothing: Shown = { standing: 'unknown', since: 0, shownAt: 0 };
 export class Watched {
   shown: Shown = nothing;
   readonly #clock: Clock;
+  readonly #troubledFrom: number;
   readonly #counts = new SlidingShare();
   #run = 0;
   #runAt = 0;
   #changedAt = 0;
 
-  constructor(clock: Clock) {
+  /** @param troubledFrom the share of failures from which on it stands as in trouble */
+  constructor(clock: Clock, troubledFrom: number) {
     this.#clock = clock;
+    this.#troubledFrom = troubledFrom;
   }
 
   get window(): Window {
@@ -45,6 +48,7 @@ export class Watched {
       runMs: time - this.#runAt,
       heldMs: time - this.#changedAt,
       isSure,
+      troubledFrom: this.#troubledFrom,
     });
     return this.#become(standing, time);
   }

@@ -16,6 +16,7 @@ const seen = (evidence: Partial<Evidence>): Evidence => ({
   runMs: 0,
   heldMs: 600_000,
   isSure: false,
+  troubledFrom: 0.2,
   ...evidence,
 });
 const span = (good: number, bad: number) => ({ good, bad });
@@ -30,6 +31,9 @@ const table: readonly (readonly [string, Standing, Partial<Evidence>, Standing])
   ['two of two that fail', 'degraded', { ...both(0, 2), run: -2 }, 'failing'],
   ['the first, for a reason that lasts', 'unknown', { ...both(0, 1), isSure: true }, 'failing'],
   ['one for such a reason, after others', 'up', { ...both(5, 1), isSure: true }, 'up'],
+  ['one in ten, of many', 'up', both(90, 10), 'up'],
+  ['one in ten, where few are too many', 'up', { ...both(90, 10), troubledFrom: 0.05 }, 'degraded'],
+  ['one in thirty, where few are too many', 'up', { ...both(58, 2), troubledFrom: 0.05 }, 'up'],
   ['one of two, for such a reason', 'up', { ...both(1, 1), isSure: true }, 'degraded'],
   [
     'two in a row, for such a reason',
@@ -135,6 +139,7 @@ function changesOf(
       runMs: at - runAt,
       heldMs: at - changedAt,
       isSure: isSure && !isGood,
+      troubledFrom: 0.2,
     });
     if (then === standing) continue;
     [standing, changedAt] = [then, at];

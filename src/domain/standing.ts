@@ -33,6 +33,8 @@ export type Evidence = Window & {
   readonly heldMs: number;
   /** It failed in a way that the next one does not get past. */
   readonly isSure: boolean;
+  /** From this share of failures on it is in trouble. */
+  readonly troubledFrom: number;
 };
 
 /** A better state waits for so long after each change; what few calls showed waits for nothing. */
@@ -75,10 +77,10 @@ function isDown({ minute, fiveMinutes, run, runMs, isSure }: Evidence): boolean 
   );
 }
 
-function isTroubled({ minute, fiveMinutes, run, isSure }: Evidence): boolean {
+function isTroubled({ minute, fiveMinutes, run, isSure, troubledFrom }: Evidence): boolean {
   if (run > 0) return false;
   const span = of(minute) >= enough ? minute : fiveMinutes;
-  return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= 0.2;
+  return (span.bad >= 2 || span.good === 0 || isSure) && shareOf(span) >= troubledFrom;
 }
 
 const isWell = ({ minute, run }: Evidence): boolean => run >= 3 && shareOf(minute) <= 0.02;

@@ -11,7 +11,7 @@ import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
 import { cutChannels, sayCut } from './cut-channels.ts';
 import { longWaits } from './long-waits.ts';
-import { failingReceivers, receiverMove, undelivered } from './receivers.ts';
+import { arrivesAtTimes, failingReceivers, receiverMove, undelivered } from './receivers.ts';
 import { storageTrouble } from './storage-trouble.ts';
 
 export type HealthWords = {
@@ -35,17 +35,18 @@ export function healthOf(status: Status): HealthWords {
   const silent = troubled(status, 'failing');
   const halting = troubled(status, 'degraded');
   const deaf = failingReceivers(status);
+  const now = status.startedAt + status.uptimeMs;
   const isNoneLeft = routed.every(
     ({ type, brain }) =>
       cut.some((one) => one.type === type) ||
       silent.some((one) => one.brain === brain) ||
-      deaf.some(({ channel }) => channel === type),
+      deaf.some((one) => one.channel === type && !arrivesAtTimes(one, now)),
   );
   const what = [
     ...cut.map(sayCut),
     sayBrains('no model answers for', silent),
     sayBrains('some messages get no answer from', halting),
-    ...deaf.map(undelivered),
+    ...deaf.map((one) => undelivered(one, now)),
   ].filter((part) => part !== '');
   if (what.length === 0) return ofModels(status);
   const begin = isNoneLeft ? 'Not working' : 'Working in part';

@@ -12,8 +12,13 @@ export function failingReceivers({ deliveries }: Pick<Status, 'deliveries'>) {
 type Moves = Partial<Readonly<Record<FailureKind, string>>>;
 
 /** For the headline. */
-export const undelivered = ({ channel }: DeliveryStatus): string =>
-  `replies on ${sayChannel(channel)} do not arrive`;
+export const undelivered = (receiver: DeliveryStatus, now: number): string =>
+  `${arrivesAtTimes(receiver, now) ? 'some ' : ''}replies on ${sayChannel(receiver.channel)} ` +
+  'do not arrive';
+
+/** Within its first minute what arrived is from before. */
+export const arrivesAtTimes = ({ minute, since }: DeliveryStatus, now: number): boolean =>
+  since !== null && now - since >= 60_000 && minute.failed < minute.tried;
 
 /** What is wrong, since when, and how much waits for it. */
 export function receiverCause(receiver: DeliveryStatus, now: number): string {
@@ -28,13 +33,12 @@ export function receiverCause(receiver: DeliveryStatus, now: number): string {
 const wholeSeconds = (ms: number): number => Math.max(1_000, Math.floor(ms / 1_000) * 1_000);
 
 /** By the reason that is the most frequent now. */
-function doing({ reasons: [reason], minute, since }: DeliveryStatus, now: number): string {
+function doing(receiver: DeliveryStatus, now: number): string {
+  const [reason] = receiver.reasons;
   // Its first tries have not failed yet.
   if (reason === undefined) return 'answers nothing';
   const { code, status } = reason;
-  // Within its first minute what arrived is from before.
-  const isSettled = since !== null && now - since >= 60_000;
-  const atTimes = isSettled && minute.failed < minute.tried ? ' at times' : '';
+  const atTimes = arrivesAtTimes(receiver, now) ? ' at times' : '';
   if (status !== null) return `answers ${status}${atTimes}`;
   if (code === 'connect_failed') return 'cannot be reached';
   return `fails${atTimes} (${spaced(code)})`;
