@@ -192,11 +192,11 @@ test('a brain is in trouble with far fewer failures than a model', () => {
   const brain = 'main';
   for (let n = 0; n < 100; n++) {
     clock.pass(500);
-    const result = n % 10 === 0 ? 'server_error' : 'answer';
+    const result = n % 10 === 5 ? 'server_error' : 'answer';
     hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 40 });
     const failed = { kind: 'apology', apology: 'no_answer', why: '' } as unknown as Decision;
     const reply = { kind: 'reply', model, text: '', why: '' } as unknown as Decision;
-    const decision = n % 10 === 0 ? failed : reply;
+    const decision = n % 10 === 5 ? failed : reply;
     hub.turnFinished({ channel, id, sender: ada, brain, decision, ms: 1 });
   }
   assert.equal(hub.meters.models.get(model)!.shown.standing, 'up');

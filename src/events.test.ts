@@ -182,7 +182,7 @@ test('the line of a model that failed says what can be done', async () => {
     ['local_runtime/llama3.2', 'connect_failed'],
     ['local_runtime/library/tiny:1b', 'not_found'],
     ['hosted_runtime/large', 'unauthorized'],
-    ['hosted_runtime/large', 'timeout'],
+    ['hosted_runtime/large', 'answer_too_large'],
   ] as const) {
     const [provider = ''] = name.split('/');
     hub.modelAnswered({ model: name as ModelName, provider, result, ms: 5 });
@@ -195,7 +195,7 @@ test('the line of a model that failed says what can be done', async () => {
       'local_runtime/library/tiny:1b gave no answer: not_found. ' +
         'Fetch the model: `ollama pull library/tiny:1b`, or name another.',
       'hosted_runtime/large gave no answer: unauthorized. Check the key in the environment.',
-      'hosted_runtime/large gave no answer: timeout.',
+      'hosted_runtime/large gave no answer: answer_too_large.',
     ],
   );
 });
