@@ -1,5 +1,6 @@
 /** What the calls of models and the turns of brains showed lately, and all that was counted. */
 import type { Decision } from './domain/decision.ts';
+import type { Found } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { ModelName } from './domain/ids.ts';
 import { fiveMinutesMs, standingOfAll, type Standing, type Window } from './domain/standing.ts';
@@ -102,11 +103,12 @@ class ModelCounts implements ModelMeters {
   }
 
   /** A look shows no answer: it takes back what looks can see, and knows nothing of the rest. */
-  looked(found: 'there' | FailureKind): boolean {
+  looked(found: Found): boolean {
     const { standing } = this.shown;
     const isAnswering = standing === 'up' || standing === 'degraded';
-    if (found === 'there') {
-      if (standing !== 'failing' || this.last === null || !absent.has(this.last)) return false;
+    if (found === 'there' || found === 'reached') {
+      const over = found === 'there' ? absent : unreached;
+      if (standing !== 'failing' || this.last === null || !over.has(this.last)) return false;
       this.forget();
     } else {
       if (noEvidence.has(found) || (isAnswering && !unreached.has(found))) return false;
@@ -199,7 +201,7 @@ export class AskedCounts {
     return calls;
   }
 
-  looked(e: { model: ModelName; provider: string; found: 'there' | FailureKind }): void {
+  looked(e: { model: ModelName; provider: string; found: Found }): void {
     const { model, provider, found } = e;
     entryOf(this.#providers, provider, newProvider);
     const ofModel = this.#models.get(model) ?? this.#meet(model, provider);

@@ -153,3 +153,15 @@ test('a provider of which one model is there is well, and is looked at no more',
   await done.promise;
   assert.deepEqual(health(), { state: 'unknown' });
 });
+
+test('a look that lists nothing takes back that nobody was reached, and no more', async () => {
+  const { kit, health, called } = start();
+  const check: ModelCheck = { kind: 'reached', hasModel: null, runs: 'here', others: [] };
+  const looks = createModelLooks(() => [planned('a', () => check)], kit);
+  for (let call = 0; call < 3; call++) called('a', 'not_found');
+  await looks.look(`${provider}/a`);
+  assert.equal(health().state, 'failing', 'its calls found no such model');
+  for (let call = 0; call < 3; call++) called('a', 'connect_failed');
+  await looks.look(`${provider}/a`);
+  assert.equal(health().state, 'unknown');
+});

@@ -43,7 +43,7 @@ async function lookAt(
   const check = await model.check(sensitivity, later(steady(), lookMs));
   const found = foundBy(check, sensitivity === 'private');
   const { name, provider } = model;
-  events.modelLooked({ model: name, provider, found: found ?? 'there' });
+  events.modelLooked({ model: name, provider, found: found ?? thereBy(check) });
   const failed = found === null ? null : failure(found);
   return {
     model: name,
@@ -59,4 +59,9 @@ export function foundBy(check: ModelCheck, isPrivate: boolean): FailureKind | nu
   if (check.kind === 'failed') return check.failure.kind;
   if (isPrivate && check.runs === 'elsewhere') return 'left_machine';
   return check.hasModel === false ? 'not_found' : null;
+}
+
+/** Of a look that nothing speaks against. */
+export function thereBy(check: ModelCheck): 'there' | 'reached' {
+  return check.kind === 'reached' && check.hasModel === null ? 'reached' : 'there';
 }

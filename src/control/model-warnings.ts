@@ -5,13 +5,13 @@
  * that it may ask is away, it looks again, so that it is told when that is there.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FailureKind } from '../domain/failure.ts';
+import type { Found } from '../domain/event.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { remedyForModel } from '../domain/remedy.ts';
 import { later } from '../lib/clock.ts';
 import type { PlannedModel } from '../run/plan.ts';
 import type { ServiceKit } from '../service.ts';
-import { foundBy } from './model-looks.ts';
+import { foundBy, thereBy } from './model-looks.ts';
 
 /** How long a runtime has to answer. */
 const lookMs = 5_000;
@@ -71,7 +71,7 @@ async function watch(
 type Seen = {
   readonly model: ModelName;
   readonly provider: string;
-  readonly found: 'there' | FailureKind;
+  readonly found: Found;
 };
 
 /**
@@ -81,7 +81,7 @@ type Seen = {
 function tellHealth(seen: readonly Seen[], { events }: Kit): boolean {
   let isWell = true;
   for (const ofOne of Map.groupBy(seen, ({ provider }) => provider).values()) {
-    const there = ofOne.filter(({ found }) => found === 'there');
+    const there = ofOne.filter(({ found }) => found === 'there' || found === 'reached');
     for (const one of there.length > 0 ? there : ofOne) events.modelLooked(one);
     isWell &&= there.length > 0;
   }
@@ -95,7 +95,11 @@ async function look(
 ): Promise<Seen> {
   const found = await model.check(sensitivity, later(steady(), lookMs));
   const why = foundBy(found, sensitivity === 'private');
-  const seen = { model: model.name, provider: model.provider, found: why ?? 'there' } as const;
+  const seen = {
+    model: model.name,
+    provider: model.provider,
+    found: why ?? thereBy(found),
+  } as const;
   if (found.kind === 'failed' && found.failure.kind === 'far_address') {
     events.warned({
       code: 'model_far',

@@ -14,6 +14,9 @@ export type ChannelState = 'starting' | 'up' | 'degraded' | 'failed' | 'stopped'
 
 export type BearerFault = 'missing' | 'wrong';
 
+/** What a look found; `reached`: its provider answers, and does not say which models it has. */
+export type Found = 'there' | 'reached' | FailureKind;
+
 /**
  * The one hub. Every room says what happened by calling one method here, and the log line, the
  * metric and the live frame come from it (src/events.ts). Methods return at once and never throw.
@@ -70,7 +73,7 @@ export interface Events {
     usage?: Usage;
   }): void;
   /** A look without any content: whether the model is there. It is no call, and counted nowhere. */
-  modelLooked(e: { model: ModelName; provider: string; found: 'there' | FailureKind }): void;
+  modelLooked(e: { model: ModelName; provider: string; found: Found }): void;
   /** `message`: the id of the message that the reply answers. */
   replyDelivered(e: {
     channel: ChannelKey;
