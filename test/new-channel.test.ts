@@ -207,7 +207,7 @@ test('the builder offers it, draws it, and says what a change does', async () =>
   const type = free.find((one) => (one as string) === 'toy');
   const added = JSON.parse(actions.addChannel(empty, type!)!) as JsonObject;
   assert.deepEqual(added['channels'], [{ type: 'toy', token_env: 'TOY_TOKEN', toy: { room: '' } }]);
-  assert.deepEqual(words.choiceOf('toy'), 'Toybox (toy)');
+  assert.deepEqual(words.choiceOf('toy'), 'Toybox');
   assert.equal(channelName('toybox'), 'Toybox');
   const from = documentOf('http://127.0.0.1:9');
   assert.equal(drawingOf(from, []).nodes[0]!.title, 'Toybox');
