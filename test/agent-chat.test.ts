@@ -39,7 +39,7 @@ test('in svc chat an agent has the tools of its channel, and keeps notes', async
   const words = ['chat', '--config', file, '--explain'];
   const { code, out, err } = await runCommand(words, { cwd: folder.path, input });
   assert.deepEqual([code, out], [0, 'It is 42.\nI will remember.\nTea?\n'], err);
-  assert.match(err, /calc: done in \d+ ms \(allow, governance\[0\]\)/);
+  assert.match(err, /calc: done in \d+ ms \(allow, grant 1\)/);
   assert.match(err, /answered at step 2 after one tool call/);
   assert.deepEqual(toolsOf(model.calls[0]!), ['calc', 'memory_note']);
   const system = bodyOf(model.calls.at(-1)!).messages[0]!.content;

@@ -28,6 +28,8 @@ export type CheckLine = {
   readonly subject: string;
   readonly message: string;
   readonly remedy: string | null;
+  /** As long as it fails the configuration is not taken into use. */
+  readonly refuses: boolean;
 };
 
 export type Draft = {

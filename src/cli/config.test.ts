@@ -123,7 +123,14 @@ suite('svc config', () => {
   });
 
   const line = (mark: PreflightLine['mark'], secret = false): PreflightLine => {
-    return { mark, subject: 'model m', message: 'was looked at', remedy: 'Look.', secret };
+    return {
+      mark,
+      subject: 'model m',
+      message: 'was looked at',
+      remedy: 'Look.',
+      secret,
+      refuses: secret,
+    };
   };
   const withLines = (...lines: readonly PreflightLine[]): Command =>
     createConfigCheck(

@@ -78,8 +78,8 @@ class ServiceTrials implements ConfigTrials {
       const { version, listeners } = kit;
       const surroundings = { lookup, version, listeners, heldDatabase, left };
       const found = await runPreflight(inspection, surroundings);
-      const lines = found.map(({ mark: kind, subject, message, remedy }) => {
-        return { kind, subject, message, remedy };
+      const lines = found.map(({ mark: kind, subject, message, remedy, refuses }) => {
+        return { kind, subject, message, remedy, refuses };
       });
       return { ...(await this.#validated(inspection)), lines };
     });

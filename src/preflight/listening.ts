@@ -3,7 +3,7 @@ import { isListener, kindOf } from '../channel/kinds.ts';
 import type { Config } from '../config/config.ts';
 import { holderOfPort, sayHolder } from '../lib/holders.ts';
 import type { Listeners } from '../lib/listener.ts';
-import { failed, ok, type PreflightLine } from './lines.ts';
+import { ok, refusing, type PreflightLine } from './lines.ts';
 
 /**
  * Listens for a moment where a channel that is routed would, as taking the configuration into use
@@ -27,10 +27,10 @@ export function listeningLines(
       }
       if (held.code !== 'EADDRINUSE') {
         const message = `cannot be listened on (${held.code})`;
-        return failed(subject, message, `Change ${field} to an address of this machine.`);
+        return refusing(subject, message, `Change ${field} to an address of this machine.`);
       }
       const message = `is taken by another program${sayHolder(holderOfPort(bind.port))}`;
-      return failed(subject, message, `Stop that program, or change ${field}.`);
+      return refusing(subject, message, `Stop that program, or change ${field}.`);
     }),
   );
 }

@@ -21,7 +21,7 @@ import { createLog } from '../lib/log.ts';
 import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import { lookAtServer, storageAt } from '../storage.ts';
-import { failed, ok, warning, type PreflightLine } from './lines.ts';
+import { failed, ok, refusing, warning, type PreflightLine } from './lines.ts';
 import { listeningLines } from './listening.ts';
 import { providerLines } from './models.ts';
 import { repliesLine } from './replies.ts';
@@ -94,10 +94,10 @@ function secretLines(resolved: ResolvedSecrets, found: FoundSecrets): PreflightL
   const faults = missing.map((one) => {
     const { name, usedAt } = one;
     const message = `${sayWhy(one)}; it is used at ${usedAt.join(' and ')}`;
-    return { ...failed(name, message, sayHowToSet(one)), secret: true };
+    return { ...refusing(name, message, sayHowToSet(one)), secret: true };
   });
   const wrong = unfit.map(({ path, message, remedy }) => {
-    return { ...failed(path, message, remedy), secret: true };
+    return { ...refusing(path, message, remedy), secret: true };
   });
   const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
   return [...set, ...faults, ...wrong, ...doubts];

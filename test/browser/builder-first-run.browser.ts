@@ -166,9 +166,12 @@ browserTest('the preflight says of a port that is taken that it is', deskWith(),
   const line = page.getByRole('listitem').filter({ hasText: `webhook at 127.0.0.1:${port}` });
   await line.getByText('Failed').waitFor();
   await line.getByText('is taken by another program', { exact: false }).waitFor();
+  await page.getByText('svc refuses it for what the preflight found').waitFor();
+  assert.ok(await apply(page).isDisabled());
   taken.close();
   await once(taken, 'close');
   await page.getByRole('button', { name: 'Run it again' }).click();
   await line.getByText('Fine').waitFor();
+  assert.ok(await apply(page).isEnabled());
   assert.equal(await service.say('still there?'), 'of first');
 });

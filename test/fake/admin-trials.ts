@@ -13,7 +13,7 @@ export function fakeTrials(calls: Calls): ConfigTrials {
     return answer;
   };
   const lines = [
-    { kind: 'ok', subject: 'WEBHOOK_SECRET', message: 'is set', remedy: null },
+    { kind: 'ok', subject: 'WEBHOOK_SECRET', message: 'is set', remedy: null, refuses: false },
   ] as const;
   return {
     validate: async (text) => asked({ valid: true, problems: [] }, 'validate', text),

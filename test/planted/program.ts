@@ -101,7 +101,7 @@ export const preflight: readonly Fault[] = [
   {
     name: 'A secret that is not set fails no preflight.',
     file: 'src/preflight/preflight.ts',
-    find: 'return { ...failed(name, message, sayHowToSet(one)), secret: true };',
+    find: 'return { ...refusing(name, message, sayHowToSet(one)), secret: true };',
     replace: 'return warning(name, message, sayHowToSet(one));',
   },
 ];

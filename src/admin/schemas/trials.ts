@@ -17,6 +17,7 @@ export const preflightedSchema = object({
       subject: text,
       message: text,
       remedy: maybeText,
+      refuses: boolean,
     }),
   ),
   problems,

@@ -1,8 +1,7 @@
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import { sayChannel } from '../../../src/channel/kinds.ts';
-import { useState } from 'react';
 import type { CheckLine, Preflighted } from '../../../src/admin/config-trials.ts';
-import { ask, longLimitMs, type Answered } from '../../kit/api.ts';
+import type { Answered } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -10,6 +9,7 @@ import { State, type Tone } from '../../kit/state.tsx';
 import { useDraft } from '../document/store.ts';
 import { withPlaces } from '../outline/place-words.ts';
 import { GoTo } from './go-to.tsx';
+import { runPreflight, usePreflight } from './preflighted.ts';
 
 const tones: Readonly<Record<CheckLine['kind'], Tone>> = {
   ok: 'good',
@@ -26,31 +26,15 @@ const words: Readonly<Record<CheckLine['kind'], string>> = {
 const named = (subject: string): string =>
   subject.replace(/^\S+/, (name) => sayChannel(sayModelName(name)));
 
-type Result = { readonly text: string; readonly answer: Answered<Preflighted> };
-
-/** Asks the service to look at what the draft names, without anything of a conversation. */
 export function Preflight() {
   const text = useDraft((state) => state.text);
-  const [busy, setBusy] = useState(false);
-  const [result, setResult] = useState<Result | null>(null);
-  const look = async (): Promise<void> => {
-    setBusy(true);
-    setResult({
-      text,
-      answer: await ask<Preflighted>('config/preflight', {
-        method: 'POST',
-        body: text,
-        limitMs: longLimitMs,
-      }),
-    });
-    setBusy(false);
-  };
+  const { busy, last } = usePreflight();
   return (
     <Panel
       title="Will it work there?"
       aside={
-        <Button small disabled={busy} onClick={() => void look()}>
-          {busy ? 'Looking …' : result === null ? 'Run the preflight' : 'Run it again'}
+        <Button small disabled={busy} onClick={() => void runPreflight()}>
+          {busy ? 'Looking …' : last === null ? 'Run the preflight' : 'Run it again'}
         </Button>
       }
     >
@@ -59,13 +43,15 @@ export function Preflight() {
         receiver, and asks each bot who it is. No text of a conversation is sent to anyone.
       </p>
       <div aria-live="polite">
-        {result === null ? null : <Told result={result} isOld={result.text !== text} />}
+        {last === null ? null : <Told answer={last.answer} isOld={last.text !== text} />}
       </div>
     </Panel>
   );
 }
 
-function Told({ result: { answer }, isOld }: { readonly result: Result; readonly isOld: boolean }) {
+type ToldProps = { readonly answer: Answered<Preflighted>; readonly isOld: boolean };
+
+function Told({ answer, isOld }: ToldProps) {
   const document = useDraft((state) => state.document);
   if (answer.kind === 'refused') return <Refusal refused={answer} />;
   const { lines, problems } = answer.value;

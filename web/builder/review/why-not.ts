@@ -4,6 +4,7 @@ import { useGone, useReadOnly } from '../../kit/watch.ts';
 import { some } from '../../kit/words.ts';
 import { useDraft } from '../document/store.ts';
 import { useApplying } from './applying.ts';
+import { useRefusalKnown } from './preflighted.ts';
 
 /** @param restart the changes that need one. @returns a sentence; null: it may be tried */
 export function useWhyNot(restart: number): string | null {
@@ -16,6 +17,7 @@ export function useWhyNot(restart: number): string | null {
   const isGone = useGone((state) => state.isGone);
   const isReadOnly = useReadOnly((state) => state.isReadOnly);
   const isOut = useSignedOut() !== null;
+  const refusal = useRefusalKnown();
   if (isSame) return 'Nothing is changed.';
   if (isGone) return 'svc does not answer now.';
   if (isReadOnly) return readOnly;
@@ -24,7 +26,7 @@ export function useWhyNot(restart: number): string | null {
   if (isConflict) return 'Choose above first whose changes hold.';
   if (errors > 0) return `${some(errors, 'problem')} to mend first, listed above.`;
   if (restart > 0) return `${some(restart, 'change')} above can only be made with a restart.`;
-  return null;
+  return refusal;
 }
 
 const readOnly =

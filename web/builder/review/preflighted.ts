@@ -1,0 +1,54 @@
+/** What the last preflight found. It stays while another tab of the builder is shown. */
+import { create } from 'zustand';
+import type { Preflighted } from '../../../src/admin/config-trials.ts';
+import { ask, longLimitMs, type Answered } from '../../kit/api.ts';
+import { useToken } from '../../kit/token.ts';
+import { useDraft } from '../document/store.ts';
+import { useApplying, type ApplyState } from './applying.ts';
+
+export type Preflight = {
+  /** The draft that was looked at. */
+  readonly text: string;
+  readonly answer: Answered<Preflighted>;
+  /** What had become of the last attempt to apply. */
+  readonly after: ApplyState;
+};
+
+type Preflighting = { readonly busy: boolean; readonly last: Preflight | null };
+
+export const usePreflight = create<Preflighting>(() => ({ busy: false, last: null }));
+
+useToken.subscribe(({ token }) => {
+  if (token === null) usePreflight.setState({ last: null });
+});
+
+/** Asks the service to look at what the draft names, without anything of a conversation. */
+export async function runPreflight(): Promise<void> {
+  const { text } = useDraft.getState();
+  const { state: after } = useApplying.getState();
+  usePreflight.setState({ busy: true });
+  const answer = await ask<Preflighted>('config/preflight', {
+    method: 'POST',
+    body: text,
+    limitMs: longLimitMs,
+  });
+  usePreflight.setState({ busy: false, last: { text, answer, after } });
+}
+
+/** Why svc would refuse the draft as it is, by what was found or tried last; null: not known. */
+export function useRefusalKnown(): string | null {
+  const text = useDraft((state) => state.text);
+  const { last } = usePreflight();
+  const applying = useApplying(({ state }) => state);
+  const found = last !== null && last.text === text && last.answer.kind === 'ok' ? last : null;
+  if (found !== null && found.answer.kind === 'ok') {
+    if (found.answer.value.lines.some(({ refuses }) => refuses)) return foundSo;
+    if (found.after === applying) return null;
+  }
+  const isRefused =
+    applying.kind === 'refused' && applying.refused.status === 422 && applying.sent === text;
+  return isRefused ? refusedSo : null;
+}
+
+const foundSo = 'svc refuses it for what the preflight found: mend that, and run it again.';
+const refusedSo = 'svc refused it as it is: change it, or mend that and run the preflight.';
