@@ -116,6 +116,7 @@ suite('the preflight', () => {
     seen.length = 0;
     const lines = await look({ models: [hosted('big', 'KEY')] });
     const missing = lines.find((line) => line.secret);
+    assert.equal(missing?.refuses, true);
     assert.equal(missing?.subject, 'KEY');
     assert.match(missing?.message ?? '', /brains\[0\]\.models\[0\]\.api_key_env/);
     assert.match(find(lines, 'hosted_runtime/big'), /^warning: was not contacted/);
@@ -245,6 +246,7 @@ suite('the preflight', () => {
       message: 'knows the token in BOT_TOKEN: it is parcel_bot (77)',
       remedy: null,
       secret: false,
+      refuses: false,
     });
     const refused = lineOfIdentity(bot, { kind: 'refused', message: 'refuses it' });
     assert.equal(refused.mark, 'failed');
