@@ -114,6 +114,8 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   await apply(page);
   await alert.getByText('A variable is not set where svc runs').waitFor();
   await alert.getByText('Webhook: token_env').waitFor();
+  await page.getByText('svc refused it as it is').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled());
   await paste(page, { ...service.first, routes: [] });
   await page.getByText('1 problem to mend first:').waitFor();
   assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled());
