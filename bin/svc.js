@@ -107,15 +107,16 @@ function cacheFolder() {
 function relaunch(node, spawn) {
   // Until the program listens to the signal itself, no debugger is there to open.
   const args = ['--disable-sigusr1', self].concat(process.argv.slice(2));
-  const child = spawn(node, args, {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: Object.assign({}, process.env, { SVC_LAUNCHED: '1' }),
-  });
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   const pass = (signal) => {
     if (child.connected) child.send({ signal }, () => {});
   };
+  // Before the program begins: it may be up before this process goes on.
   for (const signal of signals) process.on(signal, pass);
+  const child = spawn(node, args, {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: Object.assign({}, process.env, { SVC_LAUNCHED: '1' }),
+  });
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   child.on('error', (error) => {
     process.stderr.write(`svc could not run ${node}: ${error.message}\n`);

@@ -38,6 +38,18 @@ export async function main([act, value]) {
 }
 `;
 
+/** The program is up before whoever has begun it goes on. */
+const slowSpawn = `
+const program = require('child_process');
+const { spawn } = program;
+program.spawn = (...args) => {
+  const child = spawn(...args);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+  return child;
+};
+require('module').syncBuiltinESMExports();
+`;
+
 suite('the launcher', () => {
   const folders: string[] = [];
   after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -93,6 +105,21 @@ suite('the launcher', () => {
         assert.equal(run.out().match(/stopped/g)?.length, 1);
       }
     });
+
+    test(
+      `under ${name} a signal is passed on however long the launcher stands still`,
+      options,
+      async () => {
+        const file = probeLauncher({ modules: true });
+        const slow = join(dirname(file), 'slow.cjs');
+        writeFileSync(slow, slowSpawn);
+        const env = { SVC_FROM_SOURCES: undefined, NODE_OPTIONS: `--require=${slow}` };
+        const run = runProgram(program, [file, 'wait'], { env });
+        await waiting(run);
+        run.child.kill('SIGTERM');
+        assert.deepEqual(await run.ended, { code: 0, signal: null });
+      },
+    );
 
     test(
       `under ${name} hang-ups stop no program that wants to be told of them`,
