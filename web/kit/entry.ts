@@ -8,10 +8,15 @@ import { useToken } from './token.ts';
 
 type Entry = {
   scrollPx: number;
-  /** The address of the link with the focus, and which of those with it; null: none had it. */
-  focus: { readonly href: string; readonly nth: number } | null;
+  focus: Focused | null;
   readonly kept: Map<string, unknown>;
 };
+
+/**
+ * The address of the link with the focus, which of those with it, and where in the window it stood;
+ * null: none had it.
+ */
+type Focused = { readonly href: string; readonly nth: number; readonly topPx: number };
 
 /** Of the oldest nothing is kept. */
 const entriesMax = 50;
@@ -80,7 +85,10 @@ export function useKeptThing<T>(name: string, make: () => T): T {
 export function followEntries(): () => void {
   history.scrollRestoration = 'manual';
   const onScroll = (): void => {
-    if (returning === null) entryOf(entryHere()).scrollPx = scrollY;
+    if (returning !== null) return;
+    const entry = entryOf(entryHere());
+    entry.scrollPx = scrollY;
+    if (entry.focus !== null) entry.focus = focusAt(document.activeElement);
   };
   const onFocus = ({ target }: FocusEvent): void => {
     if (returning !== null || !(target instanceof Element)) return;
@@ -106,10 +114,11 @@ export function followEntries(): () => void {
   };
 }
 
-function focusAt(target: Element): Entry['focus'] {
-  const href = target.closest('a')?.getAttribute('href') ?? null;
-  if (href === null || target.closest('main') === null) return null;
-  return { href, nth: linksTo(href).indexOf(target as HTMLAnchorElement) };
+function focusAt(target: Element | null): Focused | null {
+  const href = target?.closest('a')?.getAttribute('href') ?? null;
+  if (target === null || href === null || target.closest('main') === null) return null;
+  const nth = linksTo(href).indexOf(target as HTMLAnchorElement);
+  return { href, nth, topPx: target.getBoundingClientRect().top };
 }
 
 function linksTo(href: string): HTMLAnchorElement[] {
@@ -151,9 +160,13 @@ export function arriveAt(main: HTMLElement | null): () => void {
 
 function isAsItWas({ scrollPx, focus }: Entry): boolean {
   const link = focus === null ? null : linksTo(focus.href)[Math.max(0, focus.nth)];
+  if (link === undefined) return false;
   const room = document.documentElement.scrollHeight - innerHeight;
-  if (link === undefined || room < scrollPx) return false;
-  scrollTo(0, scrollPx);
+  // What stands above the link may come later; the browser then keeps the link where it is.
+  const offPx = link === null ? 0 : link.getBoundingClientRect().top - focus!.topPx;
+  const wantedPx = link === null ? scrollPx : scrollY + offPx;
+  if (room < wantedPx) return false;
+  scrollTo(0, wantedPx);
   link?.focus({ preventScroll: true });
   return true;
 }

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { ConfigNames } from '../../../src/admin/admin.ts';
+import type { StorageForm } from '../../../src/domain/storage-form.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
 import { Link } from '../../kit/link.tsx';
 import { Notice } from '../../kit/notice.tsx';
@@ -8,6 +8,7 @@ import { usePlace } from '../../kit/place.ts';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
+import { useStorage } from '../../kit/watch.ts';
 import { spaced } from '../../kit/words.ts';
 import { OperatorOnly } from '../operator-only.tsx';
 import { lettersIn } from '../links/of-story.ts';
@@ -30,7 +31,8 @@ export function DeadLetters() {
     letters.again();
   };
   useRefresh(['dead_letter', 'operator_wrote'], again);
-  const storage = useAsked<ConfigNames>('config/names').value?.storage ?? null;
+  // Known since the page was opened: what stands above the rows would else come behind them.
+  const storage = useStorage((known) => known.storage);
   const isOperator = useToken((state) => state.token) !== null;
   const [wish, setWish] = useState<Wish | null>(null);
   const onWish = isOperator && storage !== null && storage !== 'memory' ? setWish : null;
@@ -79,7 +81,7 @@ function titleOf({ reason, box, message }: Narrowing): string {
 }
 
 /** Without storage dead letters are told and gone; with storage an operator moves them. */
-function MayMove({ storage }: { readonly storage: ConfigNames['storage'] | null }) {
+function MayMove({ storage }: { readonly storage: StorageForm | null }) {
   if (storage === 'memory') {
     return (
       <Notice tone="wait">
