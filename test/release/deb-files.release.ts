@@ -81,7 +81,7 @@ suite('the files of the package for Debian', { skip: why }, () => {
     const file = at('usr/share/bash-completion/completions/svc');
     const line = 'COMP_WORDS=(svc se); COMP_CWORD=1; _svc; echo "${COMPREPLY[*]}"';
     const said = execFileSync('bash', ['-c', `source "$0"; ${line}`, file], { encoding: 'utf8' });
-    assert.equal(said.trim(), 'serve send secrets');
+    assert.equal(said.trim(), 'serve send search secrets');
   });
 
   tried('zsh finds its completion by itself', ['zsh'], () => {
