@@ -1,3 +1,4 @@
+import type { ApprovalId } from './approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
@@ -17,6 +18,11 @@ export type Message = {
   readonly sensitivity: Sensitivity;
   /** Only on a stranger's message: it is answered with this code, and none of its text is kept. */
   readonly pairingCode?: string;
+  /**
+   * Nobody wrote it, and it has no text: svc goes on with an approval. In the conversation that
+   * asked it is the turn that follows; in another one it puts the question to who may decide.
+   */
+  readonly approval?: ApprovalId;
 };
 
 export type Sender = { readonly id: string; readonly name: string | null };
@@ -57,6 +63,8 @@ export type Inbound = {
   readonly setting?: Setting;
   /** Set by the gate alone. */
   readonly pairingCode?: string;
+  /** Set by svc itself alone, as in `Message`. */
+  readonly approval?: ApprovalId;
   /** Set by the pipeline alone; without it the message is private. */
   readonly sensitivity?: Sensitivity;
 };

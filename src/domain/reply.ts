@@ -15,7 +15,12 @@ export type Reply = {
   readonly createdAt: number;
   /** Why svc itself began a new session just before this reply; null when it did not. */
   readonly sessionStarted: 'idle' | 'daily' | null;
+  /** What a person may answer by a press, where the platform has buttons; absent: nothing. */
+  readonly choices?: readonly Choice[];
 };
+
+/** A press is taken as if who pressed had written `says` in that conversation. */
+export type Choice = { readonly label: string; readonly says: string };
 
 /** What the receiver is told about this try. `number` counts from 1. */
 export type Attempt = {

@@ -20,6 +20,7 @@
  * lost when what it is on is taken away, or held: its `stop` is stopped.
  */
 import type { Acceptance } from '../channel/channel.ts';
+import type { Approval, ApprovalId } from '../domain/approval.ts';
 import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
@@ -41,7 +42,7 @@ import type {
   UnsentAnswer,
   Whose,
 } from '../domain/story.ts';
-import type { ToldUse, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
+import type { ToldUse, ToolOutcome, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { ByHand } from './by-hand.ts';
@@ -220,6 +221,10 @@ export type Effects = {
   readonly toolUses: readonly ToldUse[];
   /** What models answered beside the reply; kept with the message, and no longer. */
   readonly unsent: readonly UnsentAnswer[];
+  /** Calls that wait for a yes from now on; absent: none. */
+  readonly asked?: readonly Approval[];
+  /** The approval that this turn followed, and what became of its call; absent: it followed none. */
+  readonly settled?: { readonly id: ApprovalId; readonly outcome: ToolOutcome | null };
   readonly trace: Trace | null;
 };
 

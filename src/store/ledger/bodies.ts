@@ -6,12 +6,21 @@ import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { summaryOf, type Trace } from '../../domain/trace.ts';
 import type { Effects } from '../store.ts';
 
-export function messageBody({ sender, text, media, address, pairingCode }: Message): string {
-  return JSON.stringify({ sender, text, media, target: address.target, pairingCode });
+export function messageBody(message: Message): string {
+  const { sender, text, media, address, pairingCode, approval } = message;
+  return JSON.stringify({ sender, text, media, target: address.target, pairingCode, approval });
 }
 
-export function replyBody({ inReplyTo, brain, text, sessionStarted, address }: Reply): string {
-  return JSON.stringify({ inReplyTo, brain, text, sessionStarted, target: address.target });
+export function replyBody(reply: Reply): string {
+  const { inReplyTo, brain, text, sessionStarted, address, choices } = reply;
+  return JSON.stringify({
+    inReplyTo,
+    brain,
+    text,
+    sessionStarted,
+    target: address.target,
+    choices,
+  });
 }
 
 /** A stored message; `acceptedAt`: milliseconds since 1970. */
@@ -28,7 +37,7 @@ export type MessageRecord = {
 export function messageFrom(record: MessageRecord): Message {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Message,
-    'sender' | 'text' | 'media' | 'pairingCode'
+    'sender' | 'text' | 'media' | 'pairingCode' | 'approval'
   > & { target: string };
   const channel = record.channel as ChannelKey;
   return {
@@ -55,7 +64,7 @@ export type ReplyRecord = {
 export function replyFrom(record: ReplyRecord): Reply {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Reply,
-    'inReplyTo' | 'brain' | 'text' | 'sessionStarted'
+    'inReplyTo' | 'brain' | 'text' | 'sessionStarted' | 'choices'
   > & { target: string };
   return {
     ...body,

@@ -1,0 +1,63 @@
+/**
+ * A call of a tool that waits for a person's yes.
+ *
+ *     waiting ──▶ approved | refused | expired ──the turn that follows──▶ settled
+ *
+ * The turn that asked is over; once it is decided, or its time is over, a turn of its own follows
+ * in the same conversation: it runs the call (approved alone) and tells the model what came of it.
+ */
+import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
+import type { Address, Sender } from './message.ts';
+import type { Sensitivity } from './sensitivity.ts';
+import type { ToolOutcome } from './tool-use.ts';
+
+declare const brand: unique symbol;
+/** As ids of messages are; it grows with time. */
+export type ApprovalId = string & { readonly [brand]: 'ApprovalId' };
+
+export const verdicts = ['approved', 'refused', 'expired'] as const;
+
+export type Verdict = (typeof verdicts)[number];
+
+export const approvalStates = ['waiting', ...verdicts] as const;
+
+export type ApprovalState = (typeof approvalStates)[number];
+
+export type Approval = {
+  readonly id: ApprovalId;
+  /** What a person who may decide writes: 10 characters of Crockford's base32, 50 random bits. */
+  readonly code: string;
+  readonly state: ApprovalState;
+  readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
+  /** Where the turn that follows sends its reply. */
+  readonly address: Address;
+  /** Who wrote the message whose turn asked. */
+  readonly sender: Sender;
+  /** The message whose turn asked. */
+  readonly messageId: MessageId;
+  readonly brain: string;
+  readonly tool: string;
+  /** Canonical JSON of the arguments: what runs is this and nothing else. */
+  readonly arguments: string;
+  /** Names tool and arguments, as in `BegunCall`. */
+  readonly hash: string;
+  /** That of the turn which asked. */
+  readonly sensitivity: Sensitivity;
+  /** Times are milliseconds since 1970. */
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  readonly decidedAt: number | null;
+  /** `operator`, or who it was on a messenger: `messenger_a:42`; null: not decided, or expired. */
+  readonly decidedBy: string | null;
+  /** When the turn that follows was over; null: not yet. */
+  readonly settledAt: number | null;
+  /** What became of the call in it; null: it did not run, or not yet. */
+  readonly outcome: ToolOutcome | null;
+};
+
+/** One of a list: nothing that anybody wrote, and no code. */
+export type ApprovalRow = Omit<
+  Approval,
+  'code' | 'conversation' | 'address' | 'sender' | 'arguments' | 'hash'
+>;

@@ -1,0 +1,66 @@
+/** Exact sums of money: decimal numbers as text in plain notation, in a currency that svc does not know. */
+import type { Price, Tokens } from './spend.ts';
+
+/** A decimal number: `units` divided by ten to the power of `places`. */
+type Decimal = { readonly units: bigint; readonly places: number };
+
+/** What these tokens cost, exactly. */
+export function costOf({ input, output }: Tokens, price: Price): string {
+  const cost = plus(times(input, read(price.input)), times(output, read(price.output)));
+  // A price is for a million tokens.
+  return written({ units: cost.units, places: cost.places + 6 });
+}
+
+export function sumOf(...amounts: readonly string[]): string {
+  return written(amounts.map(read).reduce(plus, { units: 0n, places: 0 }));
+}
+
+/** Below 0 where `one` is less than `other`, above 0 where it is more; 0: they are equal. */
+export function compareAmounts(one: string, other: string): number {
+  const [a, b] = aligned(read(one), read(other));
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * A JSON number as a decimal number in plain notation.
+ * @returns as JavaScript writes the number, which is how it was written unless it has more than 17
+ *   digits
+ */
+export function amountOf(number: number): string {
+  const [digits = '0', power = '0'] = String(number).split('e');
+  const { units, places } = read(digits);
+  const moved = places - Number(power);
+  return written(
+    moved < 0 ? { units: units * 10n ** BigInt(-moved), places: 0 } : { units, places: moved },
+  );
+}
+
+/** @param text a sign, digits, and a point among them, as `written` makes it */
+function read(text: string): Decimal {
+  const [whole = '0', fraction = ''] = text.split('.');
+  return { units: BigInt(whole + fraction), places: fraction.length };
+}
+
+function times(count: number, { units, places }: Decimal): Decimal {
+  return { units: BigInt(count) * units, places };
+}
+
+function plus(one: Decimal, other: Decimal): Decimal {
+  const [a, b] = aligned(one, other);
+  return { units: a + b, places: Math.max(one.places, other.places) };
+}
+
+function aligned(one: Decimal, other: Decimal): readonly [bigint, bigint] {
+  const places = Math.max(one.places, other.places);
+  const at = ({ units, places: own }: Decimal): bigint => units * 10n ** BigInt(places - own);
+  return [at(one), at(other)];
+}
+
+/** Without zeros that say nothing. */
+function written({ units, places }: Decimal): string {
+  const sign = units < 0n ? '-' : '';
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, '0');
+  const whole = digits.slice(0, digits.length - places);
+  const fraction = digits.slice(digits.length - places).replace(/0+$/, '');
+  return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
+}
