@@ -156,8 +156,9 @@ export class Rehearsal {
       const what = this.#config.sensitivity === 'private' ? 'the brain' : 'what is asked';
       return { kind: 'dropped', reason: `${what} is private, and this model is declared cloud` };
     }
-    if (agent !== null) return { kind: 'not_asked', reason: 'an agent asks one model alone' };
-    const why = answered ? 'one that is listed before it answered' : 'the turn was over before';
+    const listed =
+      agent === null ? 'one that is listed before it answered' : 'a better one answered';
+    const why = answered ? listed : 'the turn was over before';
     return { kind: 'not_asked', reason: why };
   }
 }

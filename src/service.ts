@@ -132,7 +132,7 @@ export function createBrain(
   return createResponder({ ...shared, policy: policies[config.policy.kind]() });
 }
 
-/** An agent asks one model, so that model's answer is the reply, whatever the brain's policy. */
+/** An agent asks one model after the other, whatever the brain's policy and dispatch. */
 function agentOptions(
   config: AgentConfig,
   shared: Omit<ResponderOptions, 'policy'>,

@@ -50,22 +50,26 @@ test('in svc chat an agent has the tools of its channel, and keeps notes', async
   assert.equal(existsSync(join(folder.path, 'svc.db')), false, 'nothing was written');
 });
 
-test('preflight looks at the one model that an agent uses', async () => {
+test('preflight passes over what notes of a whole brain keep an agent from', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama({ answer: 'never' }, { models: ['first:latest'] });
   const where = { port: 1, adminPort: 2, modelUrl: model.url, receiverUrl: 'http://127.0.0.1:9/' };
   const config = webhookConfig(where);
   const [base] = config.brains[0]!['models'] as object[];
-  const models = ['second', 'first'].map((model_id) => ({ ...base, model_id }));
-  const policy = { kind: 'priority', order: ['first'] };
-  Object.assign(config.brains[0]!, { agent: { tools: ['time'] }, models, policy });
+  const models = ['first', 'second:cloud'].map((model_id) => ({ ...base, model_id }));
+  const agent = { tools: ['memory_note'], memory: { scope: 'brain' } };
+  Object.assign(config.brains[0]!, { agent, models, sensitivity: 'public' });
+  Object.assign(config, { storage: {} });
   const file = await writeConfig(folder.path, config);
   const env = { WEBHOOK_SECRET: 'a-webhook-secret-of-the-tests' };
   const words = ['config', 'check', file, '--preflight'];
   const { code, out, err } = await runCommand(words, { cwd: folder.path, env });
   assert.equal(code, 0, out + err);
   assert.match(out, /local_runtime\/first at \S+ +answers and has the model/);
-  assert.match(out, /local_runtime\/second at \S+ +is never contacted: the agent "echo" uses/);
+  assert.match(
+    out,
+    /local_runtime\/second:cloud at \S+ +is never contacted: notes of the whole brain "echo" stay/,
+  );
   assert.equal(model.looks.length, 1);
   assert.equal(model.calls.length, 0, 'no content is sent to anyone');
 });

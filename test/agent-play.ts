@@ -30,6 +30,8 @@ export type Said =
 export type Played = {
   readonly decision: Decision;
   readonly requests: readonly ModelRequest[];
+  /** The ids of the models that were asked, in order. */
+  readonly asked: readonly string[];
   readonly uses: readonly ToolUse[];
   readonly steps: readonly TraceStep[];
   readonly notes: readonly Note[];
@@ -38,6 +40,8 @@ export type Played = {
 export type Setting = Partial<AgentOptions> & {
   readonly tools?: readonly Tool[];
   readonly grants?: readonly GrantConfig[];
+  /** Models behind the first one, by rank: `m`, and these. */
+  readonly behind?: readonly { readonly id: string; readonly locality: 'local' | 'cloud' }[];
   /** By which its deadlines go. */
   readonly clock?: Clock;
 };
@@ -59,15 +63,18 @@ export class Stage {
   readonly brain: Brain;
   readonly #steady: Clock['steady'];
 
-  constructor({ tools = [], grants = [], clock = systemClock, ...more }: Setting = {}) {
+  constructor(setting: Setting = {}) {
+    const { tools = [], grants = [], behind = [], clock = systemClock, ...more } = setting;
     this.#steady = clock.steady;
+    const { questions } = this.model;
+    const others = behind.map(({ id, locality }) => new ScriptedModel(id, locality, questions));
     const onFault = (error: unknown): void => void this.faults.push(error);
     this.brain = createAgent({
       name: 'helper',
       sensitivity: 'public',
-      dispatch: 'fanout',
+      dispatch: 'sequential',
       deadlineMs: 600_000,
-      members: [{ model: this.model, rank: 0, retriesMax: 2 }],
+      members: [this.model, ...others].map((model, rank) => ({ model, rank, retriesMax: 2 })),
       policy: createPriority(),
       ...clock,
       deadlines: createDeadlines(clock.steady),
@@ -99,8 +106,10 @@ export class Stage {
     const first = this.model.questions.length;
     const thinking = this.brain.think({ message, text, history }, desk);
     const decision = await this.#talk(thinking, said, first);
-    const requests = this.model.questions.slice(first).map(({ request }) => request);
-    return { decision, requests, uses: rehearsal.toolUses, steps: rehearsal.steps, notes };
+    const questions = this.model.questions.slice(first);
+    const requests = questions.map(({ request }) => request);
+    const asked = questions.map((question) => question.asked);
+    return { decision, requests, asked, uses: rehearsal.toolUses, steps: rehearsal.steps, notes };
   }
 
   /** @param first the number of the turn's first question */

@@ -17,7 +17,7 @@ export type Candidate = {
 };
 
 /** What a model is asked where it is shown so much. */
-export type RequestFor = (view: View) => ModelRequest;
+export type RequestFor = (view: View, model: ModelName) => ModelRequest;
 
 /** What a call needs of its surroundings. */
 export type ModelCallKit = Clock & {
@@ -90,7 +90,7 @@ export class ModelCall implements Slot {
   }
 
   #ask(): void {
-    const request = this.#requestFor(this.view);
+    const request = this.#requestFor(this.view, this.model);
     const stopper = new Stopper();
     this.#stopper = stopper;
     this.#askedAt = this.#kit.now();
@@ -170,7 +170,7 @@ export class ModelCall implements Slot {
     if (!this.view.unanswered) this.#isUncaused = true;
     const views = narrower(this.view, kind).filter((view) => view.unanswered || !this.#isUncaused);
     const less = views.find((view) => {
-      const next = this.#requestFor(view);
+      const next = this.#requestFor(view, this.model);
       return (view.private || next.sensitivity === 'public') && !isSame(next, request);
     });
     return less ?? null;

@@ -32,16 +32,26 @@ export function noneKept(brain: Sensitivity): Decision {
   return { kind: 'apology', apology: 'no_answer', why: `${what} has no local model` };
 }
 
-/** Whether one model is shown what is private of the conversation, and what had no answer. */
-export type View = { readonly private: boolean; readonly unanswered: boolean };
+/**
+ * Whether one model is shown what is private of the conversation, and what had no answer; and
+ * whether tools are offered to it as its provider does that, or else in words.
+ */
+export type View = {
+  readonly private: boolean;
+  readonly unanswered: boolean;
+  readonly nativeTools: boolean;
+};
 
 /** What a model is shown as long as nothing speaks against it. */
 export function viewOf({ locality }: Located): View {
-  return { private: locality === 'local', unanswered: true };
+  return { private: locality === 'local', unanswered: true, nativeTools: true };
 }
 
 /** The turns that it is shown; the same list where that is all of them. */
-export function turnsIn(history: readonly TurnRow[], view: View): readonly TurnRow[] {
+export function turnsIn(
+  history: readonly TurnRow[],
+  view: Pick<View, 'private' | 'unanswered'>,
+): readonly TurnRow[] {
   const isShown = (turn: TurnRow): boolean =>
     (view.private || turn.sensitivity === 'public') && (view.unanswered || !isUnanswered(turn));
   return history.every(isShown) ? history : history.filter(isShown);
@@ -83,9 +93,13 @@ const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 /** With what less the model may answer after this failure: the least change comes first. */
 export function narrower(view: View, failed: FailureKind): readonly View[] {
+  if (failed === 'tools_unsupported') {
+    return view.nativeTools ? [{ ...view, nativeTools: false }] : [];
+  }
   const views: View[] = [];
   if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });
   // Where it failed without the unanswered messages as well, these were not the cause.
-  if (view.private && elsewhere.has(failed)) views.push({ private: false, unanswered: true });
+  if (view.private && elsewhere.has(failed))
+    views.push({ ...view, private: false, unanswered: true });
   return views;
 }

@@ -80,7 +80,9 @@ export const problemCodes = {
   grant_idle: warning('A grant names a channel that is not configured, or none.'),
   host_never_matches: warning('An allowed host can never match.'),
   host_without_port: warning('An agent may reach every port of this machine.'),
-  agent_many_models: warning('An agent uses one model; the others are left out.'),
+  brain_scope_leaves_out: warning(
+    'Notes of a whole brain stay local: a cloud model is never asked.',
+  ),
   agent_reads_to_cloud: warning('Files that an agent reads are sent to a cloud model.'),
   agent_can_leak: warning('An agent can read private things and also send them out.'),
   skill_faulty: warning('A skill is skipped, or is not as agreed.'),

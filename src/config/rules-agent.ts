@@ -33,7 +33,7 @@ export function checkAgent(
   const path = `${context.path}.agent`;
   const tools = toolsOf(agent);
   checkTools(agent, tools, path, problems);
-  checkMemory(agent, context.ranked[0], path, document, problems);
+  checkMemory(agent, context, document, problems);
   checkHosts(agent, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
   const earlier: Earlier = new Map();
@@ -42,7 +42,7 @@ export function checkAgent(
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
     checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
   }
-  checkModels(agent, context, problems);
+  checkReading(agent, context, problems);
   checkLeak(agent, context, document, problems);
 }
 
@@ -79,23 +79,33 @@ function checkTools(agent: AgentDraft, firsts: Tools, path: string, problems: Pr
 
 function checkMemory(
   agent: AgentDraft,
-  selected: KnownModel | undefined,
-  path: string,
+  { path, ranked }: BrainContext,
   document: DraftDocument,
   problems: ProblemList,
 ): void {
   if (agent.memory === null || agent.memory === undefined) return;
   if (document.storage === null) {
     const message = 'notes are kept in storage, and there is none';
-    problems.addAtKey('memory_without_storage', `${path}.memory`, message, 'Add "storage": {}.');
+    const at = `${path}.agent.memory`;
+    problems.addAtKey('memory_without_storage', at, message, 'Add "storage": {}.');
   }
-  if (agent.memory.scope !== 'brain' || selected === undefined) return;
-  const sent = hasCloudTag(selected);
-  if (selected.locality === 'local' && !sent) return;
-  const why = sent ? 'its runtime sends to its vendor' : 'is not local';
-  const message = `notes of the whole brain would go to ${selected.modelId}, which ${why}`;
-  const remedy = 'Put a local model first, or write "scope": "conversation".';
-  problems.add('brain_scope_not_local', `${path}.memory.scope`, message, remedy);
+  if (agent.memory.scope !== 'brain') return;
+  const at = `${path}.agent.memory.scope`;
+  for (const [rank, model] of ranked.entries()) {
+    const sent = hasCloudTag(model);
+    if (model.locality === 'local' && !sent) continue;
+    const why = sent ? 'its runtime sends to its vendor' : 'is not local';
+    if (rank === 0) {
+      const message = `notes of the whole brain would go to ${model.modelId}, which ${why}`;
+      const remedy = 'Put a local model first, or write "scope": "conversation".';
+      problems.add('brain_scope_not_local', at, message, remedy);
+    } else {
+      const message = `${model.modelId} is never asked, since notes of the whole brain stay local`;
+      const remedy = 'Take the model out, or write "scope": "conversation".';
+      problems.add('brain_scope_leaves_out', at, message, remedy);
+    }
+    return;
+  }
 }
 
 function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): void {
@@ -188,19 +198,16 @@ function checkOverlap(
   problems.add('grants_overlap', path, message, remedy);
 }
 
-function checkModels(agent: AgentDraft, context: BrainContext, problems: ProblemList): void {
+/** Any of its models may come to see what it reads: where one fails, the next goes on. */
+function checkReading(agent: AgentDraft, context: BrainContext, problems: ProblemList): void {
   const { path, ranked } = context;
-  const selected = ranked[0];
-  if (selected === undefined) return;
-  if (ranked.length > 1) {
-    const message = `an agent uses one model, here ${selected.modelId}; the others are left out`;
-    const remedy = 'List that model alone.';
-    problems.add('agent_many_models', `${path}.models`, message, remedy);
-  }
   const reading = agent.tools?.indexOf('read_file') ?? -1;
-  if (reading < 0 || selected.locality === 'local') return;
-  const message = `what read_file reads is sent to ${selected.modelId}, a cloud model`;
-  const remedy = 'Use a local model, or make sure that root holds nothing private.';
+  // With notes of the whole brain no cloud model is asked behind a local one.
+  const asked = agent.memory?.scope === 'brain' ? ranked.slice(0, 1) : ranked;
+  const cloud = asked.find(({ locality }) => locality !== 'local');
+  if (reading < 0 || cloud === undefined) return;
+  const message = `what read_file reads is sent to ${cloud.modelId}, a cloud model`;
+  const remedy = 'Use local models, or make sure that root holds nothing private.';
   problems.add('agent_reads_to_cloud', `${path}.agent.tools[${reading}]`, message, remedy);
 }
 

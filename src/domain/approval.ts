@@ -48,7 +48,7 @@ export type Approval = {
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly decidedAt: number | null;
-  /** `operator`, or who it was on a messenger: `messenger_a:42`; null: not decided, or expired. */
+  /** `operator`, or who it was on a messenger: its type, `:` and their id; null: nobody. */
   readonly decidedBy: string | null;
   /** When the turn that follows was over; null: not yet. */
   readonly settledAt: number | null;

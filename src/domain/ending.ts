@@ -114,7 +114,7 @@ function sayUnfinished({ steps }: Trace): string {
   return `${who} did not come to an end${after}`;
 }
 
-/** The last call of each model; an agent asks its one model again and again. */
+/** The last call of each model; an agent asks a model again and again. */
 function lastCalls(steps: readonly TraceStep[]): readonly ModelStep[] {
   const calls = new Map<string, ModelStep>();
   for (const step of steps) if (step.kind === 'model') calls.set(keyOf(step), step);

@@ -1,6 +1,6 @@
 /** The models of the brains: whether each is there. */
 import type { BrainConfig, Config, ModelConfig, Secrets } from '../config/config.ts';
-import { rankModels } from '../config/rules.ts';
+import { hasCloudTag } from '../config/rank.ts';
 import { remedyOf } from '../domain/remedy.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later } from '../lib/clock.ts';
@@ -18,11 +18,10 @@ export function providerLines(
 ): Promise<PreflightLine[]> {
   const asked = new Map<string, Promise<PreflightLine>>();
   for (const brain of config.brains) {
-    const used = agentModel(brain);
     for (const model of brain.models) {
       const closed = brain.sensitivity === 'private';
       const { provider, locality, baseUrl, modelId, apiKeyEnv } = model;
-      const passedOver = used !== null && model !== used;
+      const passedOver = passesOver(brain, model);
       const key = [closed, passedOver, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
       if (asked.has(key)) continue;
       const line = passedOver
@@ -34,16 +33,14 @@ export function providerLines(
   return Promise.all(asked.values());
 }
 
-/** The one model that an agent asks; null: the brain is no agent, or is left without any model. */
-function agentModel({ agent, policy, models, sensitivity }: BrainConfig): ModelConfig | null {
-  if (agent === null) return null;
-  const ranked = rankModels(policy.order, models).map((index) => models[index]!);
-  const isPrivate = sensitivity === 'private';
-  return ranked.find(({ locality }) => !isPrivate || locality === 'local') ?? null;
+/** An agent that keeps notes of the whole brain asks local models alone. */
+function passesOver({ agent }: BrainConfig, model: ModelConfig): boolean {
+  if (agent?.memory?.scope !== 'brain') return false;
+  return model.locality === 'cloud' || hasCloudTag(model);
 }
 
 async function passedOverLine(brain: BrainConfig, model: ModelConfig): Promise<PreflightLine> {
-  const message = `is never contacted: the agent "${brain.name}" uses another model`;
+  const message = `is never contacted: notes of the whole brain "${brain.name}" stay local`;
   return ok(subjectOf(model), message);
 }
 

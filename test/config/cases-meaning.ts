@@ -185,10 +185,10 @@ export const meaningCases: readonly Case[] = [
     'brains[0].agent.tools[1]',
   ),
   inAgent(
-    'an agent with two models',
-    [agentModel, `"models": «[${local('a')}, ${local('b')}]`],
-    'agent_many_models',
-    'brains[0].models',
+    'notes of the brain, and a cloud model behind the local one',
+    [agentModel, `"models": [${local('a')}, ${cloud('b')}]`, '"brain" }\n', '«"brain" }\n'],
+    'brain_scope_leaves_out',
+    'brains[0].agent.memory.scope',
   ),
   inAgent(
     'a tool twice',

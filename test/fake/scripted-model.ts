@@ -8,6 +8,8 @@ import type { Stop } from '../../src/lib/stop.ts';
 
 /** One question that waits for its outcome. */
 export type Question = {
+  /** The id of the model that was asked. */
+  readonly asked: string;
   readonly request: ModelRequest;
   readonly stop: Stop;
   answer(text: string, calls?: readonly ToolCall[]): Promise<void>;
@@ -21,9 +23,11 @@ export class ScriptedModel implements Model {
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
   readonly mayForward = false;
-  readonly questions: Question[] = [];
+  readonly questions: Question[];
 
-  constructor(modelId: string, locality: 'local' | 'cloud' = 'local') {
+  /** @param questions where all that it is asked goes: several models may share one list */
+  constructor(modelId: string, locality: 'local' | 'cloud' = 'local', questions: Question[] = []) {
+    this.questions = questions;
     this.modelId = modelId;
     this.name = `local_runtime/${modelId}` as ModelName;
     this.locality = locality;
@@ -44,6 +48,7 @@ export class ScriptedModel implements Model {
     });
     stop.listen(() => resolve(failed('cancelled')));
     this.questions.push({
+      asked: this.modelId,
       request,
       stop,
       answer(text, calls = []) {

@@ -1,4 +1,4 @@
-/** What an agent's model is asked at each step of one turn, and how much of it it is shown. */
+/** What an agent's models are asked at each step of one turn, and how much of it they are shown. */
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
@@ -9,6 +9,7 @@ import type { ModelCall, RequestFor } from '../model-call.ts';
 import { turnsIn, type View } from '../shield.ts';
 import { linesOfTurn } from '../turn-lines.ts';
 import type { AgentOptions } from './agent.ts';
+import type { InText } from './models.ts';
 import { systemPrompt } from './prompt.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
 
@@ -28,8 +29,8 @@ export class AgentRequests {
   readonly #parts: AgentRequestsParts;
   /** Of the turn: from the first answer on also what the model was shown of private texts. */
   #sensitivity: Sensitivity;
-  /** What the model was shown at its first answer, and is in every later step; null: none came. */
-  #view: View | null = null;
+  /** What the first that answered was shown, and all are in later steps; null: none has. */
+  #view: Shown | null = null;
 
   /** @param sensitivity of the turn as it begins */
   constructor(parts: AgentRequestsParts, sensitivity: Sensitivity) {
@@ -50,9 +51,14 @@ export class AgentRequests {
     return said.reduce((sum, { text }) => sum + text.length, own);
   }
 
-  /** @param tools what may be called at this step */
-  at(protocol: 'native' | 'text', tools: readonly ToolNotice[]): RequestFor {
-    return (view) => this.#request(protocol, tools, this.#view ?? view);
+  /**
+   * @param tools what may be called at this step
+   */
+  at(tools: readonly ToolNotice[], inText: InText): RequestFor {
+    return (view, model) => {
+      const protocol = inText({ model, view }) ? 'text' : 'native';
+      return this.#request(protocol, tools, this.#view ?? view);
+    };
   }
 
   /** To be called with each answer: from the first one on its model's words are in the turn. */
@@ -67,7 +73,7 @@ export class AgentRequests {
     this.#sensitivity = strictestOf(this.#sensitivity, shown);
   }
 
-  #request(protocol: 'native' | 'text', tools: readonly ToolNotice[], view: View): ModelRequest {
+  #request(protocol: 'native' | 'text', tools: readonly ToolNotice[], view: Shown): ModelRequest {
     const { agent, turn, desk, transcript, announced, mark } = this.#parts;
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
@@ -94,9 +100,12 @@ export class AgentRequests {
   }
 }
 
-const wholeView: View = { private: true, unanswered: true };
+/** What of the conversation a model sees, whatever its tools are. */
+type Shown = Pick<View, 'private' | 'unanswered'>;
 
-function notesIn(notes: readonly Note[], view: View): readonly Note[] {
+const wholeView: Shown = { private: true, unanswered: true };
+
+function notesIn(notes: readonly Note[], view: Shown): readonly Note[] {
   return view.private ? notes : notes.filter(({ sensitivity }) => sensitivity === 'public');
 }
 

@@ -1,8 +1,9 @@
 import type { Apology, Decision } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
+import type { ModelName } from '../../domain/ids.ts';
 import { kindTypeOf } from '../../channel/kinds.ts';
 import type { Note } from '../../domain/note.ts';
-import type { Outcome, ToolCall } from '../../domain/outcome.ts';
+import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
@@ -15,6 +16,7 @@ import type { ModelCall, Candidate } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
 import type { AgentOptions, LearnedLimits } from './agent.ts';
 import { AgentRequests } from './agent-requests.ts';
+import { AgentModels, type InText } from './models.ts';
 import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -35,10 +37,15 @@ const brokenCall =
   'That call could not be read: it must be one JSON object with "tool" and "arguments", and ' +
   'nothing else. It was not run.';
 
-/** One question to the model, and how it was asked. */
+/** One step's question, and what became of it. */
 type Asked = {
-  readonly call: ModelCall;
-  readonly protocol: 'native' | 'text';
+  /** Every model that was asked, best rank first. */
+  readonly calls: readonly ModelCall[];
+  /** Whose answer it is; null: all have failed. */
+  readonly answered: ModelCall | null;
+  readonly inText: InText;
+  /** A provider refused what its model wrote as a call. */
+  readonly isMalformed: boolean;
   readonly withTools: boolean;
 };
 
@@ -64,11 +71,11 @@ type ModelIntent =
  *
  * A step is one call to the model. The last step has no tools and asks for the answer. When there
  * is one step in all, it has tools, and its calls are not run. A request that the model refused to
- * read is not counted as a step.
+ * read is not counted as a step, and neither are models that failed before another one answered.
  */
 export class AgentTurn {
   readonly #options: AgentOptions;
-  readonly #candidate: Candidate;
+  readonly #models: AgentModels;
   readonly #learned: LearnedLimits;
   readonly #desk: Desk;
   readonly #announced: readonly ToolNotice[];
@@ -79,24 +86,25 @@ export class AgentTurn {
   readonly #over = new Stopper();
   readonly #deadline: Deadline;
   #step = 0;
-  #textOnly = false;
   #closing = false;
   #asksForAnswer = false;
-  #malformed = 0;
   #invalidInARow = 0;
   #halvings = 0;
 
-  /** @param before what this turn may know of earlier turns, and of its own earlier runs */
+  /**
+   * @param candidates in the order in which they are to be asked
+   * @param before what this turn may know of earlier turns, and of its own earlier runs
+   */
   constructor(
     options: AgentOptions,
-    candidate: Candidate,
+    candidates: readonly Candidate[],
     learned: LearnedLimits,
     turn: Turn,
     desk: Desk,
     { notes, earlier, sensitivity }: TurnContext,
   ) {
     this.#options = options;
-    this.#candidate = candidate;
+    this.#models = new AgentModels(candidates, learned.textOnly);
     this.#learned = learned;
     this.#desk = desk;
     const channel = kindTypeOf(turn.message.channel);
@@ -144,13 +152,13 @@ export class AgentTurn {
       if (this.#over.stopped) return this.#apology('busy', 'the turn was given up');
       this.#step++;
       const asked = await this.#ask();
-      const outcome = asked.call.outcome!;
-      if (outcome.kind === 'failed') {
-        if (this.#goesOnAfter(outcome.failure.kind, asked)) continue;
-        return this.#failed(asked, outcome.failure.kind);
+      const { answered } = asked;
+      if (answered === null) {
+        if (this.#goesOnAfter(asked)) continue;
+        return this.#failed(asked);
       }
-      const wish = wishOf(outcome, asked);
-      if (wish.kind === 'answer') return this.#reply(wish.text);
+      const wish = wishOf(answered, asked.inText(answered));
+      if (wish.kind === 'answer') return this.#reply(wish.text, answered.model);
       if (!asked.withTools || this.#isSpent) return this.#unfinished();
       await this.#fulfil(wish);
     }
@@ -169,31 +177,24 @@ export class AgentTurn {
       this.#asksForAnswer = true;
       this.#transcript.say(askForAnswer);
     }
-    const protocol = this.#textOnly || this.#learned.textOnly ? 'text' : 'native';
-    const requestFor = this.#requests.at(protocol, tools);
-    const { calls } = await dispatch([this.#candidate], requestFor, this.#desk, this.#options);
-    const call = calls[0];
-    if (call === undefined) throw new Error('a turn that was given up was asked for');
-    this.#desk.addStep(call.step(this.#turnAt));
-    if (call.outcome?.kind === 'answer') this.#requests.answered(call);
-    return { call, protocol, withTools: tools.length > 0 };
+    const inText = this.#models.inText();
+    const members = this.#models.allowed(this.#requests.sensitivity, this.#desk);
+    const requestFor = this.#requests.at(tools, inText);
+    const { verdict, calls } = await dispatch(members, requestFor, this.#desk, this.#options);
+    if (calls.length === 0) throw new Error('a turn that was given up was asked for');
+    for (const call of calls) this.#desk.addStep(call.step(this.#turnAt));
+    const answered = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
+    const isMalformed = this.#models.learn(calls, inText);
+    if (answered !== null) this.#requests.answered(answered);
+    return { calls, answered, inText, isMalformed, withTools: tools.length > 0 };
   }
 
   /** Whether another step, asked in another way, may do better than the one that failed. */
-  #goesOnAfter(kind: FailureKind, { protocol, withTools }: Asked): boolean {
-    const native = withTools && protocol === 'native';
-    if (kind === 'tools_unsupported' && native) {
-      this.#learned.textOnly = true;
-      this.#step--;
-      return true;
-    }
-    if (kind === 'tool_call_malformed' && native) {
-      this.#malformed++;
-      this.#textOnly = this.#malformed > 1;
-      return !this.#isSpent;
-    }
-    if (kind === 'context_overflow') return this.#findLess();
-    if (kind !== 'empty_answer' || this.#closing || this.#isSpent) return false;
+  #goesOnAfter({ calls, isMalformed, withTools }: Asked): boolean {
+    if (isMalformed && withTools) return !this.#isSpent;
+    const kinds = failuresOf(calls);
+    if (kinds.includes('context_overflow')) return this.#findLess();
+    if (!kinds.includes('empty_answer') || this.#closing || this.#isSpent) return false;
     this.#closing = true;
     return true;
   }
@@ -227,12 +228,12 @@ export class AgentTurn {
     if (this.#invalidInARow >= invalidMax) this.#closing = true;
   }
 
-  #reply(text: string): Decision {
+  #reply(text: string, model: ModelName): Decision {
     if (this.#transcript.isShort && this.#halvings === 0) this.#findMore();
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;
-    return { kind: 'reply', text, model: this.#candidate.model.name, why };
+    return { kind: 'reply', text, model, why };
   }
 
   /** The model wants a tool where none is left; its text beside the call may tell of it as done. */
@@ -241,13 +242,16 @@ export class AgentTurn {
   }
 
   /** A model that goes silent after its tools has not finished; otherwise the failure tells why. */
-  #failed({ call, withTools }: Asked, kind: FailureKind): Decision {
-    const stuck = kind === 'empty_answer' && !withTools && this.#calls.count > 0;
+  #failed({ calls, withTools }: Asked): Decision {
+    const kinds = failuresOf(calls);
+    const stuck =
+      kinds.every((kind) => kind === 'empty_answer') && !withTools && this.#calls.count > 0;
     if (stuck) return this.#apology('unfinished', `no text came at step ${this.#step}`);
-    if (kind === 'tool_call_malformed') {
+    if (kinds.every((kind) => kind === 'tool_call_malformed')) {
       return this.#apology('unfinished', 'its provider refused what it wrote as a call');
     }
-    return this.#apology(apologyOf([call]), `the model gave no answer: ${kind}`);
+    const who = calls.length === 1 ? 'the model gave no answer' : 'no model gave an answer';
+    return this.#apology(apologyOf(calls), `${who}: ${kinds.join(', ')}`);
   }
 
   #apology(apology: Apology, why: string): Decision {
@@ -255,9 +259,15 @@ export class AgentTurn {
   }
 }
 
+function failuresOf(calls: readonly ModelCall[]): readonly FailureKind[] {
+  return calls.flatMap(({ outcome }) => (outcome?.kind === 'failed' ? [outcome.failure.kind] : []));
+}
+
 /** Calls are looked for only where they may stand: beside the text, or as the whole text. */
-function wishOf({ text, calls }: Extract<Outcome, { kind: 'answer' }>, asked: Asked): ModelIntent {
-  if (asked.protocol === 'native') {
+function wishOf({ outcome }: ModelCall, isText: boolean): ModelIntent {
+  if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
+  const { text, calls } = outcome;
+  if (!isText) {
     return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls };
   }
   if (calls.length > 0) return { kind: 'broken', text };

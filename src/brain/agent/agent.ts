@@ -1,10 +1,13 @@
 /**
  * A brain that may use tools before it answers, within bounds: so many model calls, so many tool
  * calls in each, one deadline over all. What the model writes gains no rights: every call goes
- * through the toolbox, and only plain text of a last answer reaches the person.
+ * through the toolbox, and only plain text of a last answer reaches the person. Where the model
+ * fails, the next one by rank goes on from there.
  */
 import type { ChannelType } from '../../config/config.ts';
 import type { Decision } from '../../domain/decision.ts';
+import { isCloudTag } from '../../domain/cloud-tag.ts';
+import type { ModelName } from '../../domain/ids.ts';
 import type { NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Ability } from '../../domain/tool-use.ts';
@@ -12,15 +15,16 @@ import type { Toolbox } from '../../tool/tool.ts';
 import type { AgentFacts, Brain, Desk, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
 import type { DispatchKit } from '../dispatch.ts';
-import { noneKept, shield } from '../shield.ts';
+import { noneKept, shield, type Shielded } from '../shield.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
+/** Its models are asked one after the other, whatever `dispatch` says. */
 export type AgentOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
   readonly deadlineMs: number;
-  /** The best-ranked member that the shield keeps is used. */
+  /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
   readonly members: readonly Candidate[];
   readonly toolbox: Toolbox;
   /** Model calls in one turn, all told. */
@@ -41,11 +45,11 @@ export function createAgent(options: AgentOptions): Brain {
   return new Agent(options);
 }
 
-/** What one turn finds out about the agent's model, kept for the turns that follow. */
+/** What one turn finds out about the agent's models, kept for the turns that follow. */
 export type LearnedLimits = {
-  /** The model has no tool calls of its own. */
-  textOnly: boolean;
-  /** How much of what tools gave back the model can read. */
+  /** Models that have no tool calls of their own. */
+  readonly textOnly: Set<ModelName>;
+  /** How much of what tools gave back the models can read. */
   findingsCharactersMax: number;
 };
 
@@ -56,7 +60,7 @@ class Agent implements Brain {
   readonly agent: AgentFacts;
   readonly #options: AgentOptions;
   readonly #learned: LearnedLimits = {
-    textOnly: false,
+    textOnly: new Set(),
     findingsCharactersMax: transcriptCharactersMax,
   };
 
@@ -65,7 +69,7 @@ class Agent implements Brain {
     this.name = name;
     this.sensitivity = sensitivity;
     this.deadlineMs = deadlineMs;
-    this.#options = options;
+    this.#options = { ...options, dispatch: 'sequential' };
     this.agent = {
       notes: notes?.scope ?? null,
       abilitiesOn: (channel: ChannelType): readonly Ability[] => toolbox.abilitiesOn(channel),
@@ -87,16 +91,28 @@ class Agent implements Brain {
     const stamps = earlier.map((call) => call.sensitivity);
     const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...stamps);
     if (sensitivity === 'private') desk.becomePrivate();
-    const { kept, dropped } = shield(sensitivity, members);
-    const [member] = kept.toSorted((a, b) => a.rank - b.rank);
-    if (dropped.length > 0 || member === undefined) {
+    const { kept, dropped } = this.#shielded(sensitivity, members);
+    if (dropped.length > 0 || kept.length === 0) {
       const names = dropped.map(({ model }) => model.name);
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
-    if (member === undefined) return noneKept(this.sensitivity);
+    if (kept.length === 0) return noneKept(this.sensitivity);
     const remembered = notes === null ? [] : await desk.notes(notes.scope);
     const before = { notes: remembered, earlier, sensitivity };
-    const agentTurn = new AgentTurn(this.#options, member, this.#learned, turn, desk, before);
+    const ranked = kept.toSorted((a, b) => a.rank - b.rank);
+    const agentTurn = new AgentTurn(this.#options, ranked, this.#learned, turn, desk, before);
     return agentTurn.answer();
+  }
+
+  /** Notes of the whole brain are what others said to it: they are for models here alone. */
+  #shielded(sensitivity: Sensitivity, members: readonly Candidate[]): Shielded<Candidate> {
+    if (this.agent.notes?.kind !== 'brain') return shield(sensitivity, members);
+    const { kept, dropped } = shield('private', members);
+    const isHere = ({ model }: Candidate): boolean =>
+      !(model.mayForward && isCloudTag(model.modelId));
+    return {
+      kept: kept.filter(isHere),
+      dropped: [...dropped, ...kept.filter((one) => !isHere(one))],
+    };
   }
 }

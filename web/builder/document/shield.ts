@@ -1,6 +1,6 @@
 /** Which models of a brain are ever asked, so that nobody is surprised by one that is not. */
 import type { Json } from '../../../src/config/locate.ts';
-import { hasCloudTag, rankModels, type KnownModel } from '../../../src/config/rank.ts';
+import { hasCloudTag, type KnownModel } from '../../../src/config/rank.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from './fields.ts';
 import { isList, isObject, valueAt } from './value.ts';
@@ -11,7 +11,7 @@ export type Standing =
   | { readonly kind: 'asked' }
   /** The shield drops it before anything is sent. */
   | { readonly kind: 'never'; readonly why: string }
-  /** The model may be asked, but another one is asked instead. */
+  /** The agent keeps notes of the whole brain, which stay local. */
   | { readonly kind: 'unused'; readonly why: string };
 
 const model = schema.fields.brains.items.fields.models.items.fields;
@@ -22,13 +22,12 @@ export function standingsOf(brain: Json | undefined): readonly Standing[] {
   if (!isList(listed)) return [];
   const isPrivate = valueAt(brain, ['sensitivity']) === 'private';
   const models = listed.map(knownOf);
-  const usable = models.filter((one) => one !== null && !(isPrivate && isDropped(one)));
-  const chosen = isObject(valueAt(brain, ['agent'])) ? firstOf(brain, usable) : null;
+  const staysLocal = valueAt(brain, ['agent', 'memory', 'scope']) === 'brain';
   return models.map((one): Standing => {
     if (one === null) return { kind: 'unknown' };
     if (isPrivate && isDropped(one)) return { kind: 'never', why: neverWhy(one) };
-    if (chosen === null || one === chosen) return { kind: 'asked' };
-    return { kind: 'unused', why: `An agent asks one model, and here that is ${chosen.modelId}.` };
+    if (!staysLocal || !isDropped(one)) return { kind: 'asked' };
+    return { kind: 'unused', why: 'Notes of the whole brain stay local: it is never asked.' };
   });
 }
 
@@ -40,14 +39,6 @@ function neverWhy(one: KnownModel): string {
   return one.locality === 'cloud'
     ? 'This brain is private, and the model is declared cloud: nothing is ever sent to it.'
     : 'This brain is private, and the runtime sends this model to its vendor.';
-}
-
-/** The best model by rank. */
-function firstOf(brain: Json | undefined, usable: readonly (KnownModel | null)[]) {
-  const known = usable.filter((one) => one !== null);
-  const order = valueAt(brain, ['policy', 'order']);
-  const entries = isList(order) ? order.filter((entry) => typeof entry === 'string') : [];
-  return known[rankModels(entries, known)[0] ?? 0] ?? null;
 }
 
 function knownOf(value: Json): KnownModel | null {

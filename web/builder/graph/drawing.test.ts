@@ -51,7 +51,7 @@ test('a private brain shows which model it never asks, and why', () => {
   );
 });
 
-test('an order gives ranks, and an agent leaves all but the best out', () => {
+test('an order gives ranks, and an agent asks all of its models by them', () => {
   const document = example('consensus') as {
     brains: { agent?: object; policy: object }[];
   } & object;
@@ -60,8 +60,7 @@ test('an order gives ranks, and an agent leaves all but the best out', () => {
     draw(document).nodes.flatMap((node) => (node.kind === 'model' ? [node.remark] : []));
   assert.deepEqual(remarks(), ['rank 2 of 3', 'rank 3 of 3', 'rank 1 of 3']);
   document.brains[0].agent = { tools: ['time'] };
-  const left = 'left out: an agent asks one model';
-  assert.deepEqual(remarks(), [left, left, null]);
+  assert.deepEqual(remarks(), ['rank 2 of 3', 'rank 3 of 3', 'rank 1 of 3']);
 });
 
 test('what nothing leads to is dim and says so', () => {

@@ -57,5 +57,5 @@ export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
 const remarks: Readonly<Record<Exclude<Standing['kind'], 'asked'>, string | null>> = {
   unknown: null,
   never: 'never asked: private brain',
-  unused: 'left out: an agent asks one model',
+  unused: 'left out: notes of the whole brain',
 };

@@ -1,0 +1,85 @@
+/** Where one model fails, the next by rank goes on. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { brief, call, calls, results, Stage } from '../../../test/agent-play.ts';
+import { fakeTool } from '../../../test/fake/tools.ts';
+import type { TurnRow } from '../../domain/conversation.ts';
+
+const calc = () => fakeTool('calc', 'expression', { does: (given) => `${given} = 2` });
+const sum = (expression = '1+1') => calls(call('calc', { expression }));
+const here = { id: 'n', locality: 'local' } as const;
+const cloud = { id: 'far', locality: 'cloud' } as const;
+const secret: TurnRow = { at: 0, text: 'my code', reply: 'kept', sensitivity: 'private' };
+
+test('a model that fails before a tool was used gives way to the next one', async () => {
+  const stage = new Stage({ tools: [calc()], behind: [here] });
+  const played = await stage.play([{ fails: 'connect_failed' }, sum(), 'It is 2.']);
+  assert.equal(brief(played), 'It is 2.');
+  assert.deepEqual(played.asked, ['m', 'n', 'n'], 'and is not asked again in this turn');
+  assert.equal(played.decision.kind === 'reply' && played.decision.model, 'local_runtime/n');
+  const models = played.steps.flatMap((step) => (step.kind === 'model' ? [step.result] : []));
+  assert.deepEqual(models, ['connect_failed', 'answer', 'answer']);
+  const again = await stage.play(['hello']);
+  assert.deepEqual(again.asked, ['m'], 'the next turn begins with the best one');
+});
+
+test('between steps the next model goes on with what was found', async () => {
+  const tool = calc();
+  const stage = new Stage({ tools: [tool], behind: [here] });
+  const played = await stage.play([sum(), { fails: 'timeout' }, 'It is 2.']);
+  assert.equal(brief(played), 'It is 2.');
+  assert.deepEqual(played.asked, ['m', 'm', 'n']);
+  assert.equal(tool.ran.length, 1, 'no call is made twice');
+  assert.match(results(played)[0]!, /1\+1 = 2/);
+  assert.equal(played.decision.why, 'answered at step 2 after one tool call');
+});
+
+test('each model is told of tools in its own way', async () => {
+  const stage = new Stage({ tools: [calc()], behind: [here] });
+  const text = JSON.stringify({ tool: 'calc', arguments: { expression: '1+1' } });
+  const said = [{ fails: 'tools_unsupported' }, { fails: 'timeout' }, sum(), text] as const;
+  const played = await stage.play(said);
+  assert.deepEqual(played.asked, ['m', 'm', 'n', 'n']);
+  assert.deepEqual(
+    played.requests.map(({ tools }) => tools.length),
+    [1, 0, 1, 1],
+  );
+  assert.equal(brief(played), text, 'a text of a model with calls of its own is an answer');
+});
+
+test('what became private is for no model elsewhere', async () => {
+  const stage = new Stage({ tools: [calc()], behind: [cloud, here] });
+  const moment = { history: [secret] };
+  const played = await stage.play([sum(), { fails: 'timeout' }, 'done'], moment);
+  assert.equal(brief(played), 'done');
+  assert.deepEqual(played.asked, ['m', 'm', 'n'], 'the cloud model is passed over');
+  assert.ok(played.steps.some((step) => step.kind === 'shield' && step.dropped.length === 1));
+  const atOnce = await stage.play([{ fails: 'timeout' }, 'without it'], moment);
+  assert.deepEqual(atOnce.asked, ['m', 'far'], 'as long as nothing private was found out');
+  assert.doesNotMatch(JSON.stringify(atOnce.requests[1]!.lines), /my code/);
+});
+
+test('notes of the whole brain are for local models alone', async () => {
+  const notes = {
+    scope: { kind: 'brain', brain: 'helper' },
+    notesMax: 9,
+    budgetRunes: 99,
+  } as const;
+  const stage = new Stage({ tools: [calc()], behind: [cloud, here], notes });
+  const played = await stage.play([{ fails: 'timeout' }, 'here']);
+  assert.deepEqual(played.asked, ['m', 'n']);
+});
+
+test('where every model fails, the reason tells of all', async () => {
+  const stage = new Stage({ tools: [calc()], behind: [here] });
+  const played = await stage.play([{ fails: 'not_found' }, { fails: 'timeout' }]);
+  assert.equal(brief(played), '(busy)');
+  assert.equal(played.decision.why, 'no model gave an answer: not_found, timeout');
+});
+
+test('a conversation too long for one model may fit the next', async () => {
+  const stage = new Stage({ tools: [calc()], behind: [here] });
+  const played = await stage.play([{ fails: 'context_overflow' }, 'it fits']);
+  assert.equal(brief(played), 'it fits');
+  assert.deepEqual(played.asked, ['m', 'n']);
+});
