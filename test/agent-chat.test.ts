@@ -57,8 +57,8 @@ test('preflight passes over what notes of a whole brain keep an agent from', asy
   const config = webhookConfig(where);
   const [base] = config.brains[0]!['models'] as object[];
   const models = ['first', 'second:cloud'].map((model_id) => ({ ...base, model_id }));
-  const agent = { tools: ['memory_note'], memory: { scope: 'brain' } };
-  Object.assign(config.brains[0]!, { agent, models, sensitivity: 'public' });
+  const noting = { tools: ['memory_note'], memory: { scope: 'brain' } };
+  Object.assign(config.brains[0]!, { agent: noting, models, sensitivity: 'public' });
   Object.assign(config, { storage: {} });
   const file = await writeConfig(folder.path, config);
   const env = { WEBHOOK_SECRET: 'a-webhook-secret-of-the-tests' };

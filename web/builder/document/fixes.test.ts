@@ -179,8 +179,8 @@ test('the shield and an agent say of each model whether it is asked', () => {
     standingsOf({ ...brain, models, ...more }).map(({ kind }) => kind);
   assert.deepEqual(kinds({}), ['asked', 'asked', 'asked', 'unknown']);
   assert.deepEqual(kinds({ sensitivity: 'private' }), ['never', 'asked', 'asked', 'unknown']);
-  const agent = { memory: { scope: 'brain' } };
-  assert.deepEqual(kinds({ agent }), ['unused', 'asked', 'asked', 'unknown']);
+  const noting = { memory: { scope: 'brain' } };
+  assert.deepEqual(kinds({ agent: noting }), ['unused', 'asked', 'asked', 'unknown']);
   assert.deepEqual(kinds({ agent: {} }), ['asked', 'asked', 'asked', 'unknown']);
   assert.deepEqual(pathOf(''), []);
 });
