@@ -78,6 +78,7 @@ export class Stage {
       operatorPrompt: null,
       skills: null,
       notes: null,
+      asking: null,
       mark: () => 'MARK',
       ...more,
     });

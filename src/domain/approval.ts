@@ -61,3 +61,12 @@ export type ApprovalRow = Omit<
   Approval,
   'code' | 'conversation' | 'address' | 'sender' | 'arguments' | 'hash'
 >;
+
+/** A call that is to wait: `arguments` and `hash` as in `Approval`. */
+export type WantedCall = Pick<Approval, 'tool' | 'arguments' | 'hash'>;
+
+/**
+ * `waits`: the very same call of this conversation waits already. `too_many` wait, of this turn or
+ * of all. `unread`: what waits could not be read, so nothing was asked.
+ */
+export type AskAnswer = 'asked' | 'waits' | 'too_many' | 'unread';
