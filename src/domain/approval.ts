@@ -25,7 +25,10 @@ export type ApprovalState = (typeof approvalStates)[number];
 
 export type Approval = {
   readonly id: ApprovalId;
-  /** What a person who may decide writes: 10 characters of Crockford's base32, 50 random bits. */
+  /**
+   * What a person who may decide writes: 10 characters of Crockford's base32 in capitals, 50 random
+   * bits.
+   */
   readonly code: string;
   readonly state: ApprovalState;
   readonly channel: ChannelKey;
@@ -70,3 +73,20 @@ export type WantedCall = Pick<Approval, 'tool' | 'arguments' | 'hash'>;
  * of all. `unread`: what waits could not be read, so nothing was asked.
  */
 export type AskAnswer = 'asked' | 'waits' | 'too_many' | 'unread';
+
+/** The code that somebody means: https://www.crockford.com/base32.html. */
+export function approvalCodeOf(written: string): string {
+  return written.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+}
+
+export function approvalRowOf(approval: Approval): ApprovalRow {
+  const { id, state, channel, messageId, brain, tool, sensitivity } = approval;
+  const { askedAt, expiresAt, decidedAt, decidedBy, settledAt, outcome } = approval;
+  const times = { askedAt, expiresAt, decidedAt, decidedBy, settledAt };
+  return { id, state, channel, messageId, brain, tool, sensitivity, ...times, outcome };
+}
+
+/** The turn that follows has not been yet, and somebody has to see to it. */
+export function isOwed({ state, expiresAt, settledAt }: Approval, now: number): boolean {
+  return settledAt === null && (state !== 'waiting' || expiresAt <= now);
+}

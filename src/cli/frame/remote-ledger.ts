@@ -16,6 +16,7 @@ import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { FiguresAsked } from '../../figures/figures.ts';
 import { Gathering } from '../../figures/gathering.ts';
+import { emptyPage } from '../../store/pages.ts';
 import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
 import { AdminClient, codeOf, isNotFound, type AdminClientOptions } from './admin-client.ts';
 import { RemoteHands } from './remote-hands.ts';
@@ -126,6 +127,11 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   /** None: of a service that runs its page shows them. */
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
+
+  /** None, as of figures. */
+  approvals = async () => emptyPage;
+  approval = async () => null;
+  waitingApprovals = async () => 0;
 
   foundIds(q: string, page: PageAsked) {
     return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);
