@@ -6,7 +6,7 @@
  * Who calls it: the pipeline, many turns at the same time, never two of one conversation.
  */
 import type { ChannelType } from '../config/config.ts';
-import type { Approval, AskAnswer, Verdict, WantedCall } from '../domain/approval.ts';
+import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
@@ -50,9 +50,11 @@ export type AgentFacts = {
 export type Asking = { readonly approvers: readonly string[]; readonly waitMs: number };
 
 /** What became of a call that waited; `approved`: it is to be run now. */
-export type Followed = Pick<Approval, 'tool' | 'arguments' | 'hash'> & {
-  readonly verdict: Verdict;
-};
+export type Followed = WantedCall &
+  (
+    | { readonly verdict: 'approved'; readonly by: Yes['by'] }
+    | { readonly verdict: Exclude<Verdict, 'approved'> }
+  );
 
 /**
  * `text` is what the brain is to answer: the message's, less what a session trigger took. A private

@@ -131,11 +131,12 @@ class GovernedToolbox implements Toolbox {
       const { signal, key, approved } = surroundings;
       const { at, kept } = asked;
       const hash = hashOf(tool, read);
-      if (mode === 'ask' && approved !== hash) {
+      if (mode === 'ask' && approved?.hash !== hash) {
         const wanted = { tool: tool.name, arguments: canonicalArguments(read), hash };
         return await askFirst(wanted, rule, surroundings);
       }
-      const call = { key, hash, at, tool: tool.name, mode, rule, arguments: kept };
+      const said = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
+      const call = { key, hash, at, tool: tool.name, mode, rule: said, arguments: kept };
       const begun = { ...call, sensitivity: surroundings.sensitivity };
       return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
     } catch (error) {

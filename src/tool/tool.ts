@@ -9,7 +9,7 @@
  * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
  */
 import type { ChannelType, ToolName } from '../config/config.ts';
-import type { AskAnswer, WantedCall } from '../domain/approval.ts';
+import type { AskAnswer, WantedCall, Yes } from '../domain/approval.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../domain/tool-use.ts';
@@ -91,8 +91,8 @@ export type CallSurroundings = ToolSurroundings & {
   readonly rehearsal: boolean;
   /** The same call was run so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
-  /** The hash of the call that a person said yes to; absent: none. */
-  readonly approved?: string;
+  /** Absent: nobody has said yes to any call. */
+  readonly approved?: Yes;
   /** Has the call wait for a person's yes from the end of this turn on. */
   ask(call: WantedCall): Promise<AskAnswer>;
   journal(call: BegunCall): Promise<Journaled>;

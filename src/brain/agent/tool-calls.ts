@@ -1,6 +1,7 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
+import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { nodeCrypto } from '../../lib/node-crypto.ts';
@@ -81,14 +82,14 @@ export class ToolCalls {
     const told = this.#tellable(call, 'call_0_0');
     transcript.asked('', [told]);
     if (followed.verdict !== 'approved') return transcript.found(told, notRun[followed.verdict]);
-    const { text } = await this.#runOne(call, '0:0', followed.hash);
+    const { text } = await this.#runOne(call, '0:0', followed);
     transcript.found(told, text);
   }
 
   async #runOne(
     call: ToolCall,
     place: string,
-    approved?: string,
+    approved?: Yes,
   ): Promise<{ text: string; invalid: boolean }> {
     const { agent, desk, turnAt } = this.#options;
     this.count++;
