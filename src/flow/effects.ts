@@ -106,13 +106,18 @@ function replyOf(
   };
 }
 
-/** The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. */
+/**
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. What may
+ * be pressed stands under the last.
+ */
 function partsOf({ channel }: ActiveRoute, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
   if (parts === undefined || parts.length < 2) return [reply];
+  const { choices, ...part } = reply;
   return parts.map((text, index) => ({
-    ...reply,
+    ...part,
     id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
     text,
+    ...(choices !== undefined && index === parts.length - 1 && { choices }),
   }));
 }
