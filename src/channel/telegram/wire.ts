@@ -145,7 +145,9 @@ function conversationOf({ chat, thread }: Place): ConversationId {
 }
 
 /** The chat with a person alone has their own id. @returns null: that is no person's id */
-export function directChatOf(user: string): { conversation: ConversationId; target: string } | null {
+export function directChatOf(
+  user: string,
+): { conversation: ConversationId; target: string } | null {
   const chat = /^[1-9]\d{0,15}$/.test(user) ? Number(user) : Number.NaN;
   if (!Number.isSafeInteger(chat)) return null;
   const conversation = String(chat) as ConversationId;
