@@ -27,7 +27,7 @@ export type DecideResult =
   | { readonly kind: 'not_waiting'; readonly state: ApprovalState }
   | { readonly kind: 'not_found' | 'not_allowed' | 'storage_failed' };
 
-type DecidingKit = Pick<Kit, 'ledger' | 'events' | 'now' | 'approvals'>;
+export type DecidingKit = Pick<Kit, 'ledger' | 'events' | 'now' | 'approvals'>;
 
 /** @param idOrCode a person has the code alone */
 export async function decideApproval(

@@ -12,7 +12,9 @@ import { kindTypeOf } from '../channel/kinds.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { ChannelType } from '../config/config.ts';
 import type { Approval } from '../domain/approval.ts';
+import type { ApprovalWork } from '../flow/approval-work.ts';
 import { acceptFollowing, acceptQuestion, expire } from '../flow/approving.ts';
+import type { DecidingKit } from '../flow/approving.ts';
 import { isAskedIn } from '../flow/settling.ts';
 import type { Kit } from '../flow/kit.ts';
 import type { Peers } from '../store/peers.ts';
@@ -27,10 +29,12 @@ const againMs = 300_000;
 /** What was put is remembered, so that a platform is not asked again: at most so many. */
 const putMax = 10_000;
 
-export type ApprovalKeepingParts = {
-  readonly kit: Kit;
+export type ApprovalKeepingParts = Pick<Kit, 'ledger' | 'events' | 'now'> & {
   readonly peers: Pick<Peers, 'holds'>;
-  readonly host: { readonly plan: Pick<Plan, 'brains' | 'channels'> | null };
+  readonly host: {
+    readonly plan: Pick<Plan, 'brains' | 'channels'> | null;
+    readonly approvals: ApprovalWork;
+  };
 };
 
 /** @returns ends it */
@@ -50,6 +54,7 @@ type Approver = { readonly name: string; readonly user: string; readonly type: C
 
 class ApprovalKeeping {
   readonly #parts: ApprovalKeepingParts;
+  readonly #kit: DecidingKit;
   /** Questions by approval and approver: when each may be put again; null: it is put. */
   readonly #put = new Map<string, number | null>();
   readonly #over = new AbortController();
@@ -60,15 +65,17 @@ class ApprovalKeeping {
 
   constructor(parts: ApprovalKeepingParts) {
     this.#parts = parts;
+    const { ledger, events, now, host } = parts;
+    this.#kit = { ledger, events, now, approvals: host.approvals };
   }
 
   begin(): void {
-    this.#parts.kit.approvals.onWake(this.#wake);
+    this.#kit.approvals.onWake(this.#wake);
     this.#wake();
   }
 
   end(): void {
-    this.#parts.kit.approvals.onWake(null);
+    this.#kit.approvals.onWake(null);
     this.#over.abort();
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
@@ -93,14 +100,14 @@ class ApprovalKeeping {
   /** What cannot be read or written now is owed at the next look. */
   #failed(error: unknown): number {
     if (!this.#over.signal.aborted) {
-      this.#parts.kit.events.faulted({ where: 'what waits for a yes', error });
+      this.#kit.events.faulted({ where: 'what waits for a yes', error });
     }
     return lookMs;
   }
 
   /** @returns in how many milliseconds something is due */
   async #look(): Promise<number> {
-    const { kit, peers } = this.#parts;
+    const [kit, { peers }] = [this.#kit, this.#parts];
     const { approvals } = kit.ledger;
     const now = kit.now();
     const waiting = await approvals.waiting();
@@ -136,7 +143,7 @@ class ApprovalKeeping {
 
   /** Never rejects. */
   async #putTo({ approval, approver, key, isFirst }: Question): Promise<void> {
-    const { kit } = this.#parts;
+    const kit = this.#kit;
     const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(directMs)]);
     try {
       const where = (await this.#channelOf(approver)?.direct?.(approver.user, signal)) ?? null;
@@ -154,7 +161,7 @@ class ApprovalKeeping {
   #unput({ type }: Approver, isFirst: boolean): void {
     if (!isFirst) return;
     const message = `Somebody who may decide on ${type} could not be asked in a chat of their own.`;
-    this.#parts.kit.events.warned({ code: 'approver_not_asked', message });
+    this.#kit.events.warned({ code: 'approver_not_asked', message });
   }
 
   /** Those of the plan in use; who asked sees the question where it was asked. */

@@ -14,7 +14,6 @@ import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
-import { ApprovalWork } from '../flow/approval-work.ts';
 import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { sayLost } from './draining.ts';
@@ -212,8 +211,7 @@ class Run {
     const { text, config, secrets, onReload, file, addresses, env, lookup, log } = this.#setup;
     const { ledger, reader, peers } = store;
     const { now, steady, random } = kit;
-    const approvals = new ApprovalWork(kit);
-    const flow = { ledger, events: this.#events, ids, now, steady, random, approvals };
+    const flow = { ledger, events: this.#events, ids, now, steady, random };
     const host = new Host(flow, { peers });
     this.#host = host;
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
@@ -222,7 +220,7 @@ class Run {
     if (unopened !== null) return refusedBy(unopened, config);
     const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
     this.#lifetime.defer('the figures', keepFigures(counted));
-    this.#lifetime.defer('the approvals', keepApprovals({ kit: flow, peers, host }));
+    this.#lifetime.defer('the approvals', keepApprovals({ ...flow, peers, host }));
     const watch = new ModelWatch(kit, this.#state.over);
     const bounds = new SharedBounds(kit.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());
