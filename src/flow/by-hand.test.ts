@@ -36,6 +36,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
     now,
     steady,
     random: () => 0.5,
+    approvals: new ApprovalWork({ steady }),
     ledger: { byHand: noting } as unknown as Ledger,
   };
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;

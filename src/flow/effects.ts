@@ -1,3 +1,4 @@
+import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
@@ -78,7 +79,7 @@ export function effectsOf(
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
-    replies: reply === null ? [] : own === null ? partsOf(route, reply) : [reply],
+    replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
     turn:
       said === null
         ? null
@@ -177,7 +178,7 @@ function replyOf(
  * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. What may
  * be pressed stands under the last.
  */
-function partsOf({ channel }: ActiveRoute, reply: Reply): readonly Reply[] {
+export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
   if (parts === undefined || parts.length < 2) return [reply];
   const { choices, ...part } = reply;

@@ -19,7 +19,7 @@ import { pressOn } from './telegram/presses.ts';
 import type { Press } from './telegram/presses.ts';
 import { UpdateQueue, paramsOf } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
-import type { Chat, Message, Params, TelegramCall, User } from './telegram/wire.ts';
+import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
 import { Watch } from './watch.ts';
 
 export type TelegramOptions = {
