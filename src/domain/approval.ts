@@ -51,7 +51,7 @@ export type Approval = {
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly decidedAt: number | null;
-  /** `operator`, or who it was on a messenger: `messenger_a:42`; null: not decided, or expired. */
+  /** `operator`, or a messenger's type, `:` and an id on it; null: not decided, or expired. */
   readonly decidedBy: string | null;
   /** When the turn that follows was over; null: not yet. */
   readonly settledAt: number | null;

@@ -4,10 +4,10 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { approvalRowOf, type Approval, type ApprovalId } from '../../src/domain/approval.ts';
 import type { AuditRow } from '../../src/domain/audit.ts';
-import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../src/domain/ids.ts';
+import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
+import { approvalReads } from './admin-approvals.ts';
 import { Bucket } from '../../src/figures/bucket.ts';
 import type { FiguresAsked, KeptFigures } from '../../src/figures/figures.ts';
 import { Gathering } from '../../src/figures/gathering.ts';
@@ -246,28 +246,6 @@ const foundText: FoundText = {
   excerpt: { text: said, hits: [{ from: 12, to: 18 }] },
 };
 
-const approval: Approval = {
-  id: '0123456789abcdefghjkmr' as ApprovalId,
-  code: '0123456789',
-  state: 'waiting',
-  channel,
-  conversation,
-  address: { channel, target: ids.sender },
-  sender: { id: ids.sender, name: null },
-  messageId: ids.message as MessageId,
-  brain: ids.brain,
-  tool: 'http_post',
-  arguments: JSON.stringify({ text: said }),
-  hash: 'hash',
-  sensitivity: 'private',
-  askedAt: 1_000,
-  expiresAt: 9_000,
-  decidedAt: null,
-  decidedBy: null,
-  settledAt: null,
-  outcome: null,
-};
-
 const auditRow: AuditRow = {
   at: 3_000,
   action: 'forget_sender',
@@ -338,10 +316,7 @@ export function fakeReader(calls: Calls): LedgerReader {
     conversationCounts: () => note([conversationCount], 'conversationCounts'),
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
     figures: (asked) => note(keptFigures(asked), 'figures', asked),
-    approvals: (state, asked) =>
-      note(page(asked, [approvalRowOf(approval)]), 'approvals', state, asked),
-    approval: (id) => note(id === approval.id ? approval : null, 'approval', id),
-    waitingApprovals: () => note(1, 'waitingApprovals'),
+    ...approvalReads(calls),
     foundIds: (id, asked) => note(page(asked, [foundRow]), 'foundIds', id, asked),
     foundTexts: (words, asked) => {
       const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };

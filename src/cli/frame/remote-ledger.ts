@@ -16,7 +16,6 @@ import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { FiguresAsked } from '../../figures/figures.ts';
 import { Gathering } from '../../figures/gathering.ts';
-import { emptyPage } from '../../store/pages.ts';
 import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
 import { AdminClient, codeOf, isNotFound, type AdminClientOptions } from './admin-client.ts';
 import { RemoteHands } from './remote-hands.ts';
@@ -129,7 +128,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
   /** None, as of figures. */
-  approvals = async () => emptyPage;
+  approvals = async () => ({ rows: [], next: null });
   approval = async () => null;
   waitingApprovals = async () => 0;
 

@@ -18,7 +18,7 @@ const answerMs = 5_000;
 const decide =
   'UPDATE svc.approval SET state = $2, decided_by = $3, decided_at = $4, decision = $5 ' +
   "WHERE id = $1 AND state = 'waiting' RETURNING id";
-/** Whether it was this call of `decide`, and not another one by the same person at the same time. */
+/** Whether it was this call of `decide`, and no other one by the same person at that time. */
 const decidedBefore = 'SELECT id FROM svc.approval WHERE id = $1 AND decision = $2';
 
 type Parts = { readonly reads: Reads; readonly flights: PostgresFlights };

@@ -194,7 +194,7 @@ export class Forgetting {
     return deleted;
   }
 
-  /** Calls that wait for a yes, and what became of them: what they were to do is a text of theirs. */
+  /** What was to be done with a yes is a text of theirs. */
   async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
     const isTalk = whose.kind === 'conversation';
     const name = toText(isTalk ? whose.conversation : whose.sender);

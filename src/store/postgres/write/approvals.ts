@@ -1,4 +1,4 @@
-/** Parts of the statement that ends turns: what waits for a yes from then on, and what is settled. */
+/** Parts of the statement that ends turns: what waits for a yes from then on, what is settled. */
 
 const columns =
   'id, code, state, channel, conversation, sender, message_id, brain, tool, private, asked_at, ' +

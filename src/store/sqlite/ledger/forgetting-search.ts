@@ -69,8 +69,8 @@ export function prepareSearch(db: DatabaseSync): Search {
     approvals(whose, beforeId) {
       const isTalk = whose.kind === 'conversation';
       const name = isTalk ? whose.conversation : whose.sender;
-      const asked = isTalk ? askedIn : askedBy;
-      return asked.all(whose.channel, name, beforeId).map(({ id }) => String(id));
+      const theirs = isTalk ? askedIn : askedBy;
+      return theirs.all(whose.channel, name, beforeId).map(({ id }) => String(id));
     },
     notesOf(of, before) {
       const found =

@@ -133,7 +133,7 @@ export class Forgetting {
     return found.length;
   }
 
-  /** Calls that wait for a yes, and what became of them: what they were to do is a text of theirs. */
+  /** What was to be done with a yes is a text of theirs. */
   async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
     const found = this.#search.approvals(whose, beforeId);
     for (let from = 0; from < found.length; from += batchMax) {

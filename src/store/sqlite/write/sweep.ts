@@ -19,8 +19,8 @@ const nothing: Swept = { rows: 0, deadLetters: [] };
 
 /**
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
- * letters, traces, settled approvals, dedupe keys that have expired, figures by their own times, and after a year what
- * operators did.
+ * letters, traces, settled approvals, dedupe keys that have expired, figures by their own times,
+ * and after a year what operators did.
  * Conversations stay until a person deletes them.
  * @param retentionDays 0 keeps everything but expired keys, old figures, and the audit of a year
  * @param now milliseconds since 1970
