@@ -79,7 +79,9 @@ export const problemCodes = {
   tool_repeated: warning('A tool is listed twice.'),
   cage_without_tool: warning('A block limits a tool that is not listed.'),
   grant_idle: warning('A grant names a channel that is not configured, or none.'),
-  approver_unreached: warning('An approver is on a channel that is no messenger, or not configured.'),
+  approver_unreached: warning(
+    'An approver is on a channel that is no messenger, or not configured.',
+  ),
   approver_turned_away: warning('The gate of an approver’s channel does not let them in.'),
   approvers_idle: warning('There are approvers, and no tool that asks.'),
   host_never_matches: warning('An allowed host can never match.'),

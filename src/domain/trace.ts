@@ -87,7 +87,11 @@ export function sayLeftOut({
 }
 
 /** What came of a call that waited, in words. */
-export function sayApproval({ tool, verdict, by }: Extract<TraceStep, { kind: 'approval' }>): string {
+export function sayApproval({
+  tool,
+  verdict,
+  by,
+}: Extract<TraceStep, { kind: 'approval' }>): string {
   const who = by === null ? '' : ` by ${by === 'operator' ? 'the operator' : 'an approver'}`;
   return `follows a call of ${tool} that waited: ${verdict}${who}`;
 }

@@ -17,7 +17,8 @@ const nothingForYou = 'There is nothing under this code that you may decide.';
 export const decisionSentences = {
   usage: (verb: 'approve' | 'refuse'): string => `Write /${verb} and the code that was told.`,
   nothingForYou,
-  approved: (tool: string): string => `Approved: ${tool} runs now, and what comes of it is told there.`,
+  approved: (tool: string): string =>
+    `Approved: ${tool} runs now, and what comes of it is told there.`,
   refused: (tool: string): string => `Refused: ${tool} is not run.`,
   over: (state: ApprovalState): string =>
     state === 'expired'
@@ -124,8 +125,9 @@ function isOnMessenger(channel: ChannelKey): boolean {
 /** What could hide or turn around other characters is written as its number. */
 function shown(text: string): string {
   return text.replace(/[`\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    Array.from({ length: character.length }, (_, at) =>
-      `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
     ).join(''),
   );
 }

@@ -3,12 +3,7 @@
  * svc's own message is accepted, which is the turn that follows. What is decided and has no message
  * yet, since the process ended between the two, gets it from the keeper (run/approval-keeping.ts).
  */
-import {
-  roleOf,
-  type Approval,
-  type ApprovalState,
-  type Verdict,
-} from '../domain/approval.ts';
+import { roleOf, type Approval, type ApprovalState, type Verdict } from '../domain/approval.ts';
 import type { ConversationId } from '../domain/ids.ts';
 import type { Address, Inbound, Sender } from '../domain/message.ts';
 import type { Kit } from './kit.ts';
@@ -72,7 +67,9 @@ async function settleAs(
   const end = await kit.ledger.approvals.decide(id, { verdict, by, at: kit.now() });
   if (end !== 'decided') return end;
   kit.events.approvalDecided({ channel, id, brain, tool, verdict, by: roleOf(by) });
-  if (!(await acceptFollowing(kit, approval))) kit.approvals.wake();
+  // Where it is not accepted now, the keeper has it accepted later.
+  await acceptFollowing(kit, approval);
+  kit.approvals.wake();
   return end;
 }
 

@@ -35,9 +35,7 @@ export async function answerByHand(
   const open = await openIn(kit.ledger, where, kit.now());
   const answered = await kit.ledger.byHand.answer(where, upTo, (one, isLast) => {
     ended.push(one);
-    const effects = isLast
-      ? lastEffects(kit, route, one, text)
-      : passedOver(kit, route, one, upTo);
+    const effects = isLast ? lastEffects(kit, route, one, text) : passedOver(kit, route, one, upTo);
     return withoutApproval(one, open, effects);
   });
   if (answered.kind !== 'answered') return answered;

@@ -140,6 +140,15 @@ export class TurnDesk implements Desk {
     (this.toolUses ??= []).push({ ...use, told: keptText(told) });
     const { channel, id } = this.#claim.message;
     const { tool, mode, rule, outcome, ms } = use;
-    this.#kit.events.toolUsed({ channel, id, brain: this.#brain.name, tool, mode, rule, outcome, ms });
+    this.#kit.events.toolUsed({
+      channel,
+      id,
+      brain: this.#brain.name,
+      tool,
+      mode,
+      rule,
+      outcome,
+      ms,
+    });
   }
 }

@@ -46,10 +46,7 @@ export type TurnTimeline = {
 };
 
 /** What is left where no brain was at the desk. */
-export function bareDesk(
-  sensitivity: Sensitivity,
-  steps: TraceStep[] = [],
-): TurnTimeline['desk'] {
+export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): TurnTimeline['desk'] {
   const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
   return { steps, ...nothing, leftOut: [], doubted: [], sensitivity };
 }

@@ -39,7 +39,7 @@ function desk(ledger: Ledger) {
   const pairings = new Pairings(ledger, now, random);
   const gate = new Gate({ pairings, events, now });
   const approvals = new ApprovalWork({ steady });
-    const kit = { ledger, events, ids, now, steady, random: Math.random, approvals };
+  const kit = { ledger, events, ids, now, steady, random: Math.random, approvals };
   const knock = (...senders: readonly string[]): Promise<Handled> =>
     receiveAtGate(kit, gate, gated, senders.map(said));
   return { pairings, gate, knock };
