@@ -8,6 +8,7 @@ import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
 import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
+import { askingOf } from './brain/agent/asking.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
@@ -152,6 +153,7 @@ function agentOptions(
     operatorPrompt: config.systemPrompt,
     skills,
     notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
+    asking: askingOf(config),
     mark: () => crypto.randomUUID().slice(0, 13),
   };
 }
