@@ -16,6 +16,8 @@ import { noneKept, shield } from '../shield.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
+export { askingOf } from './asking.ts';
+
 export type AgentOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
