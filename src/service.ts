@@ -7,8 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
-import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
-import { askingOf } from './brain/agent/asking.ts';
+import { askingOf, createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
@@ -140,8 +139,7 @@ function agentOptions(
   kit: BrainKit,
   skills: string | null,
 ): AgentOptions {
-  const { name, now, steady, onFault } = shared;
-  const { memory, governance: grants } = config;
+  const [{ name, now, steady, onFault }, { memory, governance: grants }] = [shared, config];
   const tools = createTools(config, { ...kit, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };

@@ -38,7 +38,7 @@ inEachForm(
     const asked = await house.say('ada', 'pay seven');
     assert.match(
       asked.text,
-      /^I need a yes for: `webhook_call \{"body":\{"euros":7\},"url":"https:\/\/example.com\/pay"\}`\n/,
+      /^I need a yes for: `webhook_call \{"body":\{"euros":7\},"url":"https:.*\/pay"\}`\n/,
     );
     assert.match(asked.text, /It waits until 2026-11-28 12:00 UTC\.$/);
     assert.equal(house.tool.ran.length, 0);

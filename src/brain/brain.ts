@@ -46,7 +46,7 @@ export type AgentFacts = {
   abilitiesOn(channel: ChannelType): readonly Ability[];
 };
 
-/** `approvers` as the ledger names who decides: `messenger_a:42`; the operator is not among them. */
+/** `approvers` as the ledger names who decides; the operator is not among them. */
 export type Asking = { readonly approvers: readonly string[]; readonly waitMs: number };
 
 /** What became of a call that waited; `approved`: it is to be run now. */

@@ -1,6 +1,6 @@
 import { channelSynonyms, findKind, type ChannelType } from '../channel/kinds.ts';
 
-/** Who may say yes or no, as `name` the ledger keeps it: `messenger_a:42`. */
+/** Who may say yes or no; `name`, which the ledger keeps: the channel's type, `:` and the id. */
 export type ApproverConfig = {
   readonly channel: ChannelType;
   readonly user: string;

@@ -1,4 +1,5 @@
 /** What the formats of a text field ask of it: one check each, and the words for a fault. */
+import { messengerTypes } from '../channel/kinds.ts';
 import { parseListenAddress, parseWebAddress } from './address.ts';
 import { parseApprover } from './approver.ts';
 import type { Format } from './field.ts';
@@ -52,7 +53,7 @@ const badUserId: FormatFault = {
 const badApprover: FormatFault = {
   code: 'bad_approver',
   message: 'this names nobody who could be asked',
-  remedy: 'Write a messenger and the numeric id of its user, such as messenger_a:123456789.',
+  remedy: `Write a messenger and a numeric id of a user of it: ${messengerTypes[0]}:123456789.`,
 };
 
 /** Whether this can name a secret: an environment variable, and nothing that looks like a value. */

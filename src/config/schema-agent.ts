@@ -1,3 +1,4 @@
+import { messengerTypes } from '../channel/kinds.ts';
 import type { IntegerField, ObjectField } from './field.ts';
 import { channelTypeField } from './schema-channel.ts';
 
@@ -179,7 +180,7 @@ export const agent = {
       type: 'list',
       description:
         'Who may say yes or no to the calls of an `ask` grant, beside the operator: people of a ' +
-        'messenger, such as `messenger_a:123456789`.',
+        `messenger, such as \`${messengerTypes[0]}:123456789\`.`,
       items: { type: 'text', description: 'A channel and a user id of it.', format: 'approver' },
       default: [],
       added: true,

@@ -1,7 +1,7 @@
 /** What is known of approvals in this process, for as long as it lives. */
 import { later, type Clock, type SteadyTime } from '../lib/clock.ts';
 
-/** After so many codes within the hour that let nobody decide, none is looked up for that person. */
+/** After so many wrong codes within the hour none is looked up for that person. */
 const wrongCodesMax = 10;
 const wrongCodesMs = 3_600_000;
 /** Of more people the one whose last wrong code is the oldest is forgotten. */

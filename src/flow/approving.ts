@@ -1,7 +1,7 @@
 /**
- * The one way in which a call that waits is decided, by whomever: first the verdict is written, then
- * svc's own message is accepted, which is the turn that follows. What is decided and has no message
- * yet, since the process ended between the two, gets it from the keeper (run/approval-keeping.ts).
+ * The one way in which a call that waits is decided, by whomever: first the verdict is written,
+ * then svc's own message is accepted, which is the turn that follows. What is decided and has no
+ * message yet, since the process ended between the two, gets it from run/approval-keeping.ts.
  */
 import { roleOf, type Approval, type ApprovalState, type Verdict } from '../domain/approval.ts';
 import type { ConversationId } from '../domain/ids.ts';
@@ -11,7 +11,7 @@ import type { Kit } from './kit.ts';
 /** Who decides: the operator always may, a person only what is put to them now. */
 export type Decider = 'operator' | Person;
 
-/** `name` as the ledger keeps it: `messenger_a:42`. */
+/** `name` as the ledger keeps it: the channel's type, `:` and their id on it. */
 export type Person = {
   readonly name: string;
   isApproverOf(brain: string): boolean;
@@ -24,7 +24,7 @@ export type DecideResult =
 
 export type DecidingKit = Pick<Kit, 'ledger' | 'events' | 'now' | 'approvals'>;
 
-/** @param idOrCode a person has the code alone */
+/** @param idOrCode a person has the code alone, the operator the id */
 export async function decideApproval(
   kit: DecidingKit,
   idOrCode: string,
@@ -35,10 +35,8 @@ export async function decideApproval(
   try {
     const found = await approvals.find(idOrCode);
     if (found === null) return { kind: 'not_found' };
-    if (by !== 'operator') {
-      if (found.id === idOrCode) return { kind: 'not_found' };
-      if (!by.isApproverOf(found.brain)) return { kind: 'not_allowed' };
-    }
+    if ((found.id === idOrCode) !== (by === 'operator')) return { kind: 'not_found' };
+    if (by !== 'operator' && !by.isApproverOf(found.brain)) return { kind: 'not_allowed' };
     if (found.state !== 'waiting') return { kind: 'not_waiting', state: found.state };
     const isLate = found.expiresAt <= kit.now();
     const name = by === 'operator' ? by : by.name;

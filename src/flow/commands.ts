@@ -34,8 +34,8 @@ export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 export function commandsOn({ brain, session, brains }: ActiveRoute, message: Message): CommandsOn {
   const { agent } = brain;
   const approvals = agent?.asking != null || isApprover(brains, nameOf(message));
-  const notes = agent !== null && agent.notes !== null;
-  return { session, notes, tools: agent !== null, approvals };
+  const keepsNotes = agent !== null && agent.notes !== null;
+  return { session, notes: keepsNotes, tools: agent !== null, approvals };
 }
 
 /** @param decision what the message means; a cut in it comes before the command */

@@ -1,7 +1,7 @@
 /**
- * svc's own messages of an approval. In the conversation that asked it is the turn that follows: the
- * call runs if it was approved, and the model is told what came of it. In another one it puts the
- * question to somebody who may decide.
+ * svc's own messages of an approval. In the conversation that asked it is the turn that follows:
+ * the call runs if it was approved, and the model is told what came of it. In another one it puts
+ * the question to somebody who may decide.
  */
 import { kindTypeOf } from '../channel/kinds.ts';
 import type { Brain, Followed } from '../brain/brain.ts';

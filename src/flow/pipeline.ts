@@ -103,7 +103,8 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
   const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
-  if (stop.stopped || end === null) return kit.ledger.release(claim);
+  if (stop.stopped) return kit.ledger.release(claim);
+  if (end === null) return kit.ledger.release(claim);
 
   const [decidedAt, ms] = [kit.now(), kit.steady() - since];
   const timeline = { decision, claimedAt, decidedAt, desk };

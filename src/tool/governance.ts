@@ -1,7 +1,7 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → arguments → rehearsal → a person's yes → journal → the tool itself with its cage. A
- * call that outlives its turn is given up, also where the tool does not listen to its signal.
+ * not repeated → arguments → rehearsal → a person's yes → journal → the tool itself with its cage.
+ * A call that outlives its turn is given up, also where the tool does not listen to its signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { WantedCall } from '../domain/approval.ts';
@@ -223,9 +223,9 @@ const notAsked = {
 async function askFirst(
   wanted: WantedCall,
   rule: string,
-  { ask }: CallSurroundings,
+  surroundings: CallSurroundings,
 ): Promise<Ending> {
-  const asked = await ask(wanted);
+  const asked = await surroundings.ask(wanted);
   if (asked === 'asked') return { text: askedFor, outcome: 'asked', rule };
   return { text: notAsked[asked], outcome: 'refused', rule: `ask_${asked}` };
 }

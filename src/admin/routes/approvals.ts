@@ -26,7 +26,7 @@ function reads({ reader }: Ports): Route[] {
   const state = {
     kind: 'word',
     summary: 'Those in this state; left out: those that wait.',
-    words: approvalStates,
+    words: [...approvalStates, 'all'],
   } as const;
   return [
     readRoute({
@@ -38,7 +38,8 @@ function reads({ reader }: Ports): Route[] {
       problems: unread,
       schema: { name: 'Approvals', of: approvalsSchema },
       async answer({ state: asked, ...where }) {
-        const { rows, next } = await reader.approvals(asked ?? 'waiting', where);
+        const of = asked === 'all' ? null : (asked ?? 'waiting');
+        const { rows, next } = await reader.approvals(of, where);
         const told = rows.map((row) => ({ ...row, decidedBy: roleOf(row.decidedBy) }));
         return tell(approvalsSchema, { rows: told, next });
       },

@@ -164,7 +164,7 @@ export class AgentTurn {
       if (wish.kind === 'answer') return this.#reply(wish.text, answered.model);
       if (!asked.withTools || this.#isSpent) return this.#unfinished();
       await this.#fulfil(wish);
-      if (this.#calls.asked > 0) return this.#question();
+      if (this.#calls.asked > 0) return this.#question(answered.model);
     }
     return this.#apology('unfinished', 'no step was left');
   }
@@ -241,10 +241,10 @@ export class AgentTurn {
   }
 
   /** Nothing goes on before a person has said yes or no, and that is a turn of its own. */
-  #question(): Decision {
+  #question(model: ModelName): Decision {
     const text = this.#desk.question();
     const why = `asked for a yes at step ${this.#step}`;
-    return { kind: 'reply', text, model: this.#candidate.model.name, why };
+    return { kind: 'reply', text, model, why };
   }
 
   /** The model wants a tool where none is left; its text beside the call may tell of it as done. */

@@ -19,6 +19,8 @@ import { noneKept, shield, type Shielded } from '../shield.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
+export { askingOf } from './asking.ts';
+
 /** Its models are asked one after the other, whatever `dispatch` says. */
 export type AgentOptions = DispatchKit & {
   readonly name: string;

@@ -1,5 +1,7 @@
 /** The running service, asked about calls that wait for a person's yes, and told the word. */
 import * as approvals from '../../admin/schemas/approvals.ts';
+import { statusSchema } from '../../admin/schemas/status.ts';
+import type { ApprovalText } from '../../domain/approval.ts';
 import type { AdminClient } from './admin-client.ts';
 import { part } from './remote-path.ts';
 
@@ -11,9 +13,22 @@ export class RemoteApprovals {
     this.#service = service;
   }
 
-  async decide(id: string, word: 'approve' | 'refuse'): Promise<void> {
+  list(query: string) {
+    return this.#service.read('reader', `approvals?${query}`, approvals.approvalsSchema);
+  }
+
+  show(id: string): Promise<ApprovalText | null> {
+    return this.#service.find('operator', `approvals/${part(id)}`, approvals.approvalTextSchema);
+  }
+
+  async waiting(): Promise<number> {
+    const status = await this.#service.read('reader', 'status', statusSchema);
+    return status.approvals?.waiting ?? 0;
+  }
+
+  async decide(id: string, word: 'approve' | 'refuse') {
     const path = `approvals/${part(id)}/${word}`;
     const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
-    this.#service.take(given, approvals.approvalDecidedSchema);
+    return this.#service.take(given, approvals.approvalDecidedSchema);
   }
 }

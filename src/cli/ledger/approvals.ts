@@ -1,8 +1,7 @@
 /** Calls of tools that wait for a person's yes: looked at, and decided through the running svc. */
-import { approvalStates, type ApprovalRow, type ApprovalState } from '../../domain/approval.ts';
-import type { ApprovalText } from '../../domain/approval.ts';
+import { approvalStates, type ApprovalRow } from '../../domain/approval.ts';
+import type { ApprovalState, ApprovalText } from '../../domain/approval.ts';
 import type { Page } from '../../domain/page.ts';
-import { plural } from '../../domain/plural.ts';
 import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -49,7 +48,7 @@ Shows a call that waits, or waited, for a person's yes: the tool, its arguments,
 export const approvalsApprove: Command = {
   name: 'approvals approve',
   summary: 'Let a call run that waits for a yes',
-  usage: `Usage: svc approvals approve <id> [--config <file>]
+  usage: `Usage: svc approvals approve <id>... [--config <file>]
 
 Says yes: the call runs once, with these arguments alone, as a turn of its own in its conversation,
 and the model goes on with what came of it. It goes through the running svc.
@@ -63,7 +62,7 @@ and the model goes on with what came of it. It goes through the running svc.
 export const approvalsRefuse: Command = {
   name: 'approvals refuse',
   summary: 'Keep a call from running that waits for a yes',
-  usage: `Usage: svc approvals refuse <id> [--config <file>]
+  usage: `Usage: svc approvals refuse <id>... [--config <file>]
 
 Says no: the call does not run; the model is told, and answers. It goes through the running svc.
 
@@ -157,9 +156,10 @@ async function decide(
   const place = await locateLedgerStrictly(parsed.flags.config, io);
   if (typeof place === 'number') return place;
   return asking(place, async (service) => {
-    for (const id of ids) await service.approvals.decide(id, word);
-    const done = word === 'approve' ? 'approved' : 'refused';
-    io.stdout.write(`${plural(ids.length, 'call')} ${done}\n`);
+    for (const id of ids) {
+      const { result } = await service.deciding.decide(id, word);
+      io.stdout.write(`${result}: ${plainLine(id)}\n`);
+    }
     return exitCode.fine;
   });
 }
