@@ -5,6 +5,7 @@ import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
 import { useStorage, useWatch } from '../kit/watch.ts';
 import { Around } from './around.tsx';
+import { Approvals } from './approvals/approvals.tsx';
 import { Audit } from './audit/audit.tsx';
 import { Configuration } from './config/config.tsx';
 import { Conversations } from './conversations/conversations.tsx';
@@ -54,6 +55,7 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'providers', title: 'Providers', shows: Providers, group: 'Models' },
   { name: 'model', title: 'Model', shows: ModelPage, group: 'Models', under: 'providers' },
   { name: 'tools', title: 'Tools', shows: Tools, group: 'Models' },
+  { name: 'approvals', title: 'Approvals', shows: Approvals, group: 'Models' },
   { name: 'config', title: 'Configuration', shows: Configuration, group: 'Settings' },
   { name: 'secrets', title: 'Secrets', shows: Secrets, group: 'Settings' },
   { name: 'instances', title: 'Instances', shows: Instances, group: 'Settings', ofShared: true },

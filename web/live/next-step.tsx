@@ -60,6 +60,13 @@ function ToConfigure() {
   return <PageLink href="/builder">Open the builder</PageLink>;
 }
 
+export const NothingAsks = () => (
+  <p className="max-w-prose">
+    No call waits for a yes. An agent asks before it uses a tool where a grant of its{' '}
+    <code>governance</code> gives that tool the mode <code>ask</code>. <ToConfigure />
+  </p>
+);
+
 export const NoBrain = () => (
   <p>
     No brain is configured. <ToConfigure />

@@ -24,6 +24,7 @@ export function Related({ story }: { readonly story: Story }) {
         <Entry name="Deliveries">
           <Deliveries story={story} />
         </Entry>
+        <AskedCalls story={story} />
         {letters.length === 0 ? null : (
           <Entry name="Dead letters">
             {letters.map(({ id, box }) => (
@@ -76,6 +77,24 @@ function Whose({ story: { id, state, trace } }: { readonly story: Story }) {
         </Entry>
       )}
     </>
+  );
+}
+
+/** Where its turn asked for a yes, or followed one. */
+function AskedCalls({ story: { trace } }: { readonly story: Story }) {
+  const steps = trace?.steps ?? [];
+  const followed = steps.find((step) => step.kind === 'approval');
+  const hasAsked = steps.some((step) => step.kind === 'tool' && step.outcome === 'asked');
+  if (followed === undefined && !hasAsked) return null;
+  return (
+    <Entry name="Approvals">
+      {followed === undefined ? null : (
+        <Link to={{ view: 'approvals', state: followed.verdict }} className="block">
+          calls that were {followed.verdict}
+        </Link>
+      )}
+      {hasAsked ? <Link to={{ view: 'approvals' }}>calls that wait for a yes</Link> : null}
+    </Entry>
   );
 }
 

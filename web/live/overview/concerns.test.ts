@@ -16,6 +16,7 @@ const quiet = {
   warningsLeftOut: 0,
   instances: [],
   held: 0,
+  approvals: { waiting: 0 },
 } as unknown as Status;
 
 test('of a service that works nothing needs a person', () => {

@@ -29,6 +29,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofUnanswered(status, now),
     ...ofBacklog(status, now),
     ...ofHeld(status),
+    ...ofApprovals(status),
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
     ...ofWarnings(status),
@@ -154,6 +155,14 @@ function ofHeld({ held }: Status): readonly Concern[] {
   if (held === null || held === 0) return [];
   const what = `${some(held, 'conversation is', 'conversations are')} answered by hand.`;
   return [{ key: 'held', tone: 'wait', what, remedy: null, place: { view: 'conversations' } }];
+}
+
+function ofApprovals({ approvals }: Status): readonly Concern[] {
+  if (approvals === null || approvals.waiting === 0) return [];
+  const calls = some(approvals.waiting, 'call waits', 'calls wait');
+  const what = `${calls} for a yes: no tool runs before it.`;
+  const place = { view: 'approvals' };
+  return [{ key: 'approvals', tone: 'wait', what, remedy: null, place }];
 }
 
 function ofLeftOut({ warningsLeftOut }: Status): readonly Concern[] {

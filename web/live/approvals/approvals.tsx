@@ -1,0 +1,136 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
+import { useState } from 'react';
+import { approvalStates, type ApprovalRow } from '../../../src/domain/approval.ts';
+import type { ApprovalState } from '../../../src/domain/approval.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import { useKept } from '../../kit/entry.ts';
+import { Link } from '../../kit/link.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { usePlace } from '../../kit/place.ts';
+import { State } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { useNow } from '../../kit/use-now.ts';
+import { ago, ahead, moment } from '../../kit/words.ts';
+import { messagePlace } from '../links/places.ts';
+import { NothingAsks } from '../next-step.tsx';
+import { OneOf } from '../one-of.tsx';
+import { opener } from '../opener.tsx';
+import { Paged } from '../paged.tsx';
+import { usePages } from '../use-pages.ts';
+import { useRefresh } from '../use-refresh.ts';
+import { sayDecider, sayFate, stateWords, toneOfState } from './approval-words.ts';
+import { Decided, type Decision } from './decided.tsx';
+import { OpenedApproval } from './opened.tsx';
+
+/** Calls of tools that wait for a person's yes, and what became of those before. */
+export function Approvals() {
+  const { state: named } = usePlace();
+  const state = approvalStates.find((one) => one === named) ?? 'waiting';
+  const pages = usePages<ApprovalRow>(`approvals?state=${state}`);
+  // A turn asks as it ends, and ends what was decided.
+  useRefresh(['turn_finished', 'operator_wrote'], pages.again);
+  const [decision, setDecision] = useState<Decision | null>(null);
+  const onDecided = (made: Decision | null): void => {
+    if (made !== null) setDecision(made);
+    pages.again();
+  };
+  return (
+    <Panel title="Approvals">
+      <p className="max-w-prose text-soft">
+        Calls of tools that run only after a person has said yes to them. An operator may always
+        decide; so may those whom the agent lists as approvers, on their messenger.
+      </p>
+      {decision === null ? null : <Decided key={decision.id} decision={decision} />}
+      <OneOf
+        name="Which approvals"
+        field="state"
+        values={approvalStates}
+        chosen={state}
+        say={(one) => stateWords[one]}
+      />
+      <Paged pages={pages} words={['call', 'calls']}>
+        {(rows) => <Rows key={state} rows={rows} state={state} onDecided={onDecided} />}
+      </Paged>
+    </Panel>
+  );
+}
+
+type RowsProps = {
+  readonly rows: readonly ApprovalRow[];
+  readonly state: ApprovalState;
+  /** null: somebody else was first. */
+  readonly onDecided: (made: Decision | null) => void;
+};
+
+function Rows({ rows, state, onDecided }: RowsProps) {
+  const now = useNow();
+  const [opened, setOpened] = useKept<string | null>('approval', null);
+  const columns: readonly Column<ApprovalRow>[] = [
+    opener({
+      title: 'More',
+      opened,
+      keyOf: ({ id }) => id,
+      nameOf: ({ id, tool }) => `${tool} ${id}`,
+      onOpen: setOpened,
+    }),
+    ...factsAt(now),
+    ...(state === 'waiting' ? [untilAt(now)] : decidedColumns),
+    {
+      title: 'Message',
+      cell: ({ messageId }) => <Link to={messagePlace(messageId)}>{messageId}</Link>,
+    },
+  ];
+  return (
+    <Table
+      name="Approvals"
+      columns={columns}
+      rows={rows}
+      keyOf={({ id }) => id}
+      none={state === 'waiting' ? <NothingAsks /> : `No call was ${state}, as far as is kept.`}
+      renderDetail={(row) =>
+        opened === row.id ? <OpenedApproval row={row} onDecided={onDecided} /> : null
+      }
+    />
+  );
+}
+
+const factsAt = (now: number): readonly Column<ApprovalRow>[] => [
+  {
+    title: 'Asked',
+    cell: ({ askedAt }) => <span title={moment(askedAt)}>{ago(askedAt, now)}</span>,
+  },
+  {
+    title: 'Tool',
+    cell: ({ tool }) => (
+      <code>
+        <AsWritten text={tool} />
+      </code>
+    ),
+  },
+  { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
+  { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
+];
+
+const untilAt = (now: number): Column<ApprovalRow> => ({
+  title: 'Ends',
+  cell: ({ expiresAt }) => <span title={moment(expiresAt)}>{ahead(expiresAt, now)}</span>,
+});
+
+const decidedColumns: readonly Column<ApprovalRow>[] = [
+  {
+    title: 'Decided',
+    cell: ({ state, decidedBy, decidedAt }) => (
+      <>
+        <State tone={toneOfState[state]}>{stateWords[state]}</State>
+        <p className="text-soft">
+          {decidedBy === null ? 'nobody decided in time' : `by ${sayDecider(decidedBy)}`}
+          {decidedAt === null ? '' : `, ${moment(decidedAt)}`}
+        </p>
+      </>
+    ),
+  },
+  {
+    title: 'What became of it',
+    cell: (row) => (row.state === 'waiting' ? '–' : sayFate(row.state, row)),
+  },
+];

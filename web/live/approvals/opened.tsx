@@ -1,0 +1,83 @@
+import { sayChannel } from '../../../src/channel/kinds.ts';
+import { useState } from 'react';
+import type { ApprovalRow, ApprovalText } from '../../../src/domain/approval.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import { Button } from '../../kit/button.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { moment } from '../../kit/words.ts';
+import { ConversationOf } from '../links/conversation-of.tsx';
+import { OperatorOnly } from '../operator-only.tsx';
+import { sayDecider } from './approval-words.ts';
+import { Arguments } from './arguments.tsx';
+import type { Decision } from './decided.tsx';
+import { Deciding, type Word } from './deciding.tsx';
+
+type Props = {
+  readonly row: ApprovalRow;
+  readonly onDecided: (made: Decision | null) => void;
+};
+
+/** What one call asks for, and the way to decide it. */
+export function OpenedApproval({ row, onDecided }: Props) {
+  return (
+    <div className="flex flex-col gap-3 rounded-md bg-raised p-3">
+      <OperatorOnly may="see what a call asks for, and decide it">
+        <Asked row={row} onDecided={onDecided} />
+      </OperatorOnly>
+    </div>
+  );
+}
+
+function Asked({ row: { id, state, tool }, onDecided }: Props) {
+  const { value, refused } = useAsked<ApprovalText>(`approvals/${encodeURIComponent(id)}`);
+  const [word, setWord] = useState<Word | null>(null);
+  if (value === null) {
+    return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
+  }
+  const close = (made: Decision | null, isOver: boolean): void => {
+    setWord(null);
+    if (isOver) onDecided(made);
+  };
+  return (
+    <>
+      <Whose approval={value} />
+      <Arguments of={value} />
+      {state === 'waiting' ? (
+        <p className="flex flex-wrap gap-2">
+          <Button kind="main" aria-label={`Approve ${tool} …`} onClick={() => setWord('approve')}>
+            Approve …
+          </Button>
+          <Button kind="danger" aria-label={`Refuse ${tool} …`} onClick={() => setWord('refuse')}>
+            Refuse …
+          </Button>
+        </p>
+      ) : null}
+      {word === null ? null : <Deciding approval={value} word={word} onClose={close} />}
+    </>
+  );
+}
+
+function Whose({ approval }: { readonly approval: ApprovalText }) {
+  const { sender, channel, messageId, decidedBy, askedAt, expiresAt } = approval;
+  return (
+    <p className="wrap-anywhere">
+      Asked for <AsWritten text={sender.name ?? sender.id} />
+      {sender.name === null ? null : (
+        <>
+          {' '}
+          (<AsWritten text={sender.id} />)
+        </>
+      )}{' '}
+      on {sayChannel(channel)}, in the conversation <ConversationOf message={messageId} />, at{' '}
+      {moment(askedAt)}.{' '}
+      {decidedBy === null ? (
+        `Without a yes until ${moment(expiresAt)} it does not run.`
+      ) : (
+        <>
+          Decided by <AsWritten text={sayDecider(decidedBy)} />.
+        </>
+      )}
+    </p>
+  );
+}
