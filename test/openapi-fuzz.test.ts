@@ -33,7 +33,9 @@ const sender = 'ada@example';
 const conversation = 'order/7 ü';
 const said = 'where is order seven';
 const answered = 'it is on its way';
-const untold = [sender, conversation, encodeURIComponent(conversation), said, answered, token];
+const reckon = 'reckon what it costs';
+const texts = [said, answered, reckon];
+const untold = [sender, conversation, encodeURIComponent(conversation), ...texts, token];
 const authorizations: Readonly<Record<Bearer, string | string[] | undefined>> = {
   right: `Bearer ${token}`,
   wrong: `Bearer ${token}x`,
@@ -44,14 +46,18 @@ const authorizations: Readonly<Record<Bearer, string | string[] | undefined>> = 
 type Reply = { readonly status: number; readonly headers: Headers; readonly body: string };
 type Asked = Pick<Fuzzed, 'method' | 'target'> & Partial<Fuzzed>;
 
-/** One that has answered a message with a tool, and has buried the reply to another. */
+/**
+ * One that has answered a message with a tool, has buried the reply to another, and waits for a yes
+ * to a call.
+ */
 async function start(storage: 'memory' | 'sqlite') {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
   const tools = storage === 'sqlite' ? ['echo', 'memory_note'] : ['echo'];
   const model = stack.use(
     await startFakeOllama((call) => {
-      const { role } = lastOf(call);
+      const { role, content } = lastOf(call);
+      if (role === 'user' && content === reckon) return asks('calc', { expression: '1' });
       const note = asks(tools.at(-1)!, { note: said, text: said });
       return role === 'user' ? note : { answer: answered };
     }),
@@ -62,7 +68,10 @@ async function start(storage: 'memory' | 'sqlite') {
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const config = webhookConfig(where);
   const memory = storage === 'sqlite' ? { memory: {} } : {};
-  Object.assign(config.brains[0]!, { agent: { tools, ...memory } });
+  const grants = tools.map((tool) => ({ tool, mode: 'allow' }));
+  const governance = [...grants, { tool: 'calc', mode: 'ask' }];
+  const agent = { tools: [...tools, 'calc'], governance, ...memory };
+  Object.assign(config.brains[0]!, { agent });
   const kept = storage === 'sqlite' ? { storage: { path: 'svc.db' }, session: {} } : {};
   const document = { ...config, ...kept, admin: { token_env: 'ADMIN_TOKEN' } };
   const file = await writeConfig(folder.path, document);
@@ -72,13 +81,13 @@ async function start(storage: 'memory' | 'sqlite') {
     XDG_RUNTIME_DIR: folder.path,
   };
   const program = stack.use(await serve(file, port, { ADMIN_TOKEN: token, ...noKeychain }));
-  for (const n of [1, 2]) {
-    await post(program.url, { sender_id: sender, text: said, conversation_id: conversation });
-    await receiver.waitFor(n);
+  for (const [n, text] of [said, said, reckon].entries()) {
+    await post(program.url, { sender_id: sender, text, conversation_id: conversation });
+    await receiver.waitFor(n + 1);
   }
-  const agent = new Agent({ keepAlive: true });
-  stack.defer(() => agent.destroy());
-  const ask = (what: Asked): Promise<Reply> => send(agent, adminPort, what);
+  const connections = new Agent({ keepAlive: true });
+  stack.defer(() => connections.destroy());
+  const ask = (what: Asked): Promise<Reply> => send(connections, adminPort, what);
   await untilBuried(ask);
   const { body } = await ask({ method: 'GET', target: '/api/v1/openapi.json' });
   const api = JSON.parse(body) as OpenApi;
