@@ -20,6 +20,7 @@ import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { sayDecider, sayFate, stateWords, toneOfState } from './approval-words.ts';
 import { Decided, type Decision } from './decided.tsx';
+import { Deciding, type Wish } from './deciding.tsx';
 import { OpenedApproval } from './opened.tsx';
 
 /** Calls of tools that wait for a person's yes, and what became of those before. */
@@ -30,9 +31,12 @@ export function Approvals() {
   // A turn asks as it ends, and ends what was decided.
   useRefresh(['turn_finished', 'operator_wrote'], pages.again);
   const [decision, setDecision] = useState<Decision | null>(null);
-  const onDecided = (made: Decision | null): void => {
+  // It outlives its row, which goes when somebody else decides.
+  const [wish, setWish] = useState<Wish | null>(null);
+  const close = (made: Decision | null, isOver: boolean): void => {
+    setWish(null);
     if (made !== null) setDecision(made);
-    pages.again();
+    if (isOver) pages.again();
   };
   return (
     <Panel title="Approvals">
@@ -49,8 +53,9 @@ export function Approvals() {
         say={(one) => stateWords[one]}
       />
       <Paged pages={pages} words={['call', 'calls']}>
-        {(rows) => <Rows key={state} rows={rows} state={state} onDecided={onDecided} />}
+        {(rows) => <Rows key={state} rows={rows} state={state} onWish={setWish} />}
       </Paged>
+      {wish === null ? null : <Deciding wish={wish} onClose={close} />}
     </Panel>
   );
 }
@@ -58,11 +63,10 @@ export function Approvals() {
 type RowsProps = {
   readonly rows: readonly ApprovalRow[];
   readonly state: ApprovalState;
-  /** null: somebody else was first. */
-  readonly onDecided: (made: Decision | null) => void;
+  readonly onWish: (wish: Wish) => void;
 };
 
-function Rows({ rows, state, onDecided }: RowsProps) {
+function Rows({ rows, state, onWish }: RowsProps) {
   const now = useNow();
   const [opened, setOpened] = useKept<string | null>('approval', null);
   const columns: readonly Column<ApprovalRow>[] = [
@@ -88,7 +92,7 @@ function Rows({ rows, state, onDecided }: RowsProps) {
       keyOf={({ id }) => id}
       none={state === 'waiting' ? <NothingAsks /> : `No call was ${state}, as far as is kept.`}
       renderDetail={(row) =>
-        opened === row.id ? <OpenedApproval row={row} onDecided={onDecided} /> : null
+        opened === row.id ? <OpenedApproval row={row} onWish={onWish} /> : null
       }
     />
   );

@@ -11,11 +11,10 @@ import { sayDecider, stateWords } from './approval-words.ts';
 import { Arguments } from './arguments.tsx';
 import type { Decision } from './decided.tsx';
 
-export type Word = 'approve' | 'refuse';
+export type Wish = { readonly approval: ApprovalText; readonly word: 'approve' | 'refuse' };
 
 type Props = {
-  readonly approval: ApprovalText;
-  readonly word: Word;
+  readonly wish: Wish;
   /** `isOver`: it waits no more, whoever said it; `made` null: this operator decided nothing. */
   readonly onClose: (made: Decision | null, isOver: boolean) => void;
 };
@@ -36,7 +35,7 @@ const words = {
 } as const;
 
 /** Names what will run, or will not, before it is decided; says so where somebody was first. */
-export function Deciding({ approval, word, onClose }: Props) {
+export function Deciding({ wish: { approval, word }, onClose }: Props) {
   const { id, tool, brain } = approval;
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<Refused | null>(null);

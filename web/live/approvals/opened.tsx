@@ -1,5 +1,4 @@
 import { sayChannel } from '../../../src/channel/kinds.ts';
-import { useState } from 'react';
 import type { ApprovalRow, ApprovalText } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
@@ -10,50 +9,51 @@ import { ConversationOf } from '../links/conversation-of.tsx';
 import { OperatorOnly } from '../operator-only.tsx';
 import { sayDecider } from './approval-words.ts';
 import { Arguments } from './arguments.tsx';
-import type { Decision } from './decided.tsx';
-import { Deciding, type Word } from './deciding.tsx';
+import type { Wish } from './deciding.tsx';
 
 type Props = {
   readonly row: ApprovalRow;
-  readonly onDecided: (made: Decision | null) => void;
+  readonly onWish: (wish: Wish) => void;
 };
 
 /** What one call asks for, and the way to decide it. */
-export function OpenedApproval({ row, onDecided }: Props) {
+export function OpenedApproval({ row, onWish }: Props) {
   return (
     <div className="flex flex-col gap-3 rounded-md bg-raised p-3">
       <OperatorOnly may="see what a call asks for, and decide it">
-        <Asked row={row} onDecided={onDecided} />
+        <Asked row={row} onWish={onWish} />
       </OperatorOnly>
     </div>
   );
 }
 
-function Asked({ row: { id, state, tool }, onDecided }: Props) {
+function Asked({ row: { id, state, tool }, onWish }: Props) {
   const { value, refused } = useAsked<ApprovalText>(`approvals/${encodeURIComponent(id)}`);
-  const [word, setWord] = useState<Word | null>(null);
   if (value === null) {
     return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
   }
-  const close = (made: Decision | null, isOver: boolean): void => {
-    setWord(null);
-    if (isOver) onDecided(made);
-  };
   return (
     <>
       <Whose approval={value} />
       <Arguments of={value} />
       {state === 'waiting' ? (
         <p className="flex flex-wrap gap-2">
-          <Button kind="main" aria-label={`Approve ${tool} …`} onClick={() => setWord('approve')}>
+          <Button
+            kind="main"
+            aria-label={`Approve ${tool} …`}
+            onClick={() => onWish({ approval: value, word: 'approve' })}
+          >
             Approve …
           </Button>
-          <Button kind="danger" aria-label={`Refuse ${tool} …`} onClick={() => setWord('refuse')}>
+          <Button
+            kind="danger"
+            aria-label={`Refuse ${tool} …`}
+            onClick={() => onWish({ approval: value, word: 'refuse' })}
+          >
             Refuse …
           </Button>
         </p>
       ) : null}
-      {word === null ? null : <Deciding approval={value} word={word} onClose={close} />}
     </>
   );
 }
