@@ -19,7 +19,6 @@ import { Paged } from '../paged.tsx';
 import { usePages } from '../use-pages.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { sayDecider, sayFate, stateWords, toneOfState } from './approval-words.ts';
-import { Decided, type Decision } from './decided.tsx';
 import { Deciding, type Wish } from './deciding.tsx';
 import { OpenedApproval } from './opened.tsx';
 
@@ -30,21 +29,14 @@ export function Approvals() {
   const pages = usePages<ApprovalRow>(`approvals?state=${state}`);
   // A turn asks as it ends, and ends what was decided.
   useRefresh(['turn_finished', 'operator_wrote'], pages.again);
-  const [decision, setDecision] = useState<Decision | null>(null);
-  // It outlives its row, which goes when somebody else decides.
+  // It outlives its row, which goes once it is decided.
   const [wish, setWish] = useState<Wish | null>(null);
-  const close = (made: Decision | null, isOver: boolean): void => {
-    setWish(null);
-    if (made !== null) setDecision(made);
-    if (isOver) pages.again();
-  };
   return (
     <Panel title="Approvals">
       <p className="max-w-prose text-soft">
         Calls of tools that run only after a person has said yes to them. An operator may always
         decide; so may those whom the agent lists as approvers, on their messenger.
       </p>
-      {decision === null ? null : <Decided key={decision.id} decision={decision} />}
       <OneOf
         name="Which approvals"
         field="state"
@@ -55,7 +47,9 @@ export function Approvals() {
       <Paged pages={pages} words={['call', 'calls']}>
         {(rows) => <Rows key={state} rows={rows} state={state} onWish={setWish} />}
       </Paged>
-      {wish === null ? null : <Deciding wish={wish} onClose={close} />}
+      {wish === null ? null : (
+        <Deciding wish={wish} onClose={() => setWish(null)} onDecided={pages.again} />
+      )}
     </Panel>
   );
 }

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { ApprovalText } from '../../../src/domain/approval.ts';
+import type { ApprovalText, Verdict } from '../../../src/domain/approval.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
@@ -9,95 +9,121 @@ import { visible } from '../../kit/visible.ts';
 import { moment } from '../../kit/words.ts';
 import { sayDecider, stateWords } from './approval-words.ts';
 import { Arguments } from './arguments.tsx';
-import type { Decision } from './decided.tsx';
+import { Fate } from './fate.tsx';
 
 export type Wish = { readonly approval: ApprovalText; readonly word: 'approve' | 'refuse' };
 
 type Props = {
   readonly wish: Wish;
-  /** `isOver`: it waits no more, whoever said it; `made` null: this operator decided nothing. */
-  readonly onClose: (made: Decision | null, isOver: boolean) => void;
+  readonly onClose: () => void;
+  /** It waits no more, whoever decided it. */
+  readonly onDecided: () => void;
 };
+
+type Stage =
+  | { readonly kind: 'asking'; readonly refused: Refused | null }
+  | { readonly kind: 'deciding' }
+  | { readonly kind: 'decided'; readonly verdict: Exclude<Verdict, 'expired'> }
+  /** Somebody else was first; null: it is not kept any more. */
+  | { readonly kind: 'late'; readonly approval: ApprovalText | null };
 
 const words = {
   approve: {
     title: (tool: string) => `Run ${tool}?`,
     what: 'It runs once, with exactly this, and the model goes on with what comes of it.',
     act: 'Approve',
-    busy: 'Approving …',
   },
   refuse: {
     title: (tool: string) => `Refuse ${tool}?`,
     what: 'It does not run. The model is told, and answers the person.',
     act: 'Refuse',
-    busy: 'Refusing …',
   },
 } as const;
 
-/** Names what will run, or will not, before it is decided; says so where somebody was first. */
-export function Deciding({ wish: { approval, word }, onClose }: Props) {
-  const { id, tool, brain } = approval;
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<Refused | null>(null);
-  const [other, setOther] = useState<ApprovalText | null>(null);
-  const path = `approvals/${encodeURIComponent(id)}`;
-  const { title, what, act, busy: doing } = words[word];
+/** Names what will run, or will not, before it is decided, and tells what becomes of it. */
+export function Deciding({ wish, onClose, onDecided }: Props) {
+  const { approval, word } = wish;
+  const [stage, setStage] = useState<Stage>({ kind: 'asking', refused: null });
+  const { title, what, act } = words[word];
+  const isOpen = stage.kind === 'asking' || stage.kind === 'deciding';
   const decide = async (): Promise<void> => {
     // A button that is off while it works would lose the focus.
-    if (busy) return;
-    setBusy(true);
-    const answer = await ask<{ readonly result: Decision['verdict'] }>(`${path}/${word}`, {
-      method: 'POST',
-    });
-    if (answer.kind === 'ok') return onClose({ id, tool, verdict: answer.value.result }, true);
-    const now = answer.code === 'not_waiting' ? await ask<ApprovalText>(path) : answer;
-    setBusy(false);
-    if (now.kind === 'ok') setOther(now.value);
-    else setRefused(now.code === 'not_found' ? now : answer);
+    if (stage.kind === 'deciding') return;
+    setStage({ kind: 'deciding' });
+    const next = await askFor(wish);
+    setStage(next);
+    if (next.kind !== 'asking') onDecided();
   };
-  const isOver = other !== null || refused?.status === 404 || refused?.code === 'not_waiting';
-  const close = (): void => onClose(null, isOver);
   return (
     <Dialog
       open
-      title={title(visible(tool))}
-      onClose={close}
+      title={title(visible(approval.tool))}
+      onClose={onClose}
       actions={
-        isOver ? (
-          <Button onClick={close}>Close</Button>
-        ) : (
-          <>
-            <Button onClick={close}>Let it wait</Button>
-            <Button kind={word === 'approve' ? 'main' : 'danger'} onClick={() => void decide()}>
-              {busy ? doing : act}
-            </Button>
-          </>
-        )
+        <>
+          {isOpen ? <Button onClick={onClose}>Let it wait</Button> : null}
+          {/* One button, so that the focus stays on it. */}
+          <Button
+            kind={!isOpen ? 'plain' : word === 'approve' ? 'main' : 'danger'}
+            onClick={isOpen ? () => void decide() : onClose}
+          >
+            {!isOpen ? 'Done' : stage.kind === 'deciding' ? 'Telling svc …' : act}
+          </Button>
+        </>
       }
     >
       <div className="flex flex-col gap-2">
         <p>
-          The brain <AsWritten text={brain} /> asks for it. {what}
+          The brain <AsWritten text={approval.brain} /> asks for it. {isOpen ? what : null}
         </p>
         <Arguments of={approval} />
-        <Refusal refused={refused} />
-        {other === null ? null : <Other approval={other} />}
+        <Told stage={stage} id={approval.id} />
       </div>
     </Dialog>
   );
 }
 
-function Other({ approval: { state, decidedBy, decidedAt } }: { readonly approval: ApprovalText }) {
+async function askFor({ approval: { id }, word }: Wish): Promise<Stage> {
+  const path = `approvals/${encodeURIComponent(id)}`;
+  const question = { method: 'POST' } as const;
+  const answer = await ask<{ readonly result: 'approved' | 'refused' }>(
+    `${path}/${word}`,
+    question,
+  );
+  if (answer.kind === 'ok') return { kind: 'decided', verdict: answer.value.result };
+  if (answer.code === 'not_found') return { kind: 'late', approval: null };
+  if (answer.code !== 'not_waiting') return { kind: 'asking', refused: answer };
+  const other = await ask<ApprovalText>(path);
+  return { kind: 'late', approval: other.kind === 'ok' ? other.value : null };
+}
+
+function Told({ stage, id }: { readonly stage: Stage; readonly id: string }) {
+  switch (stage.kind) {
+    case 'asking':
+      return <Refusal refused={stage.refused} />;
+    case 'deciding':
+      return null;
+    case 'decided':
+      return <Fate id={id} verdict={stage.verdict} />;
+    case 'late':
+      return <Other approval={stage.approval} />;
+    default:
+      return stage satisfies never;
+  }
+}
+
+function Other({ approval }: { readonly approval: ApprovalText | null }) {
+  if (approval === null) {
+    return <Notice tone="wait">It does not wait any more: nothing was changed.</Notice>;
+  }
+  const { state, decidedBy, decidedAt } = approval;
+  if (decidedBy === null) {
+    return <Notice tone="wait">Its time was over before: nothing was changed.</Notice>;
+  }
   return (
     <Notice tone="wait">
-      {decidedBy === null ? (
-        'Its time was over before: nothing of what you chose was done.'
-      ) : (
-        <>
-          Somebody was first: it was {stateWords[state]} by{' '}
-          <AsWritten text={sayDecider(decidedBy)} />, {moment(decidedAt)}.
-        </>
-      )}
+      Somebody was first: it was {stateWords[state]} by <AsWritten text={sayDecider(decidedBy)} />,{' '}
+      {moment(decidedAt)}.
     </Notice>
   );
 }
