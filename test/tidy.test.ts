@@ -33,6 +33,7 @@ const floors: Record<string, number> = {
   run: 6,
   setup: 6,
   talk: 6,
+  trial: 6,
   'rehearsal.ts': 6,
   'keychain.ts': 6,
   'main.ts': 6,
