@@ -117,7 +117,8 @@ test('a case that cannot be read is named with its line, and nothing runs', asyn
     provider: 'openai',
     model_id: 'far',
     locality: 'cloud',
-    base_url: 'http://h.test',
+    base_url: 'https://h.test',
+    api_key_env: 'FAR_KEY',
   };
   await using on = await stage(echo, [{ text: 'fine' }, { text: 'a', expect: { contain: 'b' } }]);
   const { code, out, err } = await on.run();

@@ -39,8 +39,9 @@ export function Cases({ brain, name }: Props) {
       }
     >
       <p className="text-soft">
-        They stand in the configuration as the brain&apos;s <code>_try</code>, which svc itself does
-        not read. Write nothing that a real person said.
+        They stand in the configuration as the brain&apos;s <code>_try</code>, which the service
+        does not read. What a case expects of its reply, <code>svc try</code> judges at a terminal.
+        Write nothing that a real person said.
       </p>
       {cases.length === 0 ? (
         <p className="text-soft">None is kept yet.</p>
@@ -60,7 +61,7 @@ export function Cases({ brain, name }: Props) {
 
 function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
   const run = useTrials(({ runs }) => runs.get(keyOf(name, kept)));
-  const { text, note, history, index } = kept;
+  const { text, note, history, index, expects } = kept;
   const named = beginningOf(text, 100);
   return (
     <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
@@ -74,6 +75,11 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
               .filter((part) => part !== '')
               .join(' · ')}
           </p>
+          {expects === '' ? null : (
+            <div className="text-sm text-soft">
+              <LongText text={`Expects: ${expects}`} name={`What test case ${index + 1} expects`} />
+            </div>
+          )}
         </div>
         <div className="flex gap-2">
           <Button

@@ -20,8 +20,8 @@ test('cases are kept, read again, and dropped without a trace', () => {
   const one = keepCase(written(start), brain, some)!;
   const two = keepCase(written(one), brain, other)!;
   assert.deepEqual(casesOf(written(two).document, brain), [
-    { ...some, index: 0 },
-    { ...other, index: 1 },
+    { ...some, index: 0, expects: '' },
+    { ...other, index: 1, expects: '' },
   ]);
   assert.deepEqual(validateText(two).problems, [], 'svc itself does not read them');
   const back = dropCase(written(dropCase(written(two), brain, 1)!), brain, 0);
@@ -32,9 +32,31 @@ test('what is no case is left in the file and not shown', () => {
   const document = JSON.parse(start);
   document.brains[0]._try = ['odd', { note: 'no text' }, { text: 'yes', history: 7 }];
   const cases = casesOf(document, brain);
-  assert.deepEqual(cases, [{ index: 2, text: 'yes', note: '', history: [] }]);
+  assert.deepEqual(cases, [{ index: 2, text: 'yes', note: '', history: [], expects: '' }]);
   document.brains[0]._try = 'a note of a person';
   const text = JSON.stringify(document);
   assert.deepEqual(casesOf(document, brain), []);
   assert.equal(keepCase(written(text), brain, some), null);
+});
+
+test('what a case expects is shown, and stays when others are kept and dropped', () => {
+  const document = JSON.parse(start);
+  const expect = { contains: 'nine', not_calls: 'time', of: { runs: 3, pass: 2 }, _odd: 1 };
+  document.brains[0]._try = [
+    { text: 'first' },
+    { text: 'second', expect, _mine: true },
+    { text: 'third', expect: { contain: 'x' } },
+  ];
+  const kept = written(JSON.stringify(document, null, 2));
+  assert.deepEqual(
+    casesOf(kept.document, brain).map(({ expects }) => expects),
+    [
+      '',
+      'contains “nine”, does not call time, in 2 of 3 runs',
+      'cannot be read at expect.contain: a test case has no "contain" here',
+    ],
+  );
+  const more = keepCase(kept, brain, some)!;
+  const fewer = JSON.parse(dropCase(written(more), brain, 0)!);
+  assert.deepEqual(fewer.brains[0]._try[0], { text: 'second', expect, _mine: true });
 });

@@ -1,16 +1,17 @@
 /**
  * Test cases of a brain. They travel with the configuration: in its file, as the brain's own
- * `_try`, a list of `{text, note?, history?}`; the service reads no key that begins with `_`.
+ * `_try`, a list of `{text, note?, history?, expect?}`; the service reads no key that begins with
+ * `_`, and `svc try` alone judges by what is expected.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
+import { ProblemList } from '../../../src/config/problems.ts';
+import { sayExpectation } from '../../../src/config/say-expectation.ts';
+import { readExpectation, type Earlier } from '../../../src/config/test-case.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';
-
-/** An earlier turn of the conversation; `answered` null where there was no answer. */
-export type Earlier = { readonly asked: string; readonly answered: string };
 
 export type TestCase = {
   readonly text: string;
@@ -20,16 +21,26 @@ export type TestCase = {
 
 /**
  * `index` is the place in the list. Entries that are no case are left out, but stay in the file.
+ * `expects` says what the case expects in words; empty: any reply.
  */
-export type KeptCase = TestCase & { readonly index: number };
+export type KeptCase = TestCase & { readonly index: number; readonly expects: string };
 
 export function casesOf(document: JsonObject, brain: Path): readonly KeptCase[] {
   const list = valueAt(document, [...brain, '_try']);
   return (isList(list) ? list : []).flatMap((entry, index) => {
     const text = textAt(entry, 'text');
     if (text === '') return [];
-    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry) }];
+    const expects = isObject(entry) ? sayExpected(entry['expect']) : '';
+    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry), expects }];
   });
+}
+
+function sayExpected(written: Json | undefined): string {
+  const problems = new ProblemList('', new Map());
+  const expect = readExpectation(written, 'expect', problems);
+  const [problem] = problems.sorted();
+  if (problem !== undefined) return `cannot be read at ${problem.path}: ${problem.message}`;
+  return expect === null ? '' : sayExpectation(expect);
 }
 
 function historyOf(entry: Json): readonly Earlier[] {
