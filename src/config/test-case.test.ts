@@ -60,7 +60,7 @@ test('a case is read with its history and every part of what it expects', () => 
     of: { runs: 3, pass: 2 },
   });
   assert.equal(
-    sayExpectation(cases[2]!.expect!),
+    sayExpectation(cases[2]!.expect ?? assert.fail()),
     'is “yes”, contains “x”, contains “y”, matches /^y/, calls time, calls calc with ' +
       '{"expression":"1"}, is judged by ollama/m: “Is it so?”, in 2 of 3 runs',
   );
@@ -105,7 +105,13 @@ test('the check of a configuration takes whatever stands in _try', () => {
   const deep = '['.repeat(5_000) + ']'.repeat(5_000);
   const values = [
     ...faulty.map(([value]) => JSON.stringify(value)),
-    ...['7', 'null', '""', '{}', '[null, true, [[]]]', deep, `{"a": [${deep}, "]"]}`],
+    '7',
+    'null',
+    '""',
+    '{}',
+    '[null, true, [[]]]',
+    deep,
+    `{"a": [${deep}, "]"]}`,
     '[{"text": "a", "text": "b"}]',
     '{"__proto__": {"text": 1}}',
   ];

@@ -1,4 +1,4 @@
-/** From a configuration to the test cases that are about to be run, or to what is wrong with them. */
+/** From a configuration to the test cases that are to be run, or to what is wrong with them. */
 import { canonical } from '../config/changes/entries.ts';
 import type { BrainConfig, Config, ConfigProblem, ModelConfig } from '../config/config.ts';
 import { isList, isObject } from '../config/json-value.ts';

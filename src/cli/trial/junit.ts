@@ -30,7 +30,8 @@ function caseOf(told: CaseTold): string {
   const { brain, index, text, passed, ms, failures } = told;
   // Two cases may begin alike, and a name tells them apart.
   const name = `${index + 1}: ${text}`;
-  const head = `    <testcase name="${escaped(name)}" classname="${escaped(brain)}" time="${secondsOf(ms)}"`;
+  const who = `name="${escaped(name)}" classname="${escaped(brain)}"`;
+  const head = `    <testcase ${who} time="${secondsOf(ms)}"`;
   if (passed) return `${head}/>\n`;
   const message = escaped(failures[0] ?? '');
   const whole = escaped(failures.join('\n'));

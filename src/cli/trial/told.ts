@@ -54,7 +54,8 @@ export function linesOf(told: CaseTold, coloured: boolean): string {
   const good = runs.filter((run) => run.passed).length;
   const share = runs.length > 1 ? `, ${good} of ${runs.length} runs` : '';
   const sign = signOf(passed ? 'ok' : 'failed', coloured);
-  const head = `${sign} ${plainLine(brain)}: ${beginningOf(text, beginningMax)} (${ms} ms${share})\n`;
+  const asked = `${plainLine(brain)}: ${beginningOf(text, beginningMax)}`;
+  const head = `${sign} ${asked} (${ms} ms${share})\n`;
   const left = failures.length - failuresMax;
   const more = left > 0 ? [`and ${left} more; --json tells all`] : [];
   const why = [...failures.slice(0, failuresMax), ...more];
