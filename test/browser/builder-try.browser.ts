@@ -32,9 +32,15 @@ browserTest(
     await page.keyboard.press('ControlOrMeta+a');
     const other = service.withOther();
     const history = [{ asked: 'hello', answered: 'hello yourself' }];
-    const brains = [{ ...other.brains[0], _try: [{ text: 'when do you open?', history }] }];
+    const brains = [
+      {
+        ...other.brains[0],
+        _try: [{ text: 'when do you open?', history, expect: { contains: 'nine' } }],
+      },
+    ];
     await page.keyboard.insertText(JSON.stringify({ ...other, brains }, null, 2));
     await show(page, 'Try');
+    await page.getByText('Expects: contains “nine”').waitFor();
     await page.getByRole('button', { name: 'Run all' }).click();
     await page.getByText('Not the same as the last time').waitFor();
     await page.getByText(/^Before \(.*\): of first$/).waitFor();
