@@ -235,6 +235,7 @@ test('--junit is XML as CI systems read it, whatever a model wrote', async () =>
   await using on = await stage({ answer }, [
     { text: 'fine' },
     { text: '<&"\'>', expect: { contains: 'nine' } },
+    { text: 'fine', note: 'once more' },
   ]);
   const { code } = await on.run('--junit', 'out.xml');
   assert.equal(code, 1);
@@ -259,11 +260,19 @@ test('--junit is XML as CI systems read it, whatever a model wrote', async () =>
   );
   parser.end(written);
   const names = seen.map(([name]) => name);
-  assert.deepEqual(names, ['testsuites', 'testsuite', 'testcase', 'testcase', 'failure']);
-  const [, suite, , second, failure] = seen.map(([, attributes]) => attributes);
+  assert.deepEqual(names, [
+    'testsuites',
+    'testsuite',
+    'testcase',
+    'testcase',
+    'failure',
+    'testcase',
+  ]);
+  const [, suite, , second, failure, again] = seen.map(([, attributes]) => attributes);
   const counts = [suite!['name'], suite!['tests'], suite!['failures'], suite!['errors']];
-  assert.deepEqual(counts, ['echo', '2', '1', '0']);
-  assert.deepEqual([second!['name'], second!['classname']], ['2: <&"\'>', 'echo']);
+  assert.deepEqual(counts, ['echo', '3', '1', '0']);
+  assert.deepEqual([second!['name'], second!['classname']], ['<&"\'>', 'echo']);
+  assert.equal(again!['name'], 'fine (2)');
   assert.match(second!['time']!, /^\d+\.\d{3}$/);
   assert.ok(failure!['message']!.includes(`but the reply is “<b a="1">'&]]>`));
   const nowhere = await on.run('--only', 'fine', '--junit', 'none/out.xml');

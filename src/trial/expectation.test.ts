@@ -6,7 +6,7 @@ import { ProblemList } from '../config/problems.ts';
 import { readExpectation } from '../config/test-case.ts';
 import { missesOf, type Uses } from './expectation.ts';
 import { verdictOf } from './judge.ts';
-import { matchedCharactersMax } from './pattern.ts';
+import { matchedCharactersMax, matchWithin } from './pattern.ts';
 
 const calc = (given: unknown): Uses => [{ tool: 'calc', arguments: JSON.stringify(given) }];
 const none: Uses = [];
@@ -48,7 +48,8 @@ test('every part must hold, and what does not is told', () => {
     const problems = new ProblemList('', new Map());
     const expect = readExpectation(written, '', problems)!;
     assert.deepEqual(problems.sorted(), [], JSON.stringify(written));
-    const said = missesOf(expect, reply, uses).map(({ expected, came }) => `${expected}: ${came}`);
+    const misses = missesOf(expect, reply, uses, matchWithin);
+    const said = misses.map(({ expected, came }) => `${expected}: ${came}`);
     assert.equal(said.length, words === null ? 0 : 1, `${JSON.stringify(written)}: ${said.join()}`);
     if (words !== null) assert.match(said[0]!, words);
   }

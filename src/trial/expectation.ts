@@ -1,11 +1,13 @@
-/** Whether what a brain did is what a test case expects; what is not so is told in words. */
+/**
+ * Whether what a brain did is what a test case expects; what is not so is told in words. Pure: the
+ * builder runs it, too.
+ */
 import { isEqual } from '../config/json-value.ts';
 import type { Json, JsonObject } from '../config/locate.ts';
 import { sayCall } from '../config/say-expectation.ts';
 import type { ExpectedCall, Expectation } from '../config/test-case.ts';
 import type { ToolUse } from '../domain/tool-use.ts';
 import { consensusKey } from '../policy/consensus-key.ts';
-import { matchWithin } from './pattern.ts';
 
 /** Both are the ends of sentences: `expected …`, `but …`. */
 export type Miss = { readonly expected: string; readonly came: string };
@@ -13,8 +15,18 @@ export type Miss = { readonly expected: string; readonly came: string };
 /** The tools that the brain's model asked for, whatever became of it. */
 export type Uses = readonly Pick<ToolUse, 'tool' | 'arguments'>[];
 
-/** All but the judge's part. */
-export function missesOf(expect: Expectation, reply: string, uses: Uses): readonly Miss[] {
+export type Match = 'matches' | 'differs' | 'too_long' | 'too_slow';
+
+/**
+ * All but the judge's part.
+ * @param match holds a pattern against the reply
+ */
+export function missesOf(
+  expect: Expectation,
+  reply: string,
+  uses: Uses,
+  match: (pattern: string, text: string) => Match,
+): readonly Miss[] {
   const { text, contains, matches, calls, notCalls } = expect;
   const came = `the reply is “${reply}”`;
   const tools = sayTools(uses);
@@ -24,7 +36,7 @@ export function missesOf(expect: Expectation, reply: string, uses: Uses): readon
     ...contains
       .filter((part) => !reply.includes(part))
       .map((part) => ({ expected: `a reply that contains “${part}”`, came })),
-    ...(matches === null ? [] : missOfPattern(matches, reply, came)),
+    ...(matches === null ? [] : missOfPattern(matches, match(matches, reply), came)),
     ...calls
       .filter((call) => !uses.some((use) => isCall(call, use)))
       .map((call) => ({ expected: `a call of ${sayCall(call)}`, came: tools })),
@@ -34,9 +46,8 @@ export function missesOf(expect: Expectation, reply: string, uses: Uses): readon
   ];
 }
 
-function missOfPattern(pattern: string, reply: string, came: string): readonly Miss[] {
+function missOfPattern(pattern: string, found: Match, came: string): readonly Miss[] {
   const expected = `a reply that matches /${pattern}/`;
-  const found = matchWithin(pattern, reply);
   switch (found) {
     case 'matches':
       return [];

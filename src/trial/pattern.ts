@@ -3,10 +3,10 @@
  * JavaScript may take for ever over a text that is made for it, and nothing else of the process
  * runs meanwhile: so it is given a time, after which the engine itself gives up.
  */
+import type { Match } from './expectation.ts';
+
 export const matchedCharactersMax = 100_000;
 const matchMs = 500;
-
-export type Match = 'matches' | 'differs' | 'too_long' | 'too_slow';
 
 /** @param pattern a valid one; it is read with the flag `u` */
 export function matchWithin(pattern: string, text: string): Match {

@@ -9,6 +9,7 @@ import { Rehearsal } from '../rehearsal.ts';
 import type { BrainKit } from '../service.ts';
 import { missesOf, type Miss } from './expectation.ts';
 import { judgeBrain, judgePrompt, verdictOf } from './judge.ts';
+import { matchWithin } from './pattern.ts';
 import type { PlannedCase, PlannedJudge } from './plan.ts';
 
 export type TrialSettings = {
@@ -126,7 +127,7 @@ async function runOnce(planned: PlannedCase, settings: TrialSettings): Promise<C
     return { passed: false, reply: null, misses: [{ expected: 'a reply', came }], ms };
   }
   const reply = decision.text;
-  const misses = expect === null ? [] : missesOf(expect, reply, uses);
+  const misses = expect === null ? [] : missesOf(expect, reply, uses, matchWithin);
   // What fails already need not cost another question.
   const judged =
     judge === null || misses.length > 0 ? [] : await missOfJudge(planned, judge, reply, settings);

@@ -43,6 +43,8 @@ browserTest(
     await page.getByText('Expects: contains “nine”').waitFor();
     await page.getByRole('button', { name: 'Run all' }).click();
     await page.getByText('Not the same as the last time').waitFor();
+    await page.getByText('Not as expected').waitFor();
+    await page.getByText(/^Expected a reply that contains “nine”, but the reply is/).waitFor();
     await page.getByText(/^Before \(.*\): of first$/).waitFor();
     await view.assertAccessible();
     await view.assertTargets();

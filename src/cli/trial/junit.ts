@@ -4,7 +4,10 @@
  *
  * Format: https://github.com/testmoapp/junitxml and https://docs.gitlab.com/ci/testing/unit_test_reports/
  */
+import { plainLine } from '../../lib/plain-text.ts';
 import type { CaseTold } from './told.ts';
+
+const nameCharactersMax = 200;
 
 export function junitOf(file: string, cases: readonly CaseTold[]): string {
   const suites = [...Map.groupBy(cases, ({ brain }) => brain)];
@@ -14,7 +17,14 @@ export function junitOf(file: string, cases: readonly CaseTold[]): string {
 }
 
 function suiteOf(brain: string, cases: readonly CaseTold[]): string {
-  return `  <testsuite ${named(brain, cases)}>\n${cases.map(caseOf).join('')}  </testsuite>\n`;
+  const seen = new Map<string, number>();
+  const lines = cases.map((told) => {
+    const name = plainLine(told.text).slice(0, nameCharactersMax);
+    const before = seen.get(name) ?? 0;
+    seen.set(name, before + 1);
+    return caseOf(before === 0 ? name : `${name} (${before + 1})`, told);
+  });
+  return `  <testsuite ${named(brain, cases)}>\n${lines.join('')}  </testsuite>\n`;
 }
 
 function named(name: string, cases: readonly CaseTold[]): string {
@@ -26,10 +36,8 @@ function named(name: string, cases: readonly CaseTold[]): string {
   );
 }
 
-function caseOf(told: CaseTold): string {
-  const { brain, index, text, passed, ms, failures } = told;
-  // Two cases may begin alike, and a name tells them apart.
-  const name = `${index + 1}: ${text}`;
+/** @param name by which a CI system knows the case again, wherever it stands in the list */
+function caseOf(name: string, { brain, passed, ms, failures }: CaseTold): string {
   const who = `name="${escaped(name)}" classname="${escaped(brain)}"`;
   const head = `    <testcase ${who} time="${secondsOf(ms)}"`;
   if (passed) return `${head}/>\n`;

@@ -11,6 +11,7 @@ import { change } from '../graph/doing.ts';
 import { casesOf, dropCase, type KeptCase } from './cases.ts';
 import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
+import { Expects, Judged } from './expected.tsx';
 import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
 
 type Props = { readonly brain: Path; readonly name: string };
@@ -61,7 +62,7 @@ export function Cases({ brain, name }: Props) {
 
 function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
   const run = useTrials(({ runs }) => runs.get(keyOf(name, kept)));
-  const { text, note, history, index, expects } = kept;
+  const { text, note, history, index, expected } = kept;
   const named = beginningOf(text, 100);
   return (
     <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
@@ -75,11 +76,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
               .filter((part) => part !== '')
               .join(' · ')}
           </p>
-          {expects === '' ? null : (
-            <div className="text-sm text-soft">
-              <LongText text={`Expects: ${expects}`} name={`What test case ${index + 1} expects`} />
-            </div>
-          )}
+          <Expects expected={expected} name={`What test case ${index + 1} expects`} />
         </div>
         <div className="flex gap-2">
           <Button
@@ -107,6 +104,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
           {run.now.kind === 'told' && run.before !== null ? (
             <BeforeAfter before={run.before} after={run.now.result} />
           ) : null}
+          {run.now.kind === 'told' ? <Judged expected={expected} result={run.now.result} /> : null}
           <Told run={run} />
         </div>
       )}

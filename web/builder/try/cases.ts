@@ -1,15 +1,14 @@
 /**
  * Test cases of a brain. They travel with the configuration: in its file, as the brain's own
  * `_try`, a list of `{text, note?, history?, expect?}`; the service reads no key that begins with
- * `_`, and `svc try` alone judges by what is expected.
+ * `_`.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
 import { ProblemList } from '../../../src/config/problems.ts';
-import { sayExpectation } from '../../../src/config/say-expectation.ts';
-import { readExpectation, type Earlier } from '../../../src/config/test-case.ts';
+import { readExpectation, type Earlier, type Expectation } from '../../../src/config/test-case.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';
 
@@ -21,26 +20,33 @@ export type TestCase = {
 
 /**
  * `index` is the place in the list. Entries that are no case are left out, but stay in the file.
- * `expects` says what the case expects in words; empty: any reply.
  */
-export type KeptCase = TestCase & { readonly index: number; readonly expects: string };
+export type KeptCase = TestCase & { readonly index: number; readonly expected: Expected };
+
+/** Of the reply. `any`: nothing is written. */
+export type Expected =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'told'; readonly expect: Expectation }
+  | { readonly kind: 'unreadable'; readonly why: string };
 
 export function casesOf(document: JsonObject, brain: Path): readonly KeptCase[] {
   const list = valueAt(document, [...brain, '_try']);
   return (isList(list) ? list : []).flatMap((entry, index) => {
     const text = textAt(entry, 'text');
     if (text === '') return [];
-    const expects = isObject(entry) ? sayExpected(entry['expect']) : '';
-    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry), expects }];
+    const expected = expectedOf(isObject(entry) ? entry['expect'] : undefined);
+    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry), expected }];
   });
 }
 
-function sayExpected(written: Json | undefined): string {
+function expectedOf(written: Json | undefined): Expected {
   const problems = new ProblemList('', new Map());
   const expect = readExpectation(written, 'expect', problems);
   const [problem] = problems.sorted();
-  if (problem !== undefined) return `cannot be read at ${problem.path}: ${problem.message}`;
-  return expect === null ? '' : sayExpectation(expect);
+  if (problem !== undefined) {
+    return { kind: 'unreadable', why: `${problem.path}: ${problem.message}. ${problem.remedy}` };
+  }
+  return expect === null ? { kind: 'any' } : { kind: 'told', expect };
 }
 
 function historyOf(entry: Json): readonly Earlier[] {
