@@ -281,7 +281,7 @@ test('--junit is XML as CI systems read it, whatever a model wrote', async () =>
 
 test('no more are asked at once than --jobs and the bound of the model let through', async () => {
   const cases = Array.from({ length: 12 }, (_, at) => ({ text: `case ${at}` }));
-  const most = async (max_in_flight: number, jobs: string): Promise<number> => {
+  const most = async (max_in_flight: number, jobs: string) => {
     let [now, peak] = [0, 0];
     const script: Script = (call) => {
       peak = Math.max(peak, ++now);
@@ -292,16 +292,22 @@ test('no more are asked at once than --jobs and the bound of the model let throu
     const config = JSON.parse(readFileSync(on.file, 'utf8')) as { brains: { models: object[] }[] };
     Object.assign(config.brains[0]!.models[0]!, { max_in_flight });
     writeFileSync(on.file, JSON.stringify(config));
+    const begunAt = performance.now();
     const { code, out } = await on.run('--jobs', jobs);
+    const tookMs = performance.now() - begunAt;
     assert.equal(code, 0, out);
+    const told = [...out.matchAll(/case (\d+) \((\d+) ms\)/g)];
     assert.deepEqual(
-      [...out.matchAll(/case (\d+) /g)].map(([, at]) => Number(at)),
+      told.map(([, at]) => Number(at)),
       cases.map((_, at) => at),
     );
-    return peak;
+    return { peak, tookMs, sumMs: told.reduce((sum, [, , ms]) => sum + Number(ms), 0) };
   };
-  assert.equal(await most(1, '8'), 1);
-  assert.ok((await most(8, '3')) <= 3);
+  const one = await most(1, '8');
+  assert.equal(one.peak, 1);
+  // One after the other: no case waits for its model, which would cost it its brain's time.
+  assert.ok(one.sumMs <= one.tookMs + cases.length, JSON.stringify(one));
+  assert.ok((await most(8, '3')).peak <= 3);
 });
 
 test('Ctrl-C gives up what is asked, begins no other case, and ends with 1', async () => {

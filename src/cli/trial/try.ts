@@ -190,7 +190,7 @@ async function wroteJunit(path: string, text: string, { cwd, stderr }: Io): Prom
 function tellUnreadable(file: string, problems: readonly ConfigProblem[], io: Io): number {
   const sign = signOf('failed', isColoured(io.stderr, io.env));
   const blocks = problems.map(({ line, column, path, message, remedy }) => {
-    const where = `${file}:${line}:${column} ${path}`;
+    const where = plainLine(`${file}:${line}:${column} ${path}`);
     return `${sign} ${where}\n  ${message}\n  ${remedy}\n`;
   });
   const count = plural(problems.length, 'problem');
