@@ -19,6 +19,7 @@ import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { openSqliteReader } from '../src/store/sqlite/read/reader.ts';
 import type { StoreProblem } from '../src/store/problem.ts';
 import type { Ledger, LedgerReader } from '../src/store/store.ts';
+import { asks, decide, follows } from './contract/ledger/approvals.ts';
 import {
   accept,
   answer,
@@ -33,6 +34,7 @@ import {
   said,
   takeIn,
   textsIn,
+  type HasLedger,
 } from './contract/ledger/kit.ts';
 import { busyBucket, figureRow } from './fake/figure-rows.ts';
 import { newDatabase, noPostgres } from './fake/postgres.ts';
@@ -59,6 +61,7 @@ async function fill(path: string): Promise<void> {
   await exchange(bench, 'ada', 'hello \u{1F600} \\u0000 \0 \uE000 "quoted"', 'first', 'second');
   await deliver(bench, await oneOut(bench));
   const late = await oneOut(bench);
+  await fillApprovals(bench);
   const why = failure('server_error');
   await ledger.defer(late, Date.now() - 1, why, { park: false, possibleDuplicate: true });
   await accept(bench, said('ada', 'a new session'));
@@ -92,6 +95,15 @@ async function fill(path: string): Promise<void> {
     figureRow(2 ** 53 - 1, busyBucket(day, { models: 3, calls: 9 })),
     figureRow(7, busyBucket(day, { models: 1, calls: 2 }), hourMs),
   ]);
+}
+
+/** One that waits, one that is owed, and one that is settled. */
+async function fillApprovals(it: HasLedger): Promise<void> {
+  const asked = await asks(it, 'fay', [{}, { sensitivity: 'private', tool: 'calc' }, {}]);
+  await decide(it, asked[1]!, 'refused', 'messenger_a:42 \0 \uE000');
+  await decide(it, asked[2]!);
+  await follows(it, 'fay', asked[2]!, 'done');
+  for (let sent = 0; sent < 2; sent++) await deliver(it, await oneOut(it));
 }
 
 /** A whole day. */
@@ -166,8 +178,14 @@ async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
     audit: await all((page) => open.audit(page)),
     counts: await open.conversationCounts(),
     figures: await open.figures(figures),
+    approvals: await approvalsOf(open),
     hours: await open.figures({ ...figures, lengthMs: hourMs }),
   };
+}
+
+async function approvalsOf(reader: LedgerReader): Promise<readonly unknown[]> {
+  const { rows } = await reader.approvals(null, { after: null, limit: 500 });
+  return Promise.all(rows.map(({ id }) => reader.approval(id)));
 }
 
 /** What waited goes on, in its order; what is known is known. */
@@ -181,6 +199,10 @@ async function assertGoesOn(ledger: Ledger): Promise<void> {
   assert.deepEqual(textsIn(await takeIn(it, 5, other)), ['of a bot']);
   assert.equal(await ledger.cursor(other, 'offset'), '77');
   assert.equal((await oneOut(it)).attempt, 2);
+  const [waits] = await ledger.approvals.waiting();
+  assert.equal(await decide(it, waits!), 'decided');
+  const owed = (await ledger.approvals.owed(0)).map(({ state }) => state);
+  assert.deepEqual(owed, ['approved', 'refused']);
 }
 
 test('from a file to a server and back, all that was kept is told the same', skip, async () => {

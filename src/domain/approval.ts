@@ -25,7 +25,10 @@ export type ApprovalState = (typeof approvalStates)[number];
 
 export type Approval = {
   readonly id: ApprovalId;
-  /** What a person who may decide writes: 10 characters of Crockford's base32, 50 random bits. */
+  /**
+   * What a person who may decide writes: 10 characters of Crockford's base32 in capitals, 50 random
+   * bits.
+   */
   readonly code: string;
   readonly state: ApprovalState;
   readonly channel: ChannelKey;
@@ -48,7 +51,7 @@ export type Approval = {
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly decidedAt: number | null;
-  /** `operator`, or who it was on a messenger: its type, `:` and their id; null: nobody. */
+  /** `operator`, or a messenger's type, `:` and an id on it; null: not decided, or expired. */
   readonly decidedBy: string | null;
   /** When the turn that follows was over; null: not yet. */
   readonly settledAt: number | null;
@@ -61,3 +64,20 @@ export type ApprovalRow = Omit<
   Approval,
   'code' | 'conversation' | 'address' | 'sender' | 'arguments' | 'hash'
 >;
+
+/** The code that somebody means: https://www.crockford.com/base32.html. */
+export function approvalCodeOf(written: string): string {
+  return written.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
+}
+
+export function approvalRowOf(approval: Approval): ApprovalRow {
+  const { id, state, channel, messageId, brain, tool, sensitivity } = approval;
+  const { askedAt, expiresAt, decidedAt, decidedBy, settledAt, outcome } = approval;
+  const times = { askedAt, expiresAt, decidedAt, decidedBy, settledAt };
+  return { id, state, channel, messageId, brain, tool, sensitivity, ...times, outcome };
+}
+
+/** The turn that follows has not been yet, and somebody has to see to it. */
+export function isOwed({ state, expiresAt, settledAt }: Approval, now: number): boolean {
+  return settledAt === null && (state !== 'waiting' || expiresAt <= now);
+}

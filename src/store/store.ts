@@ -14,7 +14,7 @@
  * power cuts): one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
  * All are safe to call from anywhere at any time; nothing here throws for an expected cause. After
  * its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
- * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
+ * `storage_failed` or false, and `cursor`, `forget`, `clearNotes` and reads of approvals reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
  * them means that the claim was already ended or lost, and that nothing was changed. A claim is
  * lost when what it is on is taken away, or held: its `stop` is stopped.
@@ -45,6 +45,7 @@ import type {
 import type { ToldUse, ToolOutcome, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
+import type { Approvals, ApprovalsReader } from './approvals.ts';
 import type { ByHand } from './by-hand.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { FiguresReader, StoredFigures } from './figures.ts';
@@ -57,6 +58,8 @@ export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
   readonly figures: StoredFigures;
+  /** Calls of tools that wait for a person's yes. */
+  readonly approvals: Approvals;
   /**
    * Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing.
    * `conflict`: a cursor stands elsewhere than its move expects it, moves on their way included.
@@ -237,7 +240,8 @@ export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends RecordsReader, FiguresReader, SearchReader, AsyncDisposable {
+export interface LedgerReader
+  extends RecordsReader, FiguresReader, SearchReader, ApprovalsReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

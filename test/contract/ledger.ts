@@ -4,6 +4,7 @@
  */
 import { suite, test } from 'node:test';
 import { agentCases } from './ledger/agents.ts';
+import { approvalCases } from './ledger/approvals.ts';
 import { boundCases } from './ledger/bounds.ts';
 import { byHandCases } from './ledger/by-hand.ts';
 import { claimCases } from './ledger/claims.ts';
@@ -34,6 +35,7 @@ const all = [
   ...endingCases,
   ...agentCases,
   ...byHandCases,
+  ...approvalCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

@@ -9,6 +9,7 @@ import type { ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
 import type { Ledger, LedgerReader } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
+import { approvalReads } from './reader-approvals.ts';
 import { answered, arrive, dueOut } from './reader-kit.ts';
 import { figureReads } from './reader-figures.ts';
 import { linkReads } from './reader-links.ts';
@@ -262,6 +263,7 @@ export function testReaderContract(
       ...agentReads,
       ...recordReads,
       ...figureReads,
+      ...approvalReads,
       ...searchReads,
     ]) {
       test(what, { skip }, async () => {

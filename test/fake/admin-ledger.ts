@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
+import { approvalReads } from './admin-approvals.ts';
 import { Bucket } from '../../src/figures/bucket.ts';
 import type { FiguresAsked, KeptFigures } from '../../src/figures/figures.ts';
 import { Gathering } from '../../src/figures/gathering.ts';
@@ -315,6 +316,7 @@ export function fakeReader(calls: Calls): LedgerReader {
     conversationCounts: () => note([conversationCount], 'conversationCounts'),
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
     figures: (asked) => note(keptFigures(asked), 'figures', asked),
+    ...approvalReads(calls),
     foundIds: (id, asked) => note(page(asked, [foundRow]), 'foundIds', id, asked),
     foundTexts: (words, asked) => {
       const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };

@@ -1,6 +1,7 @@
 /** All faults, by the room that they are planted in. `npm run planted` works through them. */
 import { admin, web } from './admin.ts';
 import { application } from './application.ts';
+import { approvals } from './approvals.ts';
 import { agent, brain, model } from './brain.ts';
 import { discord, telegram, webhook } from './channel.ts';
 import { config, control } from './config.ts';
@@ -43,6 +44,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   discord,
   admin,
   byHand,
+  approvals,
   oneView,
   cli,
   preflight,

@@ -127,6 +127,11 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
+  /** None, as of figures. */
+  approvals = async () => ({ rows: [], next: null });
+  approval = async () => null;
+  waitingApprovals = async () => 0;
+
   foundIds(q: string, page: PageAsked) {
     return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);
   }

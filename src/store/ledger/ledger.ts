@@ -37,7 +37,9 @@ import type { LedgerNews } from '../news.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from '../order/unroutable.ts';
 import type { WorkingSet } from '../order/working-set.ts';
+import type { Approvals } from '../approvals.ts';
 import { Accepting, type ArrivalParts } from './accepting.ts';
+import { OpenApprovals } from './approvals.ts';
 import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
@@ -58,6 +60,7 @@ const no = Promise.resolve(false);
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
+  readonly approvals: Approvals;
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
   readonly byHand: Holding;
@@ -84,6 +87,7 @@ export class LaneLedger implements Ledger {
     this.#onFault = onFault;
     this.durability = storage.durability;
     this.figures = storage.figures;
+    this.approvals = new OpenApprovals(storage.approvals, () => this.#closing !== null);
     this.calls = new ToolCalls(this.#open, storage);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);

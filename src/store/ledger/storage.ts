@@ -20,6 +20,7 @@ import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { HeldConversation, Hold } from '../../domain/hold.ts';
 import type { RunningCall } from './begun-calls.ts';
+import type { Approvals } from '../approvals.ts';
 import type { StoredFigures } from '../figures.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from '../order/rows.ts';
@@ -44,6 +45,8 @@ export interface LedgerStorage {
   readonly deadLetters: StoredDeadLetters;
   readonly forgetting: StoredForgetting;
   readonly figures: StoredFigures;
+  /** Asked and settled by the ends of turns. */
+  readonly approvals: Approvals;
   readonly byHand: StoredByHand;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */

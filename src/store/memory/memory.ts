@@ -50,6 +50,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly mayHandOut = true;
   readonly quarantine = null;
   readonly figures: LedgerStorage['figures'];
+  readonly approvals: LedgerStorage['approvals'];
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
   protected readonly cursors = new Cursors(() => null);
@@ -75,8 +76,9 @@ export class MemoryStorage implements LedgerStorage {
     discard: async () => 'not_kept' as const,
   };
   readonly forgetting: LedgerStorage['forgetting'] = {
-    forget: async ({ whose, removed }) => {
+    forget: async ({ whose, beforeId, removed }) => {
       this.#stories.uses.remove(whose);
+      this.#stories.approvals.remove(whose, beforeId);
       return removed;
     },
     clearNotes: async () => 0,
@@ -97,6 +99,7 @@ export class MemoryStorage implements LedgerStorage {
     this.limits = { messagesMax, bytesMax };
     this.#stories = stories;
     this.figures = stories.figures;
+    this.approvals = stories.approvals;
     this.#known = new KnownKeys(dedupeKeysMax);
   }
 
@@ -191,6 +194,8 @@ export class MemoryStorage implements LedgerStorage {
   #settled({ row, at, why, effects }: TurnEnd): void {
     this.#stories.settled(row, at, why, effects);
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);
+    if (effects?.asked === undefined && effects?.settled === undefined) return;
+    this.#stories.approvals.turnEnded(effects, at);
   }
 
   #acceptOne(arrival: Arrival, enter: Enter): Receipt {

@@ -24,6 +24,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
   return {
     ...memoryRecords(stories),
     ...memorySearch(stories),
+    ...stories.approvals.reads,
     async story(messageId) {
       const kept = stories.find(messageId);
       return kept === null ? null : storyOf(kept);

@@ -10,6 +10,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
 import type { Trace } from '../../domain/trace.ts';
+import { KeptApprovals } from './approvals.ts';
 import { AuditRing } from './audit-ring.ts';
 import { FigureRing } from './figure-ring.ts';
 import { wholeIdLength, type InRow, type OutRow } from '../order/rows.ts';
@@ -122,6 +123,7 @@ export class StoryRing {
   readonly uses = new ToolUseRing();
   readonly audit = new AuditRing();
   readonly figures = new FigureRing();
+  readonly approvals = new KeptApprovals();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;

@@ -70,6 +70,14 @@ const intos: Readonly<Record<TableName, Into>> = {
     columns: 'seq bigint, at bigint, action text, target text, status integer, reason text',
   },
   figures: { table: 'figure', columns: 'length_ms integer, at bigint, run bigint, body text' },
+  approvals: {
+    table: 'approval',
+    columns:
+      'id text, code text, state text, channel text, conversation text, sender text, ' +
+      'message_id text, brain text, tool text, private boolean, asked_at bigint, ' +
+      'expires_at bigint, decided_at bigint, decided_by text, settled_at bigint, outcome text, ' +
+      'body text',
+  },
 };
 
 /** Their numbers go on behind what was moved. */

@@ -47,6 +47,10 @@ const selects: Readonly<Record<TableName, string>> = {
   cursors: "SELECT channel, name, value FROM cursors WHERE channel <> ''",
   audit: 'SELECT seq, at, action, target, status, reason FROM audit ORDER BY seq',
   figures: 'SELECT length_ms, at, run, body FROM figures',
+  approvals:
+    'SELECT id, code, state, channel, conversation, sender, message_id, brain, tool, private, ' +
+    'asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body ' +
+    'FROM approvals',
 };
 
 const booleans = ['private', 'possible_duplicate', 'late', 'parked'];

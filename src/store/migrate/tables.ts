@@ -19,6 +19,7 @@ export const tableNames = [
   'cursors',
   'audit',
   'figures',
+  'approvals',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
@@ -65,6 +66,10 @@ export const tables: Readonly<Record<TableName, Table>> = {
   cursors: tableOf('channel name value'),
   audit: tableOf('seq at action target status reason'),
   figures: tableOf('length_ms at run body'),
+  approvals: tableOf(
+    'id code state channel conversation sender message_id brain tool private asked_at expires_at ' +
+      'decided_at decided_by settled_at outcome body',
+  ),
 };
 
 function tableOf(columns: string, lane: string | null = null): Table {

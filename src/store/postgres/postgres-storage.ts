@@ -24,6 +24,7 @@ import { Quarantine } from '../order/quarantine.ts';
 import { unroutableCursor } from '../order/unroutable.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agents.ts';
+import { StoredApprovals } from './ledger/approvals.ts';
 import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
@@ -51,6 +52,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: PostgresParts['figures'];
+  readonly approvals: StoredApprovals;
   readonly deferredReplies: StoredReplies;
   readonly byHand: ByHand;
   readonly #parts: PostgresParts;
@@ -73,6 +75,7 @@ export class PostgresStorage implements LedgerStorage {
     this.deadLetters = deadLetters;
     this.byHand = byHand;
     const slow = { ...parts, reads: parts.slowReads };
+    this.approvals = new StoredApprovals(slow);
     this.deferredReplies = new StoredReplies(slow);
     this.forgetting = new Forgetting({ ...slow, invalidations: this.#invalidations });
     this.quarantine = new Quarantine([], {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
+import { asks, decide, follows } from '../../../test/contract/ledger/approvals.ts';
 import {
   accept,
   answer,
@@ -55,6 +56,28 @@ suite('what is kept for a time', () => {
     await exchange(again, 'ann', 'two', 'c');
     await accept(again, said('ann', 'three'));
     assert.equal((await oneIn(again)).memory.turns.length, 2);
+  });
+
+  test('an approval goes after it once it is settled, and never before', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    const [settled, owed, waits] = await asks(it, 'ann', [{}, {}, {}]);
+    for (const one of [settled!, owed!]) await decide(it, one);
+    await follows(it, 'ann', settled!, 'done');
+    await ended(it.ledger);
+    const db = beside(place.path);
+    const left = (days: number, later: number): readonly unknown[] => {
+      sweep(db, days, Date.now() + later * dayMs);
+      return db
+        .prepare('SELECT id FROM approvals ORDER BY id')
+        .all()
+        .map(({ id }) => id);
+    };
+    const all = [settled!.id, owed!.id, waits!.id];
+    assert.deepEqual(left(30, 29), all);
+    assert.deepEqual(left(0, 400), all, '0 days: for ever');
+    assert.deepEqual(left(30, 400), all.slice(1));
+    db.close();
   });
 
   for (const [retentionDays, left] of [

@@ -21,6 +21,7 @@ import { unroutableCursor } from '../order/unroutable.ts';
 import { isWhole, type InRow, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agent-reads.ts';
+import { StoredApprovals } from './ledger/approvals.ts';
 import { begunWrites } from './write/agent-writes.ts';
 import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
@@ -50,6 +51,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: Figures;
+  readonly approvals: StoredApprovals;
   readonly byHand: LedgerStorage['byHand'];
   readonly #parts: SqliteParts;
   readonly #journal: Journal;
@@ -69,6 +71,7 @@ export class SqliteStorage implements LedgerStorage {
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.figures = new Figures(journal, () => this.hasRoom);
+    this.approvals = new StoredApprovals(reader, journal);
     this.byHand = storedByHand(parts, this.history);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.quarantine = new Quarantine(suspects, {

@@ -57,6 +57,11 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
   AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
+/** In one order, so that no two who forget wait for each other. */
+const deleteApprovals = (which: string): string => `
+DELETE FROM svc.approval WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
+))`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
 /** A conversation in which something is left keeps its place. */
 const nothingLeft =
@@ -107,6 +112,7 @@ export class Forgetting {
       invalidations.changed(whose.channel, [...conversations]),
     ]);
     for (const batch of batchesOf(waiting)) deleted += await this.#batch(asked, batch, found);
+    await this.#approvals(asked);
     for (const conversation of conversations) await this.#close(asked, conversation);
     return deleted;
   }
@@ -186,6 +192,14 @@ export class Forgetting {
     );
     for (const id of ids) this.#parts.deadLetters.remove(id);
     return deleted;
+  }
+
+  /** What was to be done with a yes is a text of theirs. */
+  async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
+    const isTalk = whose.kind === 'conversation';
+    const name = toText(isTalk ? whose.conversation : whose.sender);
+    const text = deleteApprovals(isTalk ? inConversation : bySender);
+    await this.#write([{ text, values: [whose.channel, name, beforeId] }]);
   }
 
   async #replies(found: Rows): Promise<number> {

@@ -8,6 +8,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../../domain/ids.ts';
 import type { Whose } from '../../../domain/story.ts';
 import type { Asked } from '../write/statement.ts';
+import { StoredApprovals } from './approvals.ts';
 import { aloneMark, clearedMark } from './marks.ts';
 import { lastId } from './last-id.ts';
 import { sweepOnce } from './sweep.ts';
@@ -29,6 +30,10 @@ async function askAll(it: LedgerParts): Promise<readonly Asked[]> {
   assert.ok((await forget({ kind: 'sender', channel, sender: 'sender 8' })) > 40);
   await it.forgetting.clearNotes({ kind: 'brain', brain: 'b1' });
   await it.forgetting.clearNotes({ kind: 'conversation', channel, conversation });
+  const approvals = new StoredApprovals(it);
+  await approvals.find('0000000009');
+  await approvals.owed(beganAt);
+  await approvals.waiting();
   const now = (): number => beganAt + 30 * 86_400_000 + (messages / 2) * everyMs;
   const { reads } = it;
   const swept = await sweepOnce({ reads, retentionDays: 30, now, expired() {} });

@@ -77,6 +77,18 @@ postgresTest('a message stays as long as a reply to it, and goes with its uses',
   assert.deepEqual(await all(it.client, 'tool_call', 'key'), ['k0']);
 });
 
+postgresTest('an approval goes once it was settled long enough ago', async () => {
+  await using it = await openParts();
+  const decided = { state: 'approved', decided_at: old };
+  await put(it.client, 'approval', { id: idOf(0), ...decided, settled_at: old });
+  await put(it.client, 'approval', { id: idOf(1), ...decided, settled_at: young });
+  await put(it.client, 'approval', { id: idOf(2), ...decided }, { id: idOf(3) });
+  await sweepAll(it, 0);
+  assert.equal(await count(it.client, 'approval'), 4, 'a retention of 0 is for ever');
+  await sweepAll(it);
+  assert.deepEqual(await all(it.client, 'approval'), [idOf(1), idOf(2), idOf(3)]);
+});
+
 postgresTest('the newest row stays, so that no id is given again', async () => {
   await using it = await openParts();
   await put(it.client, 'message', ...messages(old, old));
@@ -145,11 +157,11 @@ test('it begins by itself, and ends with the storage', async (t) => {
   t.mock.timers.tick(60_000);
   await first;
   await new Promise(setImmediate);
-  assert.equal(asked, 6);
+  assert.equal(asked, 7);
   sweeping[Symbol.dispose]();
   t.mock.timers.tick(600_000);
   await new Promise(setImmediate);
-  assert.equal(asked, 6);
+  assert.equal(asked, 7);
 });
 
 postgresTest('figures go by their own times, and the oldest of very many', async () => {

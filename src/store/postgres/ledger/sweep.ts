@@ -44,6 +44,12 @@ WITH gone AS (
 )
 SELECT id, dead FROM gone`;
 
+const approvals = `
+DELETE FROM svc.approval WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE settled_at < $1
+  ORDER BY settled_at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING id`;
+
 /** A key that a flight takes just now is left alone, so that neither waits for the other. */
 const keys = `
 DELETE FROM svc.dedupe WHERE ctid = ANY(ARRAY(
@@ -89,6 +95,7 @@ export async function sweepOnce({
   const steps: readonly Asked[] = [
     { text: replies, values: [before] },
     { text: messages, values: [before] },
+    { text: approvals, values: [before] },
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },
     ...kept.map(({ lengthMs, forMs }) => ({ text: figures, values: [lengthMs, at - forMs] })),

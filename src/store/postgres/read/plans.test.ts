@@ -6,6 +6,7 @@ import {
   beganAt,
   everyMs,
   fill,
+  fillApprovals,
   fillFigures,
   idAt,
 } from '../../../../test/fake/filled-postgres.ts';
@@ -131,6 +132,11 @@ const cases: readonly Case[] = [
   ['toolUse', [`${idAt(middle)}:1:0`], 10],
   ['audit', [page], 300],
   ['figures', [ofHours], 12_000],
+  ['approvals', [null, page], 300],
+  ['approvals', ['waiting', page], 300],
+  ['approvals', ['refused', page], 300],
+  ['approval', ['9'.padStart(22, '0')], 10],
+  ['waitingApprovals', [], 1_000],
 ];
 
 suite('on many rows', { concurrency: 1 }, () => {
@@ -140,6 +146,7 @@ suite('on many rows', { concurrency: 1 }, () => {
     await migrate(client);
     await fill(client, { messages, waiting: messages / 10, turnsEach: 20 });
     await fillFigures(client);
+    await fillApprovals(client, 12_000);
   });
   after(() => client.end());
 

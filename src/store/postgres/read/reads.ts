@@ -1,6 +1,7 @@
 /** What can be asked of the server, by the name it has in the reader's contract. */
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
+import { countWaitingApprovals, findApproval, listApprovals } from './approvals.ts';
 import type { Ask } from './ask.ts';
 import { listAudit } from './audit.ts';
 import {
@@ -43,6 +44,9 @@ export const questions: {
   conversationCounts: listConversationCounts,
   audit: listAudit,
   figures: readFigures,
+  approvals: listApprovals,
+  approval: findApproval,
+  waitingApprovals: countWaitingApprovals,
   foundIds: findByIds,
   foundTexts: findByWords,
 };

@@ -43,10 +43,11 @@ export function sizeOf(write: Write): number {
   if (write.kind === 'begun') return write.arguments.length;
   if (write.kind === 'ended') return write.text.length;
   if (write.kind !== 'turn') return 0;
-  const { replies, said, trace, uses } = write;
+  const { replies, said, trace, uses, asked = [] } = write;
   const own = (trace?.length ?? 0) + (said?.text.length ?? 0) + (said?.reply?.length ?? 0);
   const answered = replies.reduce((size, { body }) => size + body.length, own);
-  return uses.reduce((size, use) => size + use.arguments.length, answered);
+  const used = uses.reduce((size, use) => size + use.arguments.length, answered);
+  return asked.reduce((size, { body }) => size + body.length, used);
 }
 
 /**

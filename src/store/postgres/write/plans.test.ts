@@ -4,6 +4,8 @@ import type { Client } from 'pg';
 import { planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
 import { beganAt, fillAll, idAt } from '../../../../test/fake/filled-postgres.ts';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
+import type { ApprovalId } from '../../../domain/approval.ts';
+import type { AskedRecord } from '../../ledger/approval-record.ts';
 import { connect } from '../server/connect.ts';
 import { migrate } from '../server/migrations.ts';
 import type { AcceptWrite } from './accepts.ts';
@@ -78,6 +80,19 @@ const call = {
 };
 const place = { messageId: idAt(1), channel: 'webhook', conversation: 'c1' };
 
+const approval: AskedRecord = {
+  id: idAt(1),
+  code: '0123456789',
+  ...place,
+  sender: 'ann',
+  brain: 'main',
+  tool: 'http_post',
+  private: true,
+  askedAt: 1,
+  expiresAt: 2,
+  body: '{}',
+};
+
 const writes: readonly Write[] = [
   accept(1, 'one'),
   accept(2, 'two'),
@@ -85,6 +100,11 @@ const writes: readonly Write[] = [
   { kind: 'single', text: 'SELECT 1', values: [], lanes: [{ channel: 'w', conversation: 'c' }] },
   turn(1),
   turn(2),
+  {
+    ...turn(3),
+    asked: [approval],
+    settled: { id: '3'.padStart(22, '0') as ApprovalId, outcome: null },
+  },
   { kind: 'sent', id: `${idAt(messages - 1)}-00`, at: 1, tookMs: 1, ...tried },
   {
     kind: 'deferred',

@@ -1,7 +1,9 @@
 /** From the end of a turn to the row of its set. */
+import { recordOfAsked, type AskedRecord } from '../../ledger/approval-record.ts';
 import { messageBody, replyBody, summaryOfTurn, traceText } from '../../ledger/bodies.ts';
 import { unsentText } from '../../ledger/bodies.ts';
 import type { Arrival, TurnEnd } from '../../ledger/storage.ts';
+import type { Approval } from '../../../domain/approval.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { NoteMove } from '../../../domain/note.ts';
 import type { ToldUse } from '../../../domain/tool-use.ts';
@@ -63,6 +65,8 @@ export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWr
     marks: marksOf(number, effects),
     uses: (effects?.toolUses ?? []).map(useRow),
     notes: (effects?.notes ?? []).map(noteStep),
+    ...(effects?.asked === undefined ? {} : { asked: effects.asked.map(askedRow) }),
+    ...(effects?.settled === undefined ? {} : { settled: effects.settled }),
   };
 }
 
@@ -113,6 +117,20 @@ function noteStep(move: NoteMove): NoteStep {
   const { at, text, sensitivity } = move.note;
   const stamp = sensitivity === 'private';
   return { kind: 'add', brain, at, private: stamp, text: toText(text), max: move.notesMax };
+}
+
+function askedRow(approval: Approval): AskedRecord {
+  const record = recordOfAsked(approval);
+  const { id, code, conversation, sender, brain, tool } = record;
+  return {
+    ...record,
+    id: toText(id),
+    code: toText(code),
+    conversation: toText(conversation),
+    sender: toText(sender),
+    brain: toText(brain),
+    tool: toText(tool),
+  };
 }
 
 export function useRow(use: ToldUse): ToolUseRow {

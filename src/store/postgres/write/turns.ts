@@ -2,6 +2,9 @@
  * What the end of a turn changes. All of it hangs on the row of the inbox that the statement
  * deletes: where that is gone, nothing of it is written.
  */
+import type { AskedRecord } from '../../ledger/approval-record.ts';
+import type { Effects } from '../../store.ts';
+import { approvalParts } from './approvals.ts';
 import { notesOf, type AddedNote, type NoteStep } from './notes.ts';
 import { lastOf, onKnownUse, useColumns, type ToolUseRow } from './small-sets.ts';
 import { asJson, foundIn, readDone, type Step } from './writes.ts';
@@ -27,6 +30,9 @@ export type TurnWrite = {
   readonly marks: readonly MarkRow[];
   readonly uses: readonly ToolUseRow[];
   readonly notes: readonly NoteStep[];
+  /** Absent, as `settled`: the turn has nothing to do with approvals. */
+  readonly asked?: readonly AskedRecord[];
+  readonly settled?: NonNullable<Effects['settled']>;
 };
 
 export type ReplyRow = {
@@ -61,7 +67,7 @@ const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, ou
   model text, failure text, trace text, unsent text, replies json, session integer, said_at bigint,
   quoted boolean, said_private boolean, text text, reply text, lane_session integer,
   started_at bigint, previous_at bigint, cut_session integer, cut_at bigint, cut_reason text,
-  marks json, uses json, notes json)`;
+  marks json, uses json, notes json, asked json, settled json)`;
 
 const gone = `
 WITH gone AS (
@@ -172,6 +178,8 @@ function setSteps(writes: readonly TurnWrite[]): readonly Step[] {
     has(({ marks }) => marks.length > 0, marked) +
     has(({ uses }) => uses.length > 0, used) +
     has(({ notes }) => notes.length > 0, noted) +
+    has((write) => write.asked !== undefined, approvalParts.asked) +
+    has((write) => write.settled !== undefined, approvalParts.settled) +
     '\nSELECT id FROM gone';
   const again = foundIn(
     'message',
@@ -202,6 +210,8 @@ function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): ob
     ...(lane === null ? {} : laneFields(lane)),
     ...(write.cut === null ? {} : cutFields(write.cut)),
     notes: placed(notes),
+    ...(write.asked === undefined ? {} : { asked: write.asked }),
+    ...(write.settled === undefined ? {} : { settled: write.settled }),
   };
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../../lib/clock.ts';
+import { approvalOf, asks, decide } from '../../../../test/contract/ledger/approvals.ts';
 import {
   accept,
   answer,
@@ -63,12 +64,16 @@ test('what was forgotten is in none of the files', async () => {
       const claim = await oneIn(it);
       const unsent = [{ model, text: i % 7 === 0 ? long : canary }];
       const end = effects(claim, [i % 5 === 0 ? long : canary]);
-      await it.ledger.complete(claim, { ...end, unsent });
+      const asked = [approvalOf(claim, { arguments: i % 4 === 0 ? long : canary })];
+      await it.ledger.complete(claim, { ...end, unsent, asked });
+      if (i % 2 === 0) await decide(it, asked[0]!, 'refused', canary);
     }
     assert.ok((await holds()).length > 0);
     assert.equal(await it.ledger.forget({ kind: 'sender', channel: hook, sender: canary }), 120);
     assert.deepEqual(await holds(), []);
     await accept(it, said('ann', canary));
+    await answer(it, await oneIn(it));
+    await asks(it, 'ann', [{ arguments: long }]);
     await it.ledger.forget({
       kind: 'conversation',
       channel: hook,

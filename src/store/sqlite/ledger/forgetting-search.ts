@@ -23,6 +23,8 @@ export type Search = {
   replies(whose: Whose, before: number): AsyncIterable<readonly FoundRow[]>;
   repliesTo(messageId: string): readonly FoundRow[];
   turnsSaidBy(channel: ChannelKey, sender: string, before: number): AsyncIterable<readonly Turn[]>;
+  /** Ids of approvals, of messages with ids before that one. */
+  approvals(whose: Whose, beforeId: string): readonly string[];
   /** How many notes there are of that scope. */
   notesOf(of: NotesOf, before: number): number;
   /** Some turns of a conversation: channel, conversation, before, how many. */
@@ -40,6 +42,9 @@ export function prepareSearch(db: DatabaseSync): Search {
   const notes = 'SELECT count(*) AS count FROM notes WHERE';
   const notesOfBrain = db.prepare(`${notes} brain = ? AND seq < ?`);
   const notesHere = db.prepare(`${notes} brain IS NULL AND ${ofConversation}`);
+  const asked = (which: string): StatementSync =>
+    db.prepare(`SELECT id FROM approvals WHERE channel = ? AND ${which} = ? AND message_id < ?`);
+  const [askedIn, askedBy] = [asked('conversation'), asked('sender')];
   return {
     messages(whose, before) {
       const what = 'seq, id, state, conversation';
@@ -60,6 +65,12 @@ export function prepareSearch(db: DatabaseSync): Search {
       const theirs = 'channel = ? AND sender = ? AND seq < ?';
       const values = [channel, sender, before];
       return windows(db, 'turns', 'conversation, session, seq', theirs, values, Infinity);
+    },
+    approvals(whose, beforeId) {
+      const isTalk = whose.kind === 'conversation';
+      const name = isTalk ? whose.conversation : whose.sender;
+      const theirs = isTalk ? askedIn : askedBy;
+      return theirs.all(whose.channel, name, beforeId).map(({ id }) => String(id));
     },
     notesOf(of, before) {
       const found =

@@ -51,6 +51,7 @@ export class Forgetting {
     } else {
       deleted += await this.#turnsSaidBy(asked, whose.sender, touched);
     }
+    await this.#approvals(asked);
     for (const conversation of touched) await this.#close(asked, conversation);
     await this.#overwrite();
     return deleted;
@@ -130,6 +131,15 @@ export class Forgetting {
       for (const { id, state } of batch) if (state === 2) this.#deadLetters.remove(id);
     }
     return found.length;
+  }
+
+  /** What was to be done with a yes is a text of theirs. */
+  async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
+    const found = this.#search.approvals(whose, beforeId);
+    for (let from = 0; from < found.length; from += batchMax) {
+      const batch = found.slice(from, from + batchMax);
+      await this.#write(batch.map((id): Write => ['approvalDeleted', id]));
+    }
   }
 
   async #turnsSaidBy(

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
+import { countWaitingApprovals, findApproval, listApprovals } from './approvals.ts';
 import { listAudit, listConversationCounts } from './audit.ts';
 import { listChannelKeys } from './channel-keys.ts';
 import {
@@ -42,6 +43,9 @@ const questions: {
   conversationCounts: listConversationCounts,
   audit: listAudit,
   figures: readFigures,
+  approvals: listApprovals,
+  approval: findApproval,
+  waitingApprovals: countWaitingApprovals,
   foundIds: findByIds,
   foundTexts: findByWords,
 };

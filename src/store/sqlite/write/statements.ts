@@ -124,6 +124,17 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?)',
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
+  approvalAsked:
+    'INSERT OR IGNORE INTO approvals (id, code, state, channel, conversation, sender, ' +
+    'message_id, brain, tool, private, asked_at, expires_at, body) ' +
+    "VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  approvalDecided:
+    'UPDATE approvals SET state = ?, decided_by = ?, decided_at = ? ' +
+    "WHERE id = ? AND state = 'waiting'",
+  approvalSettled:
+    'UPDATE approvals SET settled_at = ?, outcome = ? ' +
+    "WHERE id = ? AND state <> 'waiting' AND settled_at IS NULL",
+  approvalDeleted: 'DELETE FROM approvals WHERE id = ?',
   hold: 'INSERT OR REPLACE INTO holds (channel, conversation, since, until_at) VALUES (?, ?, ?, ?)',
   holdEnded: 'DELETE FROM holds WHERE channel = ? AND conversation = ?',
   holdsOver: 'DELETE FROM holds WHERE until_at <= ?',

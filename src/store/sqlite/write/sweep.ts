@@ -19,8 +19,8 @@ const nothing: Swept = { rows: 0, deadLetters: [] };
 
 /**
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
- * letters, traces, dedupe keys that have expired, figures by their own times, and after a year what
- * operators did.
+ * letters, traces, settled approvals, dedupe keys that have expired, figures by their own times,
+ * and after a year what operators did.
  * Conversations stay until a person deletes them.
  * @param retentionDays 0 keeps everything but expired keys, old figures, and the audit of a year
  * @param now milliseconds since 1970
@@ -79,6 +79,8 @@ function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: n
   const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
   const first = timeText(before);
   rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
+  const asked = `SELECT id FROM approvals WHERE settled_at < ? LIMIT ${most}`;
+  rows += remove(db, `DELETE FROM approvals WHERE id IN (${asked})`, before);
   const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
   rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
   const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;

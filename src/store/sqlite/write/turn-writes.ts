@@ -3,6 +3,7 @@ import type { Message } from '../../../domain/message.ts';
 import { unsentText } from '../../ledger/bodies.ts';
 import type { TurnEnd } from '../../ledger/storage.ts';
 import type { Effects, Memory } from '../../store.ts';
+import { approvalWrites } from './approval-writes.ts';
 import { noteWrites, toolUseWrites } from './agent-writes.ts';
 import { replyWrite, summaryValues, traceWrite } from './row-codec.ts';
 import { stampOf } from '../ledger/stamps.ts';
@@ -31,6 +32,9 @@ export function turnEndWrites(
   if (notes.length > 0) writes.push(...noteWrites(message, notes, nextSeq));
   if (toolUses.length > 0) writes.push(...toolUseWrites(message, toolUses, nextSeq));
   for (const made of replies) writes.push(replyWrite(made.seq, made.reply));
+  if (effects.asked !== undefined || effects.settled !== undefined) {
+    writes.push(...approvalWrites(effects, at));
+  }
   if (trace !== null && traced) writes.push(traceWrite(message.id, trace));
   return writes;
 }

@@ -63,3 +63,34 @@ CREATE TABLE svc.search_state (
   walked_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 INSERT INTO svc.search_state DEFAULT VALUES;
+
+-- Calls of tools that wait for a person's yes, and what became of them. state: waiting, approved,
+-- refused or expired; settled_at: when the turn that follows was over; null: not yet. sender: who
+-- asked, by their id. decision: names the call that decided it. body: ready JSON of the sender's name,
+-- the address, the arguments and their hash.
+CREATE TABLE svc.approval (
+  id text COLLATE "C" PRIMARY KEY,
+  code text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  conversation text COLLATE "C" NOT NULL,
+  sender text COLLATE "C" NOT NULL,
+  message_id text COLLATE "C" NOT NULL,
+  brain text COLLATE "C" NOT NULL,
+  tool text COLLATE "C" NOT NULL,
+  private boolean NOT NULL,
+  asked_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  decided_at bigint,
+  decided_by text COLLATE "C",
+  decision text COLLATE "C",
+  settled_at bigint,
+  outcome text COLLATE "C",
+  body text NOT NULL
+);
+CREATE INDEX approval_code ON svc.approval (code);
+CREATE INDEX approval_state ON svc.approval (state, id);
+CREATE INDEX approval_open ON svc.approval (id) WHERE settled_at IS NULL;
+CREATE INDEX approval_settled ON svc.approval (settled_at) WHERE settled_at IS NOT NULL;
+CREATE INDEX approval_conversation ON svc.approval (channel, conversation);
+CREATE INDEX approval_sender ON svc.approval (channel, sender);

@@ -49,3 +49,32 @@ CREATE TABLE search_state (
   rules TEXT NOT NULL
 ) STRICT;
 INSERT INTO search_state VALUES (1, 0, 0, '');
+
+-- Calls of tools that wait for a person's yes, and what became of them. state: waiting, approved,
+-- refused or expired; settled_at: when the turn that follows was over; null: not yet. sender: who
+-- asked, by their id. body: JSON of their name, the address, the arguments and their hash.
+CREATE TABLE approvals (
+  id TEXT PRIMARY KEY,
+  code TEXT NOT NULL,
+  state TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  conversation TEXT NOT NULL,
+  sender TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  brain TEXT NOT NULL,
+  tool TEXT NOT NULL,
+  private INTEGER NOT NULL,
+  asked_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  decided_at INTEGER,
+  decided_by TEXT,
+  settled_at INTEGER,
+  outcome TEXT,
+  body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX approvals_code ON approvals (code);
+CREATE INDEX approvals_state ON approvals (state, id);
+CREATE INDEX approvals_open ON approvals (id) WHERE settled_at IS NULL;
+CREATE INDEX approvals_settled ON approvals (settled_at) WHERE settled_at IS NOT NULL;
+CREATE INDEX approvals_conversation ON approvals (channel, conversation);
+CREATE INDEX approvals_sender ON approvals (channel, sender);

@@ -1,0 +1,88 @@
+/** What waits for a yes, as its row is kept. */
+import { approvalCodeOf, approvalStates } from '../../domain/approval.ts';
+import type { Approval, ApprovalId } from '../../domain/approval.ts';
+import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
+import { toolOutcomes } from '../../domain/tool-use.ts';
+
+/** `sender`: their id. `body`: JSON. Times are milliseconds since 1970. */
+export type ApprovalRecord = {
+  readonly id: string;
+  readonly code: string;
+  readonly state: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly sender: string;
+  readonly messageId: string;
+  readonly brain: string;
+  readonly tool: string;
+  readonly private: boolean;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  readonly decidedAt: number | null;
+  readonly decidedBy: string | null;
+  readonly settledAt: number | null;
+  readonly outcome: string | null;
+  readonly body: string;
+};
+
+/** How many are told at once, as the contract has it. */
+export const approvalsOwedMax = 100;
+export const approvalsWaitingMax = 1_000;
+
+/** One that waits: all else comes later. */
+export type AskedRecord = Omit<
+  ApprovalRecord,
+  'state' | 'decidedAt' | 'decidedBy' | 'settledAt' | 'outcome'
+>;
+
+type Body = Pick<Approval, 'address' | 'arguments' | 'hash'> & { readonly name: string | null };
+
+export function recordOfAsked(approval: Approval): AskedRecord {
+  const { id, channel, conversation, sender, messageId, brain, tool } = approval;
+  const { address, arguments: given, hash, askedAt, expiresAt } = approval;
+  const body: Body = { name: sender.name, address, arguments: given, hash };
+  return {
+    id,
+    code: approvalCodeOf(approval.code),
+    channel,
+    conversation,
+    sender: sender.id,
+    messageId,
+    brain,
+    tool,
+    private: approval.sensitivity === 'private',
+    askedAt,
+    expiresAt,
+    body: JSON.stringify(body),
+  };
+}
+
+/**
+ * A state that nobody knows any more is no yes.
+ * @throws where the body is damaged
+ */
+export function approvalFrom(record: ApprovalRecord): Approval {
+  const { code, brain, tool, askedAt, expiresAt, decidedAt, decidedBy, settledAt } = record;
+  const { name, address, arguments: given, hash } = JSON.parse(record.body) as Body;
+  return {
+    id: record.id as ApprovalId,
+    code,
+    state: approvalStates.find((known) => known === record.state) ?? 'expired',
+    channel: record.channel as ChannelKey,
+    conversation: record.conversation as ConversationId,
+    address,
+    sender: { id: record.sender, name },
+    messageId: record.messageId as MessageId,
+    brain,
+    tool,
+    arguments: given,
+    hash,
+    sensitivity: record.private ? 'private' : 'public',
+    askedAt,
+    expiresAt,
+    decidedAt,
+    decidedBy,
+    settledAt,
+    outcome: toolOutcomes.find((known) => known === record.outcome) ?? null,
+  };
+}

@@ -1,0 +1,46 @@
+/** What the admin API tells of approvals, for its tests: one that waits. */
+import { approvalRowOf, type Approval, type ApprovalId } from '../../src/domain/approval.ts';
+import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
+import type { ApprovalsReader } from '../../src/store/approvals.ts';
+
+const channel = 'webhook' as ChannelKey;
+const sender = 'sender-4711';
+
+export const approvalReads = (calls: unknown[][]): ApprovalsReader => ({
+  async approvals(state, asked) {
+    calls.push(['approvals', state, asked]);
+    return { rows: asked.after === null ? [approvalRowOf(waiting())] : [], next: null };
+  },
+  async approval(id) {
+    calls.push(['approval', id]);
+    return id === waiting().id ? waiting() : null;
+  },
+  async waitingApprovals() {
+    calls.push(['waitingApprovals']);
+    return 1;
+  },
+});
+
+function waiting(): Approval {
+  return {
+    id: '0123456789abcdefghjkmr' as ApprovalId,
+    code: '0123456789',
+    state: 'waiting',
+    channel,
+    conversation: 'thread/7 ?#%ü&+' as ConversationId,
+    address: { channel, target: sender },
+    sender: { id: sender, name: null },
+    messageId: '0123456789abcdefghjkmn' as MessageId,
+    brain: 'main',
+    tool: 'http_post',
+    arguments: JSON.stringify({ text: 'where is my parcel' }),
+    hash: 'of both',
+    sensitivity: 'private',
+    askedAt: 1_000,
+    expiresAt: 9_000,
+    decidedAt: null,
+    decidedBy: null,
+    settledAt: null,
+    outcome: null,
+  };
+}
