@@ -69,6 +69,7 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
     operatorPrompt: 'You help in a library.',
     skills: null,
     notes: null,
+    asking: null,
     mark: () => crypto.randomUUID().slice(0, 13),
   });
   const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;

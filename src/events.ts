@@ -6,16 +6,18 @@
  * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
-import type { BearerFault, Events } from './domain/event.ts';
+import type { Events } from './domain/event.ts';
 import { sayNoAnswer } from './domain/remedy.ts';
 import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
+import { ApprovalCounts } from './approval-meters.ts';
 import { AskedCounts } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
 import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
-import { newDecisions, newPace, newTallies, newTally } from './meters.ts';
+import { newDecisions, newPace } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
+import { OperatorCounts } from './operator-meters.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
 import { Traffic } from './traffic.ts';
 
@@ -43,9 +45,8 @@ class Hub implements EventHub {
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = { decisions: newDecisions(), faults: 0 };
-  readonly #writes = new Map<string, Map<number, { count: number }>>();
-  readonly #configs = new Map<string, { count: number }>();
-  readonly #bearers = { missing: new Pace(), wrong: new Pace() };
+  readonly #operator: OperatorCounts;
+  readonly #approvals: ApprovalCounts;
   readonly #shortages = { connections: new Pace(), files: new Pace() };
   readonly meters: Meters;
   readonly frames: Frames;
@@ -53,6 +54,8 @@ class Hub implements EventHub {
   constructor(log: Log, clock: Clock) {
     this.#log = log;
     this.#asked = new AskedCounts(clock);
+    this.#operator = new OperatorCounts(log, clock);
+    this.#approvals = new ApprovalCounts(log);
     this.#steady = clock.steady;
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
@@ -75,9 +78,10 @@ class Hub implements EventHub {
       get faults() {
         return totals.faults;
       },
-      writes: this.#writes,
-      configs: this.#configs,
-      bearersRefused: this.#bearers,
+      writes: this.#operator.writes,
+      configs: this.#operator.configs,
+      bearersRefused: this.#operator.bearers,
+      approvals: this.#approvals,
       shortages: this.#shortages,
     };
   }
@@ -253,28 +257,14 @@ class Hub implements EventHub {
   }
 
   operatorWrote(e: Parameters<Events['operatorWrote']>[0]): void {
-    const { action, target, status } = e;
     this.frames.operatorWrote(e);
-    entryOf(entryOf(this.#writes, action, newTallies), status, newTally).count++;
-    const message = `An operator used the admin API: ${action}, answered ${status}.`;
-    this.#log.info('operator_wrote', message, { ...target, who: 'operator', action, status });
+    this.#operator.wrote(e);
   }
-
-  configTried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
-    entryOf(this.#configs, result, newTally).count++;
-    // An operator who asked over the API has the answer; for a signal only the log can tell.
-    if (detail !== null && by === 'signal')
-      this.#log.error('config_not_applied', detail, { result });
-  }
-
-  bearerRefused({ why }: { why: BearerFault }): void {
-    const pace = this.#bearers[why];
-    pace.count++;
-    if (!pace.isDue(this.#steady())) return;
-    const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
-    const told = { why, ...pace.unsaid() };
-    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, told);
-  }
+  readonly configTried: Events['configTried'] = (e) => this.#operator.tried(e);
+  readonly bearerRefused: Events['bearerRefused'] = (e) => this.#operator.refused(e);
+  readonly approvalAsked: Events['approvalAsked'] = (e) => this.#approvals.asked(e);
+  readonly approvalDecided: Events['approvalDecided'] = (e) => this.#approvals.decided(e);
+  readonly approvalsWait: Events['approvalsWait'] = (count) => this.#approvals.wait(count);
 
   ranShort({ of }: { of: Shortage }): void {
     const pace = this.#shortages[of];

@@ -1,5 +1,6 @@
 /** What svc counts: plain numbers in objects that are looked up by channel, provider or code. */
 import type { DeliveryMeters } from './delivery-meters.ts';
+import type { Verdict } from './domain/approval.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
@@ -37,6 +38,13 @@ export type Meters = {
   readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
   readonly shortages: Readonly<Record<Shortage, Tally>>;
+  readonly approvals: ApprovalMeters;
+};
+
+/** Decided here since the start; waiting in all, as of the last look. */
+export type ApprovalMeters = {
+  readonly byVerdict: Readonly<Record<Verdict, number>>;
+  readonly waiting: number;
 };
 
 const decisionKinds = turnOutcomes.filter((outcome) => outcome !== 'command');

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
-import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
+import { askingOf, createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
@@ -139,8 +139,7 @@ function agentOptions(
   kit: BrainKit,
   skills: string | null,
 ): AgentOptions {
-  const { name, now, steady, onFault } = shared;
-  const { memory, governance: grants } = config;
+  const [{ name, now, steady, onFault }, { memory, governance: grants }] = [shared, config];
   const tools = createTools(config, { ...kit, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
@@ -152,6 +151,7 @@ function agentOptions(
     operatorPrompt: config.systemPrompt,
     skills,
     notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
+    asking: askingOf(config),
     mark: () => crypto.randomUUID().slice(0, 13),
   };
 }

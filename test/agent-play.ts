@@ -85,6 +85,7 @@ export class Stage {
       operatorPrompt: null,
       skills: null,
       notes: null,
+      asking: null,
       mark: () => 'MARK',
       ...more,
     });

@@ -47,6 +47,7 @@ for (const kind of kinds) {
         operatorPrompt: null,
         skills: null,
         notes: null,
+        asking: null,
         mark: () => 'MARK',
       });
       const text = 'What is six times seven?';

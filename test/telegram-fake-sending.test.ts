@@ -1,7 +1,7 @@
 /** Sending to the fake of Telegram, and how its chats look, by grammY's client. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Api, GrammyError } from 'grammy';
+import { Api, Bot, GrammyError } from 'grammy';
 import { startFakeTelegram } from './fake/telegram.ts';
 
 async function stage() {
@@ -236,4 +236,64 @@ test('a file is named, found and downloaded with the token in its address', asyn
   const answer = await fetch(`${fake.url}/file/bot${fake.token}/${file.file_path}`);
   assert.equal(await answer.text(), 'a picture');
   assert.equal(await refusalOf(api.getFile('no such')), 'Bad Request: invalid file_id');
+});
+
+suite('buttons', () => {
+  const keyboard = { inline_keyboard: [[{ text: 'Yes', callback_data: 'y' }]] };
+
+  test('are pressed, the press is answered once, and they are taken away', async () => {
+    await using fake = await startFakeTelegram({ secondMs: 20 });
+    const ann = fake.person('Ann');
+    const chat = fake.privateChat(ann);
+    const bot = new Bot(fake.token, { client: { apiRoot: fake.url } });
+    const heard: string[] = [];
+    bot.command('start', (context) => context.reply('May I?', { reply_markup: keyboard }));
+    bot.callbackQuery('y', async (context) => {
+      heard.push(`${context.from.first_name} ${context.chat?.id} ${context.msg?.text}`);
+      await context.answerCallbackQuery({ text: 'thanks' });
+      await context.editMessageReplyMarkup();
+    });
+    fake.say(chat, '/start');
+    const running = bot.start();
+    const [asked] = await fake.waitForSent(1);
+    const press = fake.press(ann, asked!.message, 'Yes');
+    await fake.until(
+      () => fake.shown(asked!.message)?.['reply_markup'] === undefined || undefined,
+      'no button',
+    );
+    await bot.stop();
+    await running;
+    assert.deepEqual(heard, [`Ann ${chat.id} May I?`]);
+    assert.equal(press.answer?.['text'], 'thanks');
+    assert.throws(() => fake.press(ann, fake.shown(asked!.message)!, 'Yes'), /no button/);
+  });
+
+  test('are refused where the platform would refuse them, and so are late answers', async () => {
+    const clock = { at: 1_700_000_000_000 };
+    await using fake = await startFakeTelegram({ now: () => clock.at });
+    const api = new Api(fake.token, { apiRoot: fake.url });
+    const ann = fake.person('Ann');
+    const chat = fake.privateChat(ann);
+    const withData = (callback_data: string) =>
+      api.sendMessage(chat.id, 'May I?', {
+        reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data }]] },
+      });
+    assert.equal(await refusalOf(withData('y'.repeat(65))), 'Bad Request: BUTTON_DATA_INVALID');
+    assert.match(await refusalOf(withData('')), /Text buttons are unallowed/);
+    await withData('y'.repeat(64));
+    const { message } = fake.sent[0]!;
+    const { id } = fake.press(ann, message, 'Yes');
+    await api.answerCallbackQuery(id);
+    assert.match(await refusalOf(api.answerCallbackQuery(id)), /query is too old/);
+    const late = fake.press(ann, message, 'Yes');
+    clock.at += 60_000;
+    assert.match(await refusalOf(api.answerCallbackQuery(late.id)), /query is too old/);
+    await api.editMessageReplyMarkup(chat.id, message.message_id);
+    const again = api.editMessageReplyMarkup(chat.id, message.message_id);
+    assert.match(await refusalOf(again), /message is not modified/);
+    const own = fake.say(chat, 'mine');
+    const others = api.editMessageReplyMarkup(chat.id, own.message_id);
+    assert.match(await refusalOf(others), /can't be edited/);
+    assert.match(await refusalOf(api.editMessageReplyMarkup(chat.id, 9_999)), /not found/);
+  });
 });

@@ -6,6 +6,7 @@
  * Who calls it: the pipeline, many turns at the same time, never two of one conversation.
  */
 import type { ChannelType } from '../config/config.ts';
+import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
@@ -37,11 +38,23 @@ export interface Brain {
 
 /** What a person may ask svc about an agent. */
 export type AgentFacts = {
+  /** Who may say yes to its calls, and how long these wait; null: none of its tools asks. */
+  readonly asking: Asking | null;
   /** Whose notes it keeps; null: none. */
   readonly notes: NoteScope | null;
   /** The agent's tools with what they may do on that channel. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
 };
+
+/** `approvers` as the ledger names who decides; the operator is not among them. */
+export type Asking = { readonly approvers: readonly string[]; readonly waitMs: number };
+
+/** What became of a call that waited; `approved`: it is to be run now. */
+export type Followed = WantedCall &
+  (
+    | { readonly verdict: 'approved'; readonly by: Yes['by'] }
+    | { readonly verdict: Exclude<Verdict, 'approved'> }
+  );
 
 /**
  * `text` is what the brain is to answer: the message's, less what a session trigger took. A private
@@ -53,6 +66,8 @@ export type Turn = {
   readonly text: string;
   /** Oldest first. */
   readonly history: readonly TurnRow[];
+  /** The turn goes on with this call, before its model is asked; absent: it follows none. */
+  readonly followed?: Followed;
 };
 
 /** All that a brain may do to the world while it thinks. */
@@ -79,6 +94,10 @@ export interface Desk {
   journalEnd(key: string, ending: CallEnding): void;
   /** What earlier runs of this message began; see the ledger's `calls`. */
   earlierCalls(): Promise<readonly EarlierCall[]>;
+  /** Has a call wait for a yes from the end of this turn on, if that ends with `question`. */
+  ask(call: WantedCall): Promise<AskAnswer>;
+  /** What the person is told of the calls that were asked for. */
+  question(): string;
   /**
    * For the audit: one call that was asked for, whatever became of it.
    * @param told what the model was told of the call

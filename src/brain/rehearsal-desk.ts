@@ -1,3 +1,4 @@
+import type { AskAnswer } from '../domain/approval.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
@@ -62,6 +63,15 @@ export class RehearsalDesk implements Desk {
 
   earlierCalls(): Promise<readonly EarlierCall[]> {
     return Promise.resolve([]);
+  }
+
+  /** No call comes to ask: it is rehearsed. */
+  ask(): Promise<AskAnswer> {
+    return Promise.resolve('unread');
+  }
+
+  question(): string {
+    return '';
   }
 
   used(use: ToolUse, told: string): void {

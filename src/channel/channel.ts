@@ -9,7 +9,7 @@
  */
 import type { Address, Inbound } from '../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../domain/reply.ts';
-import type { ChannelKey, MessageId } from '../domain/ids.ts';
+import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
 import type { Stop } from '../lib/stop.ts';
 
@@ -46,6 +46,14 @@ export interface Channel {
    * is ended and awaited before the run of this channel begins.
    */
   sameAs?(other: Channel): boolean;
+  /**
+   * The person's own direct chat: its conversation is that of a message which they write there.
+   * Null where the platform gives none. Never throws.
+   */
+  direct?(
+    user: string,
+    signal: AbortSignal,
+  ): Promise<{ conversation: ConversationId; address: Address } | null>;
   /** Asks the platform whose token this is, before `open` or without it. Never throws. */
   identify?(signal: AbortSignal): Promise<Identity>;
   /** Gives back what `open` took. */

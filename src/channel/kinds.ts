@@ -51,6 +51,11 @@ export function isMessenger(config: ChannelConfig): config is MessengerConfig {
   return kindOf(config.type).isMessenger;
 }
 
+/** Whether a channel of that type is a messenger. */
+export function isMessengerType(type: string): boolean {
+  return findKind(type)?.isMessenger === true;
+}
+
 export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
   return byType.get(type) as KindOf<Type>;
 }

@@ -4,6 +4,7 @@
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
 import type { ChannelType, ConfigOf, MessengerType } from '../channel/kinds.ts';
+import type { ApproverConfig } from './approver.ts';
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];
@@ -93,6 +94,10 @@ export type AgentConfig = {
   readonly iterationsMax: number;
   readonly systemPrompt: string | null;
   readonly governance: readonly GrantConfig[];
+  /** Without doubles. */
+  readonly approvers: readonly ApproverConfig[];
+  /** How long a call waits for a yes. */
+  readonly approvalMs: number;
   readonly readFile: { readonly root: string; readonly bytesMax: number } | null;
   readonly httpFetch: {
     readonly allowHosts: readonly string[];
@@ -116,7 +121,7 @@ export type AgentConfig = {
 
 export type GrantConfig = {
   readonly tool: ToolName;
-  readonly mode: 'allow' | 'shadow' | 'deny';
+  readonly mode: 'allow' | 'ask' | 'shadow' | 'deny';
   /** null: every channel. */
   readonly channels: readonly ChannelType[] | null;
 };

@@ -23,7 +23,15 @@ type Common = {
 type Lifetime = 'process' | 'port';
 
 /** What a text must look like; `config/formats.ts` checks each. */
-export type Format = 'env' | 'url' | 'base_url' | 'address' | 'url_path' | 'time' | 'digits';
+export type Format =
+  | 'env'
+  | 'url'
+  | 'base_url'
+  | 'address'
+  | 'url_path'
+  | 'time'
+  | 'digits'
+  | 'approver';
 
 type TextField = Common & {
   readonly type: 'text';

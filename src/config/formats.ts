@@ -1,5 +1,7 @@
 /** What the formats of a text field ask of it: one check each, and the words for a fault. */
+import { messengerTypes } from '../channel/kinds.ts';
 import { parseListenAddress, parseWebAddress } from './address.ts';
+import { parseApprover } from './approver.ts';
 import type { Format } from './field.ts';
 import type { ProblemCode } from './problems.ts';
 
@@ -26,6 +28,8 @@ export function formatFault(format: Format, text: string): FormatFault | null {
       return /^(?:[01]\d|2[0-3]):[0-5]\d$/.test(text) ? null : badTime;
     case 'digits':
       return /^\d{1,32}$/.test(text) ? null : badUserId;
+    case 'approver':
+      return parseApprover(text) === null ? badApprover : null;
     default:
       return format satisfies never;
   }
@@ -45,6 +49,11 @@ const badUserId: FormatFault = {
   code: 'bad_user_id',
   message: 'this is no user id: ids are digits only, and names can change',
   remedy: 'Write the numeric id in quotes, such as "123456789".',
+};
+const badApprover: FormatFault = {
+  code: 'bad_approver',
+  message: 'this names nobody who could be asked',
+  remedy: `Write a messenger and a numeric id of a user of it: ${messengerTypes[0]}:123456789.`,
 };
 
 /** Whether this can name a secret: an environment variable, and nothing that looks like a value. */

@@ -5,6 +5,7 @@
  */
 import { kindOf } from '../channel/kinds.ts';
 import { addressOf, withoutSlashes } from './address.ts';
+import { parseApprover, type ApproverConfig } from './approver.ts';
 import type {
   AgentConfig,
   BrainConfig,
@@ -22,6 +23,7 @@ type ModelDocument = BrainDocument['models'][number];
 type AgentDocument = NonNullable<BrainDocument['agent']>;
 
 const secondMs = 1000;
+const hourMs = 3_600_000;
 const providerDefaults = {
   local_runtime: { baseUrl: 'http://127.0.0.1:11434', timeoutSeconds: 300 },
   hosted_runtime: { baseUrl: 'https://api.openai.com/v1', timeoutSeconds: 120 },
@@ -110,6 +112,8 @@ function parseAgent(agent: AgentDocument): AgentConfig {
     iterationsMax: agent.max_iterations,
     systemPrompt: agent.system_prompt,
     governance: agent.governance,
+    approvers: parseApprovers(agent.approvers),
+    approvalMs: agent.approval_hours * hourMs,
     readFile: file === null ? null : { root: file.root, bytesMax: file.max_bytes },
     httpFetch:
       fetch === null
@@ -139,6 +143,11 @@ function parseAgent(agent: AgentDocument): AgentConfig {
     skillsDir: agent.skills_dir,
     skillsBodyBudgetRunes: agent.skills_body_budget,
   };
+}
+
+function parseApprovers(texts: readonly string[]): readonly ApproverConfig[] {
+  const found = texts.map(parseApprover).filter((one) => one !== null);
+  return [...new Map(found.map((one) => [one.name, one])).values()];
 }
 
 function withoutDoubles(routes: readonly RouteConfig[]): readonly RouteConfig[] {

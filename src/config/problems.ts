@@ -37,6 +37,7 @@ export const problemCodes = {
   bad_path: error('A webhook path begins with / and is not /healthz.'),
   bad_time: error('This is no time of day, HH:MM.'),
   bad_user_id: error('A user id is digits only.'),
+  bad_approver: error('An approver is a channel and a user id of it.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
   clamped: warning('A limit is above its useful maximum, which is used.'),
   // what fields mean together
@@ -78,6 +79,11 @@ export const problemCodes = {
   tool_repeated: warning('A tool is listed twice.'),
   cage_without_tool: warning('A block limits a tool that is not listed.'),
   grant_idle: warning('A grant names a channel that is not configured, or none.'),
+  approver_unreached: warning(
+    'An approver is on a channel that is no messenger, or not configured.',
+  ),
+  approver_turned_away: warning('The gate of an approver’s channel does not let them in.'),
+  approvers_idle: warning('There are approvers, and no tool that asks.'),
   host_never_matches: warning('An allowed host can never match.'),
   host_without_port: warning('An agent may reach every port of this machine.'),
   brain_scope_leaves_out: warning(

@@ -2,6 +2,7 @@
 import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
+import { checkApprovers } from './rules-approvers.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
@@ -42,6 +43,7 @@ export function checkAgent(
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
     checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
   }
+  checkApprovers(agent, path, document, problems);
   checkReading(agent, context, problems);
   checkLeak(agent, context, document, problems);
 }
@@ -247,7 +249,10 @@ function checkLeak(
   }
 }
 
-/** Whether a grant lets the tool run there; a governance block that lacks the tool denies it. */
+/**
+ * Whether a grant lets the tool run there by itself: not one that asks a person first. A governance
+ * block that lacks the tool denies it.
+ */
 function runs(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
   if (agent.tools?.includes(tool) !== true) return false;
   const grants = agent.governance ?? [];

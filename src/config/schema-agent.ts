@@ -1,3 +1,4 @@
+import { messengerTypes } from '../channel/kinds.ts';
 import type { IntegerField, ObjectField } from './field.ts';
 import { channelTypeField } from './schema-channel.ts';
 
@@ -44,9 +45,10 @@ const grant = {
     mode: {
       type: 'choice',
       description:
-        '`allow` runs it, `shadow` only records what it would have done, `deny` hides it.',
+        '`allow` runs it, `ask` runs it once a person has said yes to that very call, `shadow` ' +
+        'only records what it would have done, `deny` hides it.',
       required: true,
-      names: ['allow', 'shadow', 'deny'],
+      names: ['allow', 'ask', 'shadow', 'deny'],
     },
     channels: {
       type: 'list',
@@ -173,6 +175,24 @@ export const agent = {
       description: 'Grants. Absent or empty: every listed tool is allowed on every channel.',
       items: grant,
       default: [],
+    },
+    approvers: {
+      type: 'list',
+      description:
+        'Who may say yes or no to the calls of an `ask` grant, beside the operator: people of a ' +
+        `messenger, such as \`${messengerTypes[0]}:123456789\`.`,
+      items: { type: 'text', description: 'A channel and a user id of it.', format: 'approver' },
+      default: [],
+      added: true,
+    },
+    approval_hours: {
+      type: 'integer',
+      description: 'Hours that a call waits for a yes; after them it is not run.',
+      minimum: 1,
+      maximum: 720,
+      above: 'clamped',
+      default: 24,
+      added: true,
     },
     read_file: readFile,
     http_fetch: httpFetch,

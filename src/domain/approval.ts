@@ -65,6 +65,24 @@ export type ApprovalRow = Omit<
   'code' | 'conversation' | 'address' | 'sender' | 'arguments' | 'hash'
 >;
 
+/** A call that is to wait: `arguments` and `hash` as in `Approval`. */
+export type WantedCall = Pick<Approval, 'tool' | 'arguments' | 'hash'>;
+
+/** A person's yes to the call of that hash, by what they are. */
+export type Yes = { readonly hash: string; readonly by: 'operator' | 'approver' };
+
+/** What who decided is, without saying who; null: nobody did. */
+export function roleOf(decidedBy: Approval['decidedBy']): Yes['by'] | null {
+  if (decidedBy === null) return null;
+  return decidedBy === 'operator' ? 'operator' : 'approver';
+}
+
+/**
+ * `waits`: the very same call of this conversation waits already. `too_many` wait, of this turn or
+ * of all. `unread`: what waits could not be read, so nothing was asked.
+ */
+export type AskAnswer = 'asked' | 'waits' | 'too_many' | 'unread';
+
 /** The code that somebody means: https://www.crockford.com/base32.html. */
 export function approvalCodeOf(written: string): string {
   return written.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');

@@ -1,3 +1,4 @@
+import type { ApprovalId, Verdict, Yes } from './approval.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
@@ -60,6 +61,19 @@ export interface Events {
     outcome: ToolOutcome;
     ms: number;
   }): void;
+  /** A call waits for a yes. Neither its arguments nor any person is told, here and below. */
+  approvalAsked(e: { channel: ChannelKey; id: MessageId; brain: string; tool: string }): void;
+  /** `id`: the approval; `by` null: its time was over. */
+  approvalDecided(e: {
+    channel: ChannelKey;
+    id: ApprovalId;
+    brain: string;
+    tool: string;
+    verdict: Verdict;
+    by: Yes['by'] | null;
+  }): void;
+  /** So many wait in all, seen just now. */
+  approvalsWait(count: number): void;
   /** A call of the model begins; `modelAnswered` tells its end, whatever that is. */
   modelAsked(e: { model: ModelName; provider: string }): void;
   /** `brain`: the one that asked; left out: none did. */

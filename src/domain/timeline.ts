@@ -8,7 +8,9 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayByHand, sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
+import type { ToolOutcome } from './tool-use.ts';
+import { sayApproval, sayByHand, sayLeftOut, sayUsage } from './trace.ts';
+import type { Trace, TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -135,6 +137,9 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
     case 'operator':
       telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
       return;
+    case 'approval':
+      telling.add(claimedMs, null, sayApproval(step), { part: 'session' });
+      return;
     case 'left_out':
       telling.add(claimedMs, null, `${listed(step.models)}: ${sayLeftOut(step)}`, {
         part: 'shield',
@@ -145,7 +150,7 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       return;
     case 'tool': {
       const what = `tool ${step.tool}, ${modeWords[step.mode]}: ${outcomeWords[step.outcome]}`;
-      const ended = step.outcome === 'done' || step.outcome === 'rehearsed' ? 'well' : 'badly';
+      const ended = wellEnded.has(step.outcome) ? 'well' : 'badly';
       const told = { part: 'tool', ended } as const;
       tellSpan(claimedMs + step.startMs, step.ms, `${what} (${sayRule(step.rule)})`, told, telling);
       return;
@@ -163,6 +168,8 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       step satisfies never;
   }
 }
+
+const wellEnded: ReadonlySet<ToolOutcome> = new Set(['done', 'rehearsed', 'asked']);
 
 /** Why a session ended, as the rest of a sentence. */
 export const cutReasons = {

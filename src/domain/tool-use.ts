@@ -2,7 +2,7 @@ import type { ChannelKey, ConversationId } from './ids.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
 /** How a tool may be used, by the operator's grant. */
-export const grantModes = ['allow', 'shadow', 'deny'] as const;
+export const grantModes = ['allow', 'ask', 'shadow', 'deny'] as const;
 
 export type GrantMode = (typeof grantModes)[number];
 
@@ -14,13 +14,14 @@ export type Ability = {
 };
 
 /**
- * What became of one call. `rehearsed`: shadow, so it did not run. `denied`: no grant. `refused`:
- * the cage said no. `invalid`: the arguments were wrong. `unknown`: it had begun when the process
- * died, and was not repeated.
+ * What became of one call. `asked`: it waits for a person's yes. `rehearsed`: shadow, so it did not
+ * run. `denied`: no grant. `refused`: the cage said no. `invalid`: the arguments were wrong.
+ * `unknown`: it had begun when the process died, and was not repeated.
  */
 export const toolOutcomes = [
   'done',
   'failed',
+  'asked',
   'rehearsed',
   'denied',
   'refused',

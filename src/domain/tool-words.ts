@@ -3,6 +3,7 @@ import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
 export const modeWords: Readonly<Record<GrantMode, string>> = {
   allow: 'allowed',
+  ask: 'only after a yes',
   shadow: 'in shadow',
   deny: 'not granted',
 };
@@ -10,6 +11,7 @@ export const modeWords: Readonly<Record<GrantMode, string>> = {
 export const outcomeWords: Readonly<Record<ToolOutcome, string>> = {
   done: 'done',
   failed: 'failed',
+  asked: 'waits for a yes',
   rehearsed: 'rehearsed: it did not run',
   denied: 'denied',
   refused: 'refused by the cage',

@@ -1,3 +1,4 @@
+import type { Verdict, Yes } from './approval.ts';
 import type { CutReason } from './conversation.ts';
 import type { MessageId, ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
@@ -51,6 +52,13 @@ export type TraceStep =
       readonly startMs: number;
       readonly ms: number;
     }
+  /** The turn follows a call that waited for a yes; `by` null: nobody decided in time. */
+  | {
+      readonly kind: 'approval';
+      readonly tool: string;
+      readonly verdict: Verdict;
+      readonly by: Yes['by'] | null;
+    }
   | {
       readonly kind: 'policy';
       readonly policy: 'priority' | 'consensus';
@@ -76,6 +84,16 @@ export function sayLeftOut({
     ...(notes > 0 ? [plural(notes, 'note')] : []),
   ];
   return `${what.join(' and ')} private, and not shown to models elsewhere`;
+}
+
+/** What came of a call that waited, in words. */
+export function sayApproval({
+  tool,
+  verdict,
+  by,
+}: Extract<TraceStep, { kind: 'approval' }>): string {
+  const who = by === null ? '' : ` by ${by === 'operator' ? 'the operator' : 'an approver'}`;
+  return `follows a call of ${tool} that waited: ${verdict}${who}`;
 }
 
 /** Who answered, in words. */

@@ -9,6 +9,7 @@ import { createIdSource, type ChannelKey, type ConversationId } from '../domain/
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { createMemoryLedger } from '../store/memory/memory.ts';
 import type { ByHandMessage, Effects, Ledger } from '../store/store.ts';
+import { ApprovalWork } from './approval-work.ts';
 import { answerByHand } from './by-hand.ts';
 import type { ActiveRoute } from './kit.ts';
 
@@ -35,6 +36,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
     now,
     steady,
     random: () => 0.5,
+    approvals: new ApprovalWork({ steady }),
     ledger: { byHand: noting } as unknown as Ledger,
   };
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;
@@ -42,7 +44,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
     tellsSessions: true,
     split: (text: string) => text.split('|'),
   } as unknown as Channel;
-  const route: ActiveRoute = { channel, brain, session: null, access: null };
+  const route: ActiveRoute = { channel, brain, session: null, access: null, brains: new Map() };
   await ledger.byHand.hold(where);
   const said = ['one', '/two'].map((text) => ({
     ...where,

@@ -1,13 +1,15 @@
 /** A turn that an operator answers: it changes what any turn does, and no model is asked. */
+import type { ApprovalId } from '../domain/approval.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { MessageId } from '../domain/ids.ts';
 import type { HandAnswer } from '../domain/hold.ts';
 import type { ByHandMessage, Effects } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
-import { effectsOf } from './effects.ts';
+import { bareDesk, effectsOf } from './effects.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import { decideSession, traceSession } from './sessions.ts';
+import { openIn } from './settling.ts';
 
 export type HandWritten = {
   readonly text: string;
@@ -30,9 +32,11 @@ export async function answerByHand(
 ): Promise<ByHandResult> {
   if (route === undefined) return { kind: 'not_served' };
   const ended: ByHandMessage[] = [];
+  const open = await openIn(kit.ledger, where, kit.now());
   const answered = await kit.ledger.byHand.answer(where, upTo, (one, isLast) => {
     ended.push(one);
-    return isLast ? lastEffects(kit, route, one, text) : passedOver(kit, route, one, upTo);
+    const effects = isLast ? lastEffects(kit, route, one, text) : passedOver(kit, route, one, upTo);
+    return withoutApproval(one, open, effects);
   });
   if (answered.kind !== 'answered') return answered;
   for (const { message } of ended) {
@@ -47,27 +51,31 @@ export async function answerByHand(
 function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: string): Effects {
   const { message, memory, condemned } = one;
   const now = kit.now();
-  const { move } = decideSession(message, memory, commandsOn(route));
+  const { move } = decideSession(message, memory, commandsOn(route, message));
   const decision = { move, act: { kind: 'think', text: message.text } } as const;
   const seen = move === null ? memory.turns : [];
   // An operator has the conversation before them: what they write may hold what was private in it.
   const stamps = seen.map(({ sensitivity }) => sensitivity);
-  const desk = {
-    steps: [
-      ...(route.session === null ? [] : [traceSession(memory, decision)]),
-      { kind: 'operator', answeredWith: null } as const,
-    ],
-    noteMoves: null,
-    toolUses: null,
-    unsent: null,
-    leftOut: [],
-    doubted: [],
-    sensitivity: strictest(message.sensitivity, route.brain.sensitivity, ...stamps),
-  };
+  const desk = bareDesk(strictest(message.sensitivity, route.brain.sensitivity, ...stamps), [
+    ...(route.session === null ? [] : [traceSession(memory, decision)]),
+    { kind: 'operator', answeredWith: null },
+  ]);
   const timeline = { decision, claimedAt: now, decidedAt: now, desk };
   const effects = effectsOf(kit, route, one, { kind: 'by_hand', text }, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
   return condemned ? { ...effects, turn: null } : effects;
+}
+
+/** Where svc's own message is answered, nobody said anything, and no call runs after it. */
+function withoutApproval(
+  { message: { approval } }: ByHandMessage,
+  open: ReadonlySet<ApprovalId>,
+  effects: Effects,
+): Effects {
+  if (approval === undefined) return effects;
+  const settled = open.has(approval) ? { settled: { id: approval, outcome: null } } : null;
+  const { turn } = effects;
+  return { ...effects, turn: turn?.reply == null ? null : turn, ...settled };
 }
 
 /** The message is remembered, with a reply only where the answer stands. */

@@ -5,28 +5,37 @@
 import { kindTypeOf } from '../channel/kinds.ts';
 import type { QuotedBlock } from '../domain/conversation.ts';
 import type { NoteMove } from '../domain/note.ts';
+import type { Message } from '../domain/message.ts';
+import type { Choice } from '../domain/reply.ts';
 import type { InClaim } from '../store/store.ts';
+import { decide, isApprover, nameOf } from './deciding.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { quote } from './quotation.ts';
 import { commandSentences as say } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
 
-/** What a command says and changes; `command` is its name, for the trace and the counters. */
+/**
+ * What a command says and changes; `command` is its name, for the trace and the counters: also of
+ * what svc says to a message of its own. `text` null: nothing is to be said.
+ */
 export type CommandAnswer = {
   readonly kind: 'command';
-  readonly command: Command['kind'];
-  readonly text: string;
+  readonly command: Command['kind'] | 'approval' | 'question';
+  readonly text: string | null;
+  readonly choices?: readonly Choice[];
   /** The quoted block that the session goes on with; null: none. */
   readonly imported: QuotedBlock | null;
   readonly notes: readonly NoteMove[];
 };
 
-export type Command = Exclude<Intent, { kind: 'think' }>;
+export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 
-/** Which commands a message on this route may be. */
-export function commandsOn({ brain, session }: ActiveRoute): CommandsOn {
+/** Which commands this message may be. */
+export function commandsOn({ brain, session, brains }: ActiveRoute, message: Message): CommandsOn {
   const { agent } = brain;
-  return { session, notes: agent !== null && agent.notes !== null, tools: agent !== null };
+  const approvals = agent?.asking != null || isApprover(brains, nameOf(message));
+  const keepsNotes = agent !== null && agent.notes !== null;
+  return { session, notes: keepsNotes, tools: agent !== null, approvals };
 }
 
 /** @param decision what the message means; a cut in it comes before the command */
@@ -46,6 +55,9 @@ export async function answerCommand(
       return notes(kit, route, claim, command);
     case 'tools':
       return tools(kit, route, claim, command);
+    case 'approve':
+    case 'refuse':
+      return answer(command, await decide(kit, route, claim.message, command));
     case 'pair':
       return answer(command, say.pairing(command.code));
     default:
@@ -110,7 +122,17 @@ async function tools(
 }
 
 function answer({ kind }: Command, text: string): CommandAnswer {
-  return { kind: 'command', command: kind, text, imported: null, notes: [] };
+  return ownAnswer(kind, text);
+}
+
+/** @param choices none where there is nothing to press */
+export function ownAnswer(
+  command: CommandAnswer['command'],
+  text: string | null,
+  choices: readonly Choice[] = [],
+): CommandAnswer {
+  const said = { kind: 'command', command, text, imported: null, notes: [] } as const;
+  return choices.length === 0 ? said : { ...said, choices };
 }
 
 function wholeNumber(text: string): number | null {

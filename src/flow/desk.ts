@@ -1,4 +1,5 @@
 import type { Brain, Desk } from '../brain/brain.ts';
+import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
 import type { Events } from '../domain/event.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import { keptText } from '../domain/kept-text.ts';
@@ -16,9 +17,20 @@ import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
-import type { InClaim, Ledger } from '../store/store.ts';
+import type { InClaim } from '../store/store.ts';
+import { sayQuestion } from './approval-sentences.ts';
+import { approvalsOpenMax, approversOf, newApproval, openApprovals } from './asking.ts';
+import type { Kit } from './kit.ts';
 
-type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUsed'> };
+/** At most so many calls of one turn wait. */
+const askedMax = 4;
+
+type DeskKit = Pick<Kit, 'ledger' | 'ids' | 'now'> & {
+  readonly events: Pick<Events, 'toolUsed'>;
+};
+
+/** The call that the turn goes on with. `said` stands in the place of what a person says. */
+type FollowedCall = { readonly approval: Approval; readonly said: string };
 
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
@@ -33,19 +45,21 @@ export class TurnDesk implements Desk {
   noteMoves: NoteMove[] | null = null;
   toolUses: ToldUse[] | null = null;
   unsent: readonly UnsentAnswer[] | null = null;
+  asked: Approval[] | null = null;
+  followed: FollowedCall | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
-  readonly #brain: string;
+  readonly #brain: Pick<Brain, 'name' | 'agent'>;
 
   constructor(
     kit: DeskKit,
     claim: InClaim,
-    brain: Pick<Brain, 'name' | 'sensitivity'>,
+    brain: Pick<Brain, 'name' | 'agent' | 'sensitivity'>,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
     this.#claim = claim;
-    this.#brain = brain.name;
+    this.#brain = brain;
     this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
     this.stop = claim.stop;
     this.deadlineAt = deadlineAt;
@@ -91,10 +105,50 @@ export class TurnDesk implements Desk {
     return this.#kit.ledger.calls.earlierCalls(this.#claim);
   }
 
+  /** Rejects never: what waits and cannot be read could be this very call. */
+  async ask(wanted: WantedCall): Promise<AskAnswer> {
+    const { ledger, ids, now } = this.#kit;
+    const asked = this.asked ?? [];
+    const open = await openApprovals(ledger, now());
+    if (open === null) return 'unread';
+    const { message } = this.#claim;
+    const { channel, conversation } = message;
+    const isSame = (one: Approval): boolean =>
+      one.hash === wanted.hash && one.channel === channel && one.conversation === conversation;
+    // Of the call that this turn follows the model knows already.
+    const others = open.filter(({ id }) => id !== message.approval);
+    if ([...asked, ...others].some(isSame)) return 'waits';
+    if (asked.length >= askedMax || open.length >= approvalsOpenMax) return 'too_many';
+    const { name, agent } = this.#brain;
+    const approval = newApproval(wanted, message, {
+      id: ids.message() as string as ApprovalId,
+      brain: name,
+      at: now(),
+      waitMs: agent?.asking?.waitMs ?? 0,
+    });
+    (this.asked ??= []).push(approval);
+    return 'asked';
+  }
+
+  question(): string {
+    const { channel } = this.#claim.message;
+    const { here, elsewhere } = approversOf(this.#brain.agent, channel);
+    return sayQuestion(this.asked ?? [], here, elsewhere);
+  }
+
   used(use: ToolUse, told: string): void {
     (this.toolUses ??= []).push({ ...use, told: keptText(told) });
     const { channel, id } = this.#claim.message;
     const { tool, mode, rule, outcome, ms } = use;
-    this.#kit.events.toolUsed({ channel, id, brain: this.#brain, tool, mode, rule, outcome, ms });
+    this.#kit.events.toolUsed({
+      channel,
+      id,
+      brain: this.#brain.name,
+      tool,
+      mode,
+      rule,
+      outcome,
+      ms,
+    });
   }
 }

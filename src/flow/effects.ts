@@ -1,12 +1,20 @@
+import type { Channel } from '../channel/channel.ts';
+import { isMessengerType } from '../channel/kinds.ts';
+import type { Approval } from '../domain/approval.ts';
 import type { Apology, Decision } from '../domain/decision.ts';
-import type { ReplyId } from '../domain/ids.ts';
-import type { Reply } from '../domain/reply.ts';
+import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
+import type { Choice, Reply } from '../domain/reply.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { TraceStep } from '../domain/trace.ts';
 import type { Effects, InClaim } from '../store/store.ts';
+import { choicesOf, sayOutcome } from './approval-sentences.ts';
+import { approversOf } from './asking.ts';
 import type { CommandAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { sentences, sessionNotice, waysOut } from './sentences.ts';
 import type { SessionDecision } from './sessions.ts';
+import { outcomeOf } from './settling.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
 export type TurnEnd = Decision | CommandAnswer;
@@ -25,9 +33,23 @@ export type TurnTimeline = {
   /** What the turn left on its desk. */
   readonly desk: Pick<
     TurnDesk,
-    'steps' | 'noteMoves' | 'toolUses' | 'leftOut' | 'doubted' | 'unsent' | 'sensitivity'
+    | 'steps'
+    | 'noteMoves'
+    | 'toolUses'
+    | 'leftOut'
+    | 'doubted'
+    | 'unsent'
+    | 'asked'
+    | 'followed'
+    | 'sensitivity'
   >;
 };
+
+/** What is left where no brain was at the desk. */
+export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): TurnTimeline['desk'] {
+  const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
+  return { steps, ...nothing, leftOut: [], doubted: [], sensitivity };
+}
 
 /**
  * Everything one finished turn changes: the replies, what later turns remember, and the trace. A
@@ -43,15 +65,18 @@ export function effectsOf(
 ): Effects {
   const { message, attempt } = claim;
   const { decision, desk } = timeline;
-  const own = end.kind === 'apology' ? apologyOn(route, end.apology) : null;
+  const own = end.kind === 'apology' ? apologyAfter(route, end.apology, desk) : null;
   const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
-  const reply = replyOf(kit, route, claim, text, timeline);
-  const said = decision.act.kind === 'think' ? decision.act.text : null;
-  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   const command = end.kind === 'command' ? end : null;
+  // What was asked for waits only where the question goes out.
+  const asked = end.kind === 'reply' ? (desk.asked ?? []) : [];
+  const choices = command?.choices ?? choicesOn(route, message.channel, asked);
+  const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
+  const said = saidIn(decision, command === null ? desk.followed : null);
+  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
-    replies: own === null ? partsOf(route, reply) : [reply],
+    replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
     turn:
       said === null
         ? null
@@ -64,6 +89,7 @@ export function effectsOf(
     notes: command?.notes ?? desk.noteMoves ?? [],
     toolUses: desk.toolUses ?? [],
     unsent: desk.unsent ?? [],
+    ...approvalEffects(asked, desk),
     trace: {
       acceptedAt: message.acceptedAt,
       claimedAt: timeline.claimedAt,
@@ -74,6 +100,44 @@ export function effectsOf(
       steps: desk.steps,
     },
   };
+}
+
+/** The calls are as private as all that the turn was shown. */
+function approvalEffects(
+  asked: readonly Approval[],
+  desk: TurnTimeline['desk'],
+): Pick<Effects, 'asked' | 'settled'> {
+  const { followed, sensitivity } = desk;
+  return {
+    ...(asked.length > 0 && { asked: asked.map((one) => ({ ...one, sensitivity })) }),
+    ...(followed !== null && { settled: { id: followed.approval.id, outcome: outcomeOf(desk) } }),
+  };
+}
+
+/** What is remembered as said; null: nothing of this turn is. */
+function saidIn({ act }: SessionDecision, followed: TurnDesk['followed']): string | null {
+  return act.kind === 'think' ? act.text : (followed?.said ?? null);
+}
+
+/** Only where somebody who may decide can press. */
+function choicesOn(
+  { brain }: ActiveRoute,
+  channel: ChannelKey,
+  asked: readonly Approval[],
+): readonly Choice[] {
+  if (asked.length === 0 || !isMessengerType(channelTypeOf(channel))) return [];
+  return approversOf(brain.agent, channel).here ? choicesOf(asked) : [];
+}
+
+/** What a yes came to is told, also where no model does it. */
+function apologyAfter(
+  route: ActiveRoute,
+  apology: Apology,
+  desk: Pick<TurnDesk, 'followed' | 'toolUses'>,
+): string {
+  const own = apologyOn(route, apology);
+  if (desk.followed === null) return own;
+  return `${sayOutcome(desk.followed.approval, outcomeOf(desk))} ${own}`;
 }
 
 /** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
@@ -87,7 +151,7 @@ function replyOf(
   kit: Kit,
   { channel, brain, session }: ActiveRoute,
   { message }: Answered,
-  text: string,
+  { text, choices }: { readonly text: string; readonly choices: readonly Choice[] },
   { decision, decidedAt }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
@@ -103,16 +167,22 @@ function replyOf(
     text: notice === null ? text : `${notice}\n\n${text}`,
     createdAt: decidedAt,
     sessionStarted: started,
+    ...(choices.length > 0 && { choices }),
   };
 }
 
-/** The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. */
-function partsOf({ channel }: ActiveRoute, reply: Reply): readonly Reply[] {
+/**
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. What may
+ * be pressed stands under the last.
+ */
+export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
   if (parts === undefined || parts.length < 2) return [reply];
+  const { choices, ...part } = reply;
   return parts.map((text, index) => ({
-    ...reply,
+    ...part,
     id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
     text,
+    ...(choices !== undefined && index === parts.length - 1 && { choices }),
   }));
 }

@@ -5,7 +5,8 @@ import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { Claim } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
-import { effectsOf } from './effects.ts';
+import { bareDesk, effectsOf } from './effects.ts';
+import { settledBy } from './settling.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { decideSession } from './sessions.ts';
 
@@ -43,20 +44,14 @@ export async function buryMessage(
     if (await kit.ledger.bury(claim, why)) kit.events.buried(told);
     return;
   }
-  const decision = decideSession(claim.message, claim.memory, commandsOn(route));
+  const decision = decideSession(claim.message, claim.memory, commandsOn(route, claim.message));
   const sensitivity = strictest(claim.message.sensitivity, route.brain.sensitivity);
-  const desk = {
-    steps: [],
-    noteMoves: null,
-    toolUses: null,
-    leftOut: [],
-    doubted: [],
-    unsent: null,
-    sensitivity,
-  };
-  const timeline = { decision, claimedAt: now, decidedAt: now, desk };
+  const timeline = { decision, claimedAt: now, decidedAt: now, desk: bareDesk(sensitivity) };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
-  const left = kind === 'poison' ? { ...effects, turn: null } : effects;
+  const kept = kind === 'poison' ? { ...effects, turn: null } : effects;
+  // Otherwise its approval would be owed a turn for ever, and a replay could run the call again.
+  const settled = await settledBy(kit.ledger, claim.message);
+  const left = settled === null ? kept : { ...kept, settled: { id: settled, outcome: null } };
   if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);
 }

@@ -5,6 +5,7 @@ import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ledger } from '../store/store.ts';
+import type { ApprovalWork } from './approval-work.ts';
 
 /** A channel and the brain that its route names, as one config revision has them. */
 export type ActiveRoute = {
@@ -14,6 +15,8 @@ export type ActiveRoute = {
   readonly session: SessionConfig | null;
   /** Who may talk; null where whoever has the channel's secret may: it has no gate. */
   readonly access: AccessConfig | null;
+  /** All that have a route, by name. */
+  readonly brains: ReadonlyMap<string, Brain>;
 };
 
 /** What the flow works with for the life of the process. */
@@ -22,4 +25,5 @@ export type Kit = Clock & {
   readonly events: Events;
   readonly ids: IdSource;
   readonly random: () => number;
+  readonly approvals: ApprovalWork;
 };

@@ -12,6 +12,7 @@ import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Whose } from '../domain/story.ts';
 import { createMemoryLedger } from '../store/memory/memory.ts';
+import { ApprovalWork } from './approval-work.ts';
 import { buryMessage } from './faults.ts';
 import { Gate } from './gate.ts';
 import type { ActiveRoute } from './kit.ts';
@@ -36,7 +37,8 @@ function house(messagesMax = 10) {
   const ids = createIdSource(now, fillRandom);
   const ledger = createMemoryLedger({ now, steady, ids, limits: { messagesMax } });
   const { events, calls } = noteEvents();
-  const kit = { ledger, events, ids, now, steady, random: () => 0.5 };
+  const approvals = new ApprovalWork({ steady });
+  const kit = { ledger, events, ids, now, steady, random: () => 0.5, approvals };
   const does = {
     think: async (_desk: Desk): Promise<void> => {},
     deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),
@@ -57,6 +59,7 @@ function house(messagesMax = 10) {
     brain,
     session,
     access: null,
+    brains: new Map(),
   };
   const told = (): string[] => calls.map(([name]) => name);
   const claimed = async (text = 'two and two?') => {

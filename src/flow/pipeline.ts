@@ -15,6 +15,7 @@ import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryMessage, think } from './faults.ts';
+import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { decideRetry } from './retry-policy.ts';
@@ -98,11 +99,12 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
   kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
-  const decision = decideSession(message, memory, commandsOn(route));
+  const decision = decideSession(message, memory, commandsOn(route, message));
   const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
   const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
   if (stop.stopped) return kit.ledger.release(claim);
+  if (end === null) return kit.ledger.release(claim);
 
   const [decidedAt, ms] = [kit.now(), kit.steady() - since];
   const timeline = { decision, claimedAt, decidedAt, desk };
@@ -110,6 +112,8 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
   if (!(await kit.ledger.complete(claim, effects))) return;
   const { sender } = message;
+  for (const { tool } of effects.asked ?? []) kit.events.approvalAsked({ ...where, tool });
+  if (effects.asked !== undefined) kit.approvals.wake();
   if (end.kind === 'command') {
     kit.events.commandAnswered({ ...where, sender, command: end.command, ms });
   } else {
@@ -121,8 +125,8 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
 async function showingWork(
   { channel }: ActiveRoute,
   { message }: InClaim,
-  answering: Promise<TurnEnd>,
-): Promise<TurnEnd> {
+  answering: Promise<TurnEnd | null>,
+): Promise<TurnEnd | null> {
   if (channel.working === undefined) return answering;
   const answered = new AbortController();
   channel.working(message.address, answered.signal);
@@ -133,19 +137,23 @@ async function showingWork(
   }
 }
 
-/** A command is answered by svc, everything else by the brain, which sees the session so far. */
+/**
+ * A command is answered by svc, everything else by the brain, which sees the session so far. Null:
+ * what is needed for it cannot be read now.
+ */
 async function answer(
   kit: Kit,
   route: ActiveRoute,
   claim: InClaim,
   decision: SessionDecision,
   desk: TurnDesk,
-): Promise<TurnEnd> {
+): Promise<TurnEnd | null> {
   const { message, memory } = claim;
-  if (decision.act.kind !== 'think')
-    return answerCommand(kit, route, claim, decision.act, decision);
-  const history = decision.move === null ? memory.turns : [];
-  return think(kit, route.brain, { message, text: decision.act.text, history }, desk);
+  const { act, move } = decision;
+  if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
+  if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
+  const history = move === null ? memory.turns : [];
+  return think(kit, route.brain, { message, text: act.text, history }, desk);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */

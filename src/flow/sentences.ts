@@ -1,6 +1,6 @@
 import type { Apology } from '../domain/decision.ts';
 import type { Note } from '../domain/note.ts';
-import type { Ability, ToolUse } from '../domain/tool-use.ts';
+import type { Ability, GrantMode, ToolUse } from '../domain/tool-use.ts';
 
 /**
  * What a sender is told when there is no model's answer. The sentences name no provider and no
@@ -57,11 +57,13 @@ export const commandSentences = {
     [
       'Tools here:',
       ...abilities.map(
-        ({ tool, mode, cage }) => `- ${tool}: ${mode}${cage === null ? '' : `, ${cage}`}`,
+        ({ tool, mode, cage }) => `- ${tool}: ${sayMode(mode)}${cage === null ? '' : `, ${cage}`}`,
       ),
       ...(uses.length === 0 ? [] : ['Last uses:', ...uses.map(sayUse)]),
     ].join('\n'),
 } as const;
+
+const sayMode = (mode: GrantMode): string => (mode === 'ask' ? 'ask, only after a yes' : mode);
 
 function sayUse({ at, tool, outcome }: ToolUse): string {
   return `- ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC ${tool}: ${outcome}`;

@@ -28,6 +28,7 @@ const understood = (session: Partial<SessionConfig> | null, notes = false, tools
   session: session === null ? null : { ...defaults, ...session },
   notes,
   tools,
+  approvals: false,
 });
 
 const actOf = (text: string, of = understood({}, true, true)): unknown =>

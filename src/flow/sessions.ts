@@ -7,6 +7,7 @@
  * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
  */
 import type { SessionConfig } from '../config/config.ts';
+import type { ApprovalId } from '../domain/approval.ts';
 import type { CutReason, SessionMove } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
@@ -22,13 +23,20 @@ export type Intent =
   | { readonly kind: 'recall'; readonly rest: string }
   | { readonly kind: 'notes'; readonly rest: string }
   | { readonly kind: 'tools' }
-  | { readonly kind: 'pair'; readonly code: string };
+  | { readonly kind: 'approve' | 'refuse'; readonly code: string }
+  | { readonly kind: 'pair'; readonly code: string }
+  /** svc's own message: nobody said anything. */
+  | { readonly kind: 'follow'; readonly approval: ApprovalId };
 
-/** Which commands there are here: those of sessions, of brains that keep notes, of agents. */
+/**
+ * Which commands there are here: those of sessions, of brains that keep notes, of agents, and of
+ * whoever may have something to approve.
+ */
 export type CommandsOn = {
   readonly session: SessionConfig | null;
   readonly notes: boolean;
   readonly tools: boolean;
+  readonly approvals: boolean;
 };
 
 export function decideSession(
@@ -36,10 +44,11 @@ export function decideSession(
   memory: Memory,
   understood: CommandsOn,
 ): SessionDecision {
-  const { pairingCode: code } = message;
+  const { pairingCode: code, approval } = message;
+  if (approval !== undefined) return { move: null, act: { kind: 'follow', approval } };
   if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
-  const { session, notes, tools } = understood;
-  if (session === null && !notes && !tools) return asItIs(message);
+  const { session, notes, tools, approvals } = understood;
+  if (session === null && !notes && !tools && !approvals) return asItIs(message);
   const { word, rest } = firstWord(message.text);
   if (session?.triggers.includes(word) === true) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
@@ -60,7 +69,7 @@ export function traceSession({ session }: Memory, { move, act }: SessionDecision
     kind: 'session',
     session: session.number + (move === null ? 0 : 1),
     cut: move?.reason ?? null,
-    command: act.kind === 'think' ? null : act.kind,
+    command: act.kind === 'think' || act.kind === 'follow' ? null : act.kind,
   };
 }
 
@@ -73,6 +82,8 @@ function commandOf(word: string, rest: string, understood: CommandsOn): Intent |
     return { kind: 'recall', rest: rest.trimEnd() };
   if (word === '/notes' && understood.notes) return { kind: 'notes', rest: rest.trimEnd() };
   if (word === '/tools' && understood.tools) return { kind: 'tools' };
+  if (word === '/approve' && understood.approvals) return { kind: 'approve', code: rest.trim() };
+  if (word === '/refuse' && understood.approvals) return { kind: 'refuse', code: rest.trim() };
   return null;
 }
 

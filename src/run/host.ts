@@ -3,6 +3,8 @@
  * in use. `use` is how the service starts and how it takes a new configuration: open the new plan,
  * swap the reference, let the old one finish.
  */
+import { ApprovalWork } from '../flow/approval-work.ts';
+import { decideApproval, type DecideResult } from '../flow/approving.ts';
 import { answerByHand, type ByHandResult, type HandWritten } from '../flow/by-hand.ts';
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
@@ -18,14 +20,12 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { sayDraining } from './draining.ts';
 import { openPlan, type OpenedPlan } from './opened-plan.ts';
+import { slots, stop, type Pair } from './pump-pair.ts';
 import { createAlone } from '../store/alone.ts';
 import type { Peers } from '../store/peers.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
 import { sharedPairings } from './shared-pairings.ts';
-
-/** How many turns and how many deliveries one channel may have under way. */
-const slots = { in: 1_000, out: 128 } as const;
 
 export type HostOptions = {
   /** How long a claim may go on under a plan that is no longer in use. */
@@ -42,8 +42,6 @@ const defaults = (): HostOptions => ({
   peers: createAlone(),
 });
 
-type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
-
 /** Who may talk on a channel, and what is said there is stamped with. */
 type Rules = { readonly access: AccessConfig | null; readonly sensitivity: Sensitivity };
 
@@ -58,6 +56,7 @@ export class Host {
   /** Lets people in at the operator's word, and tells who was turned away. */
   readonly pairings: Pairings;
   readonly gate: Gate;
+  readonly approvals: ApprovalWork;
   /** Plans out of use with work under way, each until it is closed. */
   readonly #retiring = new Map<Plan, Promise<void>>();
   /**
@@ -74,11 +73,12 @@ export class Host {
   #drained: Promise<Left> | null = null;
   #rested: (() => void) | null = null;
 
-  constructor(kit: Kit, options: Partial<HostOptions> = {}) {
-    this.#kit = kit;
+  constructor(kit: Omit<Kit, 'approvals'>, options: Partial<HostOptions> = {}) {
+    this.approvals = new ApprovalWork(kit);
+    this.#kit = { ...kit, approvals: this.approvals };
     this.#options = { ...defaults(), ...options };
     const { ledger, events, now } = kit;
-    const pairings = sharedPairings(kit, this.#options);
+    const pairings = sharedPairings(this.#kit, this.#options);
     this.pairings = pairings;
     this.gate = new Gate({ pairings, events, now });
     this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
@@ -102,6 +102,11 @@ export class Host {
   /** What an operator wrote goes where the brain's reply would, under the plan in use now. */
   answerByHand(where: ConversationKey, written: HandWritten): Promise<ByHandResult> {
     return answerByHand(this.#kit, this.#plan?.lines.get(where.channel), where, written);
+  }
+
+  /** The operator's word on a call that waits. */
+  decide(id: string, verdict: 'approved' | 'refused'): Promise<DecideResult> {
+    return decideApproval(this.#kit, id, verdict, 'operator');
   }
 
   /**
@@ -291,9 +296,4 @@ export class Host {
     clearTimeout(timer);
     this.#rested = null;
   }
-}
-
-function stop(pair: Pair): void {
-  pair.in.stop();
-  pair.out.stop();
 }

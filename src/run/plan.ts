@@ -149,7 +149,7 @@ export class Plan {
       if (connection !== null) {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
-        this.#lines.set(key, { channel, brain, session, access });
+        this.#lines.set(key, { channel, brain, session, access, brains: this.brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });
     }

@@ -25,6 +25,7 @@ import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
+import { keepApprovals } from './approval-keeping.ts';
 import { keepFigures } from './figure-keeping.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
@@ -210,7 +211,8 @@ class Run {
     const { text, config, secrets, onReload, file, addresses, env, lookup, log } = this.#setup;
     const { ledger, reader, peers } = store;
     const { now, steady, random } = kit;
-    const host = new Host({ ledger, events: this.#events, ids, now, steady, random }, { peers });
+    const flow = { ledger, events: this.#events, ids, now, steady, random };
+    const host = new Host(flow, { peers });
     this.#host = host;
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
     const plan = createPlan(text, config, secrets, kit, skills.texts);
@@ -218,6 +220,7 @@ class Run {
     if (unopened !== null) return refusedBy(unopened, config);
     const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
     this.#lifetime.defer('the figures', keepFigures(counted));
+    this.#lifetime.defer('the approvals', keepApprovals({ ...flow, peers, host }));
     const watch = new ModelWatch(kit, this.#state.over);
     const bounds = new SharedBounds(kit.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());

@@ -16,6 +16,7 @@ const surroundings = (more: Partial<CallSurroundings> = {}): CallSurroundings =>
   channel: 'webhook',
   rehearsal: false,
   note: () => 'Kept.',
+  ask: async () => 'asked',
   journal: async () => ({ kind: 'run' }),
   journalEnd() {},
   ...more,

@@ -1,14 +1,21 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → arguments → rehearsal → journal → the tool itself with its cage. A call that
- * outlives its turn is given up, also where the tool does not listen to its signal.
+ * not repeated → arguments → rehearsal → a person's yes → journal → the tool itself with its cage.
+ * A call that outlives its turn is given up, also where the tool does not listen to its signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
+import type { WantedCall } from '../domain/approval.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
 import type { Clock } from '../lib/clock.ts';
-import { canonicalJson } from '../lib/canonical-json.ts';
-import { nodeCrypto } from '../lib/node-crypto.ts';
 import { wellFormed } from '../lib/well-formed.ts';
+import {
+  argumentsOf,
+  canonicalArguments,
+  hashOf,
+  missingIn,
+  shortened,
+  writtenArguments,
+} from './call-arguments.ts';
 import type {
   AskedCall,
   CallSurroundings,
@@ -116,13 +123,20 @@ class GovernedToolbox implements Toolbox {
     try {
       const checked = tool.check(read);
       if (checked.kind === 'invalid') return invalid(checked.text, rule);
-      if (mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut)) {
-        return { text: rehearsed(tool.name), outcome: 'rehearsed', rule };
+      const stays = mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut);
+      if (stays || (surroundings.rehearsal && mode === 'ask')) {
+        const text = mode === 'ask' ? wouldAsk(tool.name) : rehearsed(tool.name);
+        return { text, outcome: 'rehearsed', rule };
       }
-      const { signal, key } = surroundings;
+      const { signal, key, approved } = surroundings;
       const { at, kept } = asked;
       const hash = hashOf(tool, read);
-      const call = { key, hash, at, tool: tool.name, mode, rule, arguments: kept };
+      if (mode === 'ask' && approved?.hash !== hash) {
+        const wanted = { tool: tool.name, arguments: canonicalArguments(read), hash };
+        return await askFirst(wanted, rule, surroundings);
+      }
+      const said = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
+      const call = { key, hash, at, tool: tool.name, mode, rule: said, arguments: kept };
       const begun = { ...call, sensitivity: surroundings.sensitivity };
       return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
     } catch (error) {
@@ -140,7 +154,9 @@ class GovernedToolbox implements Toolbox {
     const { key, rule } = begun;
     const { steady } = this.#options;
     const since = steady();
-    if (tool.effect === 'none') return endingOf(await checked.run(surroundings), rule);
+    // One yes is for one run, whatever the tool says of its own effect.
+    const isFree = tool.effect === 'none' && !(tool.reachesOut && surroundings.approved);
+    if (isFree) return endingOf(await checked.run(surroundings), rule);
     const journaled = await surroundings.journal(begun);
     switch (journaled.kind) {
       case 'unwritten':
@@ -180,8 +196,6 @@ class GovernedToolbox implements Toolbox {
 
 /** What stands in the audit for a name that the model made up: anything may be in it. */
 const unlisted = 'unlisted';
-const argumentsLengthMax = 65_536;
-const argumentsLengthKept = 2_000;
 
 const outOfTime: Ending = {
   text: 'The tool was given up, for the time of this turn was over.',
@@ -194,6 +208,28 @@ const repeated = 'This very call was run before, and gives nothing new. Go on wi
 const rehearsed = (name: string): string =>
   `This was a rehearsal: ${name} was not run, and nothing was changed or fetched.`;
 
+const wouldAsk = (name: string): string =>
+  `This was a rehearsal: in use, ${name} would wait for a person's yes. It was not run.`;
+
+const askedFor: Ending['text'] = 'It waits for a yes. It was not run.';
+
+/** A call that is not put to anybody, and so can never run. */
+const notAsked = {
+  waits: 'This very call waits for a yes already. It was not run, and is not asked again.',
+  too_many: 'No more calls can wait for a yes now. This one was not run, and nobody was asked.',
+  unread: 'Nobody could be asked for a yes now. The call was not run.',
+} as const;
+
+async function askFirst(
+  wanted: WantedCall,
+  rule: string,
+  surroundings: CallSurroundings,
+): Promise<Ending> {
+  const asked = await surroundings.ask(wanted);
+  if (asked === 'asked') return { text: askedFor, outcome: 'asked', rule };
+  return { text: notAsked[asked], outcome: 'refused', rule: `ask_${asked}` };
+}
+
 const notRepeated =
   'This call had begun before the service was interrupted. Whether it took effect is not known, ' +
   'and it was not repeated. Say so to the person if it matters.';
@@ -203,12 +239,6 @@ const notWritten: Ending = {
   outcome: 'refused',
   rule: 'not_written_down',
 };
-
-/** Names a call, whatever the order of its arguments. */
-function hashOf({ name }: Tool, read: Arguments): string {
-  const text = canonicalJson([name, read]) ?? '';
-  return nodeCrypto().createHash('sha256').update(text).digest('base64');
-}
 
 function invalid(text: string, rule: string): Ending {
   return { text: `The call was not run. ${text}`, outcome: 'invalid', rule };
@@ -225,64 +255,6 @@ function endingOf(result: ToolResult, rule: string): Ending {
     default:
       return result satisfies never;
   }
-}
-
-type Arguments = Readonly<Record<string, unknown>>;
-
-/**
- * Arguments come as an object or as its JSON text. Where one parameter is missing and one text was
- * given, bare or under another name, the text is that one. Null: nothing of the kind.
- */
-function argumentsOf(tool: Tool, given: unknown): Arguments | null {
-  const value = typeof given === 'string' ? parsed(given) : given === undefined ? {} : given;
-  const { required } = tool.parameters;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const read = value as Arguments;
-    const [only, ...more] = missingIn(tool, read);
-    if (only === undefined || more.length > 0) return read;
-    const texts = Object.entries(read).filter(
-      ([name, text]) =>
-        typeof text === 'string' && !Object.hasOwn(tool.parameters.properties, name),
-    );
-    return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
-  }
-  if (required.length !== 1 || typeof value !== 'string') return null;
-  // A text that begins as JSON and is none was cut or garbled: nobody knows what it should be.
-  const garbled = value === given && /^\s*[{[]/.test(value);
-  return garbled ? null : { [required[0]!]: value };
-}
-
-function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
-  return parameters.required.filter((name) => !Object.hasOwn(read, name));
-}
-
-/** A text that is no JSON is itself. */
-function parsed(text: string): unknown {
-  if (text.trim() === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-/**
- * The arguments as text; null: they are too long or too deep to be looked into. An object is
- * written, a text is as the model wrote it.
- */
-function writtenArguments({ arguments: given }: AskedCall): string | null {
-  try {
-    const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
-    return text.length <= argumentsLengthMax ? text : null;
-  } catch {
-    return null;
-  }
-}
-
-/** @param name of a tool that is not listed: only readers of the arguments may see it */
-function shortened(written: string, name: string | null): string {
-  const text = name === null ? written : `${name} ${written}`;
-  return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
 }
 
 /** What `work` ends with, unless the signal is first; then the end of `work` is not heard. */

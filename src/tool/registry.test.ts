@@ -20,6 +20,8 @@ function agentWith(tools: readonly ToolName[], cages: Partial<AgentConfig> = {})
     tools,
     iterationsMax: 5,
     systemPrompt: null,
+    approvers: [],
+    approvalMs: 3_600_000,
     governance: [],
     readFile: null,
     httpFetch: null,

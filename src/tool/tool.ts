@@ -9,6 +9,7 @@
  * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
  */
 import type { ChannelType, ToolName } from '../config/config.ts';
+import type { AskAnswer, WantedCall, Yes } from '../domain/approval.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../domain/tool-use.ts';
@@ -90,6 +91,10 @@ export type CallSurroundings = ToolSurroundings & {
   readonly rehearsal: boolean;
   /** The same call was run so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
+  /** Absent: nobody has said yes to any call. */
+  readonly approved?: Yes;
+  /** Has the call wait for a person's yes from the end of this turn on. */
+  ask(call: WantedCall): Promise<AskAnswer>;
   journal(call: BegunCall): Promise<Journaled>;
   journalEnd(key: string, ending: CallEnding): void;
 };

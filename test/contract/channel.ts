@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Channel } from '../../src/channel/channel.ts';
+import type { ReplyId } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { noteAccept } from '../fake/webhook.ts';
 import { stopOf, Stopper } from '../../src/lib/stop.ts';
@@ -13,6 +14,10 @@ export type ChannelBench = AsyncDisposable & {
   readonly hopeless: Channel | null;
   /** A reply to an address of that channel. */
   readonly reply: Reply;
+  /** What its platform was given last: a text, and what a person may say there by a press. */
+  readonly shown: () => { readonly text: string; readonly presses: readonly string[] };
+  /** Whether it has buttons. */
+  readonly hasButtons: boolean;
   /** One whose platform cannot be reached. */
   readonly cutOff: Channel;
 };
@@ -58,6 +63,21 @@ export function testChannel(name: string, start: () => Promise<ChannelBench>): v
     await bench.channel.open();
     const outcome = await bench.channel.deliver(bench.reply, first, new Stopper());
     assert.deepEqual(outcome, { kind: 'delivered' });
+  });
+
+  test(`${name}: choices are buttons where there are any, and never a part of the text`, async () => {
+    await using bench = await start();
+    const { channel, reply, hasButtons } = bench;
+    await channel.open();
+    const commands = ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z'];
+    const choices = commands.map((says) => ({ label: says.slice(1, 8).trim(), says }));
+    const asks = { ...reply, choices };
+    assert.equal((await channel.deliver(asks, first, new Stopper())).kind, 'delivered');
+    assert.deepEqual(bench.shown(), { text: reply.text, presses: hasButtons ? commands : [] });
+    const long = { label: 'Approve', says: `/approve ${'4'.repeat(200)}` };
+    const odd = { ...asks, id: `${reply.id.slice(0, -1)}x` as ReplyId, choices: [long] };
+    assert.equal((await channel.deliver(odd, first, new Stopper())).kind, 'delivered');
+    assert.deepEqual(bench.shown(), { text: reply.text, presses: [] });
   });
 
   test(`${name}: a delivery that cannot arrive is an outcome, never a throw`, async () => {

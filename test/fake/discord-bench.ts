@@ -22,6 +22,8 @@ export class NotingLedger {
   makeRoom: () => void = () => {};
   waiting = false;
   hasRoom = false;
+  /** The gate turns away whom it names. */
+  strangers: readonly string[] = [];
   free = 1_000;
   /** Awaited before each commit. */
   gate: Promise<void> = Promise.resolve();
@@ -56,7 +58,8 @@ export class NotingLedger {
     if (place !== undefined) this.cursors.set(place.name, place.value);
     this.commits.push({ ids: batch.map(({ dedupeKey }) => dedupeKey ?? ''), place });
     const receipts = batch.map((message) => {
-      if (message.setting === 'overheard') return null;
+      const isStranger = this.strangers.includes(message.sender.id);
+      if (isStranger || message.setting === 'overheard') return null;
       const duplicate = this.messages.some(({ dedupeKey }) => dedupeKey === message.dedupeKey);
       if (!duplicate) this.messages.push(message);
       const id = (message.dedupeKey ?? '') as MessageId;

@@ -15,6 +15,8 @@ import { Gateway } from './discord/gateway.ts';
 import type { GatewayOptions } from './discord/gateway.ts';
 import { Guilds, eventOf, withoutContent } from './discord/guilds.ts';
 import type { ChannelState, More } from './discord/guilds.ts';
+import { pressOn } from './discord/interactions.ts';
+import type { Interaction } from './discord/interactions.ts';
 import { RateLimits, tooMany } from './discord/rate-limits.ts';
 import type { Limit, Limited, Scope } from './discord/rate-limits.ts';
 import { answerRest, failed, routeOf } from './discord/rest.ts';
@@ -54,6 +56,8 @@ export class FakeDiscord implements AsyncDisposable {
   /** What the bot has sent, in order. */
   readonly sent: Sent[] = [];
   readonly typing: Typing[] = [];
+  /** What people pressed, in order. */
+  readonly interactions: Interaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
   readonly #watch = new Watch();
@@ -170,6 +174,32 @@ export class FakeDiscord implements AsyncDisposable {
     state.messages.splice(state.messages.indexOf(message), 1, edited);
     this.#tell('MESSAGE_UPDATE', state, edited);
     return edited;
+  }
+
+  /** A person presses a button, as they see the message. Interactions need no intent. */
+  press(from: User, message: Message, label: string): Interaction {
+    const id = this.#guilds.nextId();
+    const { channel } = this.#guilds.channels.get(message.channel_id)!;
+    const token = `aW50ZXJhY3Rpb24${id}`;
+    const pressed = { id, token, from, message };
+    const event = pressOn(pressed, label, channel, this.bot.id);
+    const interaction: Interaction = { ...pressed, at: this.#now(), answer: null };
+    this.interactions.push(interaction);
+    this.gateway.dispatch('INTERACTION_CREATE', 0, () => event);
+    return interaction;
+  }
+
+  /** A message as it stands in its channel now. */
+  shown({ channel_id, id }: Message): Message | undefined {
+    return this.#guilds.channels.get(channel_id)?.messages.find((one) => one.id === id);
+  }
+
+  #edit(before: Message, components: unknown): void {
+    const state = this.#guilds.channels.get(before.channel_id)!;
+    const at = state.messages.findIndex(({ id }) => id === before.id);
+    const edited = { ...state.messages[at]!, components } as Message;
+    state.messages.splice(at, 1, edited);
+    this.#tell('MESSAGE_UPDATE', state, edited);
   }
 
   remove(channel: Channel, message: Message): void {
@@ -301,7 +331,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   #restHost(): RestHost {
-    const { bot, sent, typing, gateway } = this;
+    const { bot, sent, typing, interactions, gateway } = this;
     const now = this.#now;
     const guilds = this.#guilds;
     const port = this.#port;
@@ -317,8 +347,10 @@ export class FakeDiscord implements AsyncDisposable {
       guilds,
       sent,
       typing,
+      interactions,
       gateway: () => ({ url: `ws://127.0.0.1:${port}`, shards: 1, session_start_limit }),
       arrived: (state, message) => this.#tell('MESSAGE_CREATE', state, message),
+      edit: (message, components) => this.#edit(message, components),
     };
   }
 }

@@ -28,6 +28,8 @@ export class HeldLedger {
   readonly refusals: Handled[] = [];
   settles = true;
   free = 1_000;
+  /** The gate turns away whom it names. */
+  strangers: readonly string[] = [];
   wake = Promise.withResolvers<void>();
   readonly #known = new Map<string, PromiseWithResolvers<void>>();
 
@@ -49,7 +51,8 @@ export class HeldLedger {
     },
   );
 
-  #take({ dedupeKey }: Inbound): Receipt {
+  #take({ dedupeKey, sender }: Inbound): Receipt | null {
+    if (this.strangers.includes(sender.id)) return null;
     const key = dedupeKey!;
     const known = this.#known.get(key);
     const settlement = known ?? Promise.withResolvers<void>();

@@ -27,6 +27,8 @@ export class ScriptedDiscord {
   readonly gets: RestAnswer[] = [];
   readonly gatewayAnswers: RestAnswer[] = [];
   readonly selfAnswers: RestAnswer[] = [];
+  /** To who opens a direct chat. */
+  readonly directAnswers: RestAnswer[] = [];
   /** Answers to IDENTIFY and RESUME, one each, before those in `always`. */
   readonly welcomes: Welcome[] = [];
   always: Welcome = 'well';
@@ -206,6 +208,7 @@ export class ScriptedDiscord {
     if (isMessage) scripted = this.posts.shift();
     else if (path.includes('?after=')) scripted = this.gets.shift();
     else if (path === '/v10/users/@me') scripted = this.selfAnswers.shift();
+    else if (path === '/v10/users/@me/channels') scripted = this.directAnswers.shift();
     else if (path === '/v10/gateway/bot') scripted = this.gatewayAnswers.shift();
     this.#change();
     if (scripted === 'cut') return void request.socket.resetAndDestroy();

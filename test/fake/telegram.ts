@@ -8,16 +8,18 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { freePort } from '../program.ts';
-import { Chats, entitiesIn, isForBot } from './telegram/chats.ts';
+import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
 import { takesEffect } from './breakage.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
 import { callMethod } from './telegram/methods.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
-import { UpdateQueue, jsonOf } from './telegram/update-queue.ts';
+import { pressOn } from './telegram/presses.ts';
+import type { Press } from './telegram/presses.ts';
+import { UpdateQueue, paramsOf } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
-import type { Answer, Chat, Message, Params, User } from './telegram/wire.ts';
+import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
 import { Watch } from './watch.ts';
 
 export type TelegramOptions = {
@@ -30,20 +32,6 @@ export type TelegramOptions = {
   readonly random?: () => number;
   /** How many milliseconds a second of Telegram's own waits lasts; 1,000 unless a test hurries. */
   readonly secondMs?: number;
-};
-
-export type TelegramCall = {
-  readonly method: string;
-  readonly params: Params;
-  readonly at: number;
-  /** Of the connection by which it came, at its other end. */
-  readonly port: number;
-  /** Its connection ended before its answer. */
-  gone: boolean;
-  /** What was answered; null while it is open, and when the connection ended without an answer. */
-  answer: Answer | null;
-  /** The fake is through with it, however badly it was answered. */
-  over: boolean;
 };
 
 export async function startFakeTelegram(options: TelegramOptions = {}): Promise<FakeTelegram> {
@@ -88,6 +76,7 @@ export class FakeTelegram implements AsyncDisposable {
       chats: new Chats(this.#now),
       sent: [],
       typing: [],
+      presses: [],
       files: new Map(),
     };
     this.#server = createServer((request, response) => {
@@ -109,6 +98,11 @@ export class FakeTelegram implements AsyncDisposable {
 
   get typing(): readonly Typing[] {
     return this.#world.typing;
+  }
+
+  /** What people pressed, in order. */
+  get presses(): readonly Press[] {
+    return this.#world.presses;
   }
 
   /** The update_ids that the bot has confirmed, in order. */
@@ -185,12 +179,28 @@ export class FakeTelegram implements AsyncDisposable {
     const state = this.#state(chat);
     const entities = more.entities ?? entitiesIn(text);
     const content = { text, ...(entities.length > 0 && { entities }) };
-    return this.#arrive(state, this.#author(chat, more), more, content);
+    return this.#arrive(state, authorIn(chat, more), more, content);
   }
 
   /** A photo, a voice message, a sticker: `content` holds the platform's own fields. */
   post(chat: Chat, content: Readonly<Record<string, unknown>>, more: More = {}): Message {
-    return this.#arrive(this.#state(chat), this.#author(chat, more), more, content);
+    return this.#arrive(this.#state(chat), authorIn(chat, more), more, content);
+  }
+
+  /** A person presses a button, as they see the message; the bot is told of it as it now is. */
+  press(person: User, seen: Message, label: string): Press {
+    const { chats, presses, queue } = this.#world;
+    const { press, query } = pressOn(seen, label, person, this.#now());
+    const message = chats.get(seen.chat.id)?.messages.get(seen.message_id) ?? seen;
+    presses.push(press);
+    queue.add('callback_query', { ...query, message });
+    this.#watch.changed();
+    return press;
+  }
+
+  /** A message as it stands in its chat now. */
+  shown({ chat, message_id }: Message): Message | undefined {
+    return this.#state(chat).messages.get(message_id);
   }
 
   /** A message gets a new text: an `edited_message`, or in a channel an `edited_channel_post`. */
@@ -210,7 +220,7 @@ export class FakeTelegram implements AsyncDisposable {
   openTopic(chat: Chat, name: string, from?: User): number {
     const content = { forum_topic_created: { name, icon_color: 7_322_096 } };
     const state = this.#state(chat);
-    const message = this.#arrive(state, from ?? this.#author(chat, {}), {}, content);
+    const message = this.#arrive(state, from ?? authorIn(chat, {}), {}, content);
     const { message_id: id } = message;
     const own = { ...message, message_thread_id: id, is_topic_message: true as const };
     state.messages.set(id, own);
@@ -230,7 +240,7 @@ export class FakeTelegram implements AsyncDisposable {
   /** The bot is thrown out of a group, which says so in a `my_chat_member`. */
   kick(chat: Chat): void {
     this.#state(chat).kicked = true;
-    const from = this.#author(chat, {});
+    const from = authorIn(chat, {});
     const [old_chat_member, new_chat_member] = ['member', 'kicked'].map((status) => ({
       user: this.bot,
       status,
@@ -243,7 +253,7 @@ export class FakeTelegram implements AsyncDisposable {
   migrate(chat: Chat): Chat {
     const old = this.#state(chat);
     const next = this.supergroup(chat.title ?? '');
-    const from = this.#author(chat, {});
+    const from = authorIn(chat, {});
     this.#arrive(old, from, {}, { migrate_to_chat_id: next.id });
     this.#arrive(this.#state(next), from, {}, { migrate_from_chat_id: chat.id });
     old.migratedTo = next.id;
@@ -315,13 +325,6 @@ export class FakeTelegram implements AsyncDisposable {
     return state;
   }
 
-  #author({ id, type, first_name = '' }: Chat, more: More): User | null {
-    if (more.from !== undefined) return more.from;
-    if (type === 'channel') return null;
-    if (type === 'private') return { id, is_bot: false, first_name };
-    return { id: 777_000_001, is_bot: false, first_name: 'A stranger' };
-  }
-
   #arrive(state: ChatState, from: User | null, more: More, content: object): Message {
     const { chats, queue, readsAllGroupMessages } = this.#world;
     const message = chats.write(state, from, more, content);
@@ -384,16 +387,4 @@ export class FakeTelegram implements AsyncDisposable {
     response.writeHead(200, { 'content-type': 'application/octet-stream' });
     response.end(file.bytes);
   }
-}
-
-/** Null: a JSON body that is none. */
-function paramsOf(url: URL, body: string, contentType: string): Params | null {
-  const query = Object.fromEntries(url.searchParams);
-  if (body === '') return query;
-  if (!contentType.startsWith('application/json')) {
-    return { ...query, ...Object.fromEntries(new URLSearchParams(body)) };
-  }
-  const json = jsonOf(body);
-  if (typeof json !== 'object' || json === null) return null;
-  return { ...query, ...json };
 }

@@ -21,6 +21,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   delivered: 'off',
   dead: 'bad',
   done: 'off',
+  asked: 'wait',
   rehearsed: 'wait',
   unknown: 'wait',
   failed: 'bad',

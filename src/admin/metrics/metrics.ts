@@ -14,6 +14,7 @@ import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
+import { operatorFamilies, toolFamilies } from './deed-metrics.ts';
 import { GarbageWatch, processFamilies } from './process-metrics.ts';
 import { ownChannelsOf, storageOf } from '../status.ts';
 
@@ -61,7 +62,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     tokenFamily(ports),
     shortageFamily(ports),
     standingFamily(ports),
-    toolFamily(ports),
+    ...toolFamilies(ports),
     ...operatorFamilies(ports),
   ];
 }
@@ -227,28 +228,6 @@ function durationFamilies(ports: AdminPorts): Family[] {
   ];
 }
 
-function operatorFamilies({ meters }: AdminPorts): Family[] {
-  return [
-    counter(
-      'svc_admin_writes_total',
-      'Uses of the writes of the admin API, by the status of their answer.',
-      [...meters.writes].flatMap(([action, statuses]) =>
-        [...statuses].map(([status, { count }]) => one(count, { action, status: `${status}` })),
-      ),
-    ),
-    counter(
-      'svc_config_reloads_total',
-      'Configurations that were to be taken while svc runs, by how that ended.',
-      [...meters.configs].map(([result, { count }]) => one(count, { result })),
-    ),
-    counter(
-      'svc_admin_bearers_refused_total',
-      'Requests to the admin server with a missing or a wrong bearer.',
-      Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
-    ),
-  ];
-}
-
 function shortageFamily({ meters }: AdminPorts): Family {
   const help = 'What was turned away or not tried for want of connections or of open files.';
   const samples = Object.entries(meters.shortages).map(([of, { count }]) => one(count, { of }));
@@ -287,12 +266,4 @@ function standingFamily(ports: AdminPorts): Family {
   );
   const help = '1 for how the provider stands by its calls of the last minutes.';
   return gauge('svc_provider_state', help, samples);
-}
-
-function toolFamily({ meters }: AdminPorts): Family {
-  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
-    one(count, { tool, mode, outcome }),
-  );
-  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
-  return counter('svc_tool_calls_total', help, samples);
 }

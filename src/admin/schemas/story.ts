@@ -4,6 +4,7 @@ import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../dom
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { number, object, objectWith, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
+import { verdicts } from '../../domain/approval.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 
@@ -59,6 +60,12 @@ const traceStep = kinds(
     rule: text,
     startMs: number,
     ms: number,
+  }),
+  object({
+    kind: oneOf('approval'),
+    tool: text,
+    verdict: oneOf(...verdicts),
+    by: maybe(oneOf('operator', 'approver')),
   }),
   object({
     kind: oneOf('policy'),

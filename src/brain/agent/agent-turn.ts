@@ -11,7 +11,7 @@ import { Stopper } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
-import type { Desk, Turn } from '../brain.ts';
+import type { Desk, Followed, Turn } from '../brain.ts';
 import type { ModelCall, Candidate } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
 import type { AgentOptions, LearnedLimits } from './agent.ts';
@@ -82,6 +82,7 @@ export class AgentTurn {
   readonly #transcript: ToolTranscript;
   readonly #calls: ToolCalls;
   readonly #requests: AgentRequests;
+  readonly #followed: Followed | null;
   readonly #turnAt: SteadyTime;
   readonly #over = new Stopper();
   readonly #deadline: Deadline;
@@ -107,6 +108,7 @@ export class AgentTurn {
     this.#models = new AgentModels(candidates, learned.textOnly);
     this.#learned = learned;
     this.#desk = desk;
+    this.#followed = turn.followed ?? null;
     const channel = kindTypeOf(turn.message.channel);
     this.#announced = options.toolbox
       .announcedOn(channel)
@@ -138,6 +140,7 @@ export class AgentTurn {
 
   async answer(): Promise<Decision> {
     try {
+      if (this.#followed !== null) await this.#calls.follow(this.#followed);
       return await this.#loop();
     } finally {
       this.#deadline.cancel();
@@ -161,6 +164,7 @@ export class AgentTurn {
       if (wish.kind === 'answer') return this.#reply(wish.text, answered.model);
       if (!asked.withTools || this.#isSpent) return this.#unfinished();
       await this.#fulfil(wish);
+      if (this.#calls.asked > 0) return this.#question(answered.model);
     }
     return this.#apology('unfinished', 'no step was left');
   }
@@ -233,6 +237,13 @@ export class AgentTurn {
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;
+    return { kind: 'reply', text, model, why };
+  }
+
+  /** Nothing goes on before a person has said yes or no, and that is a turn of its own. */
+  #question(model: ModelName): Decision {
+    const text = this.#desk.question();
+    const why = `asked for a yes at step ${this.#step}`;
     return { kind: 'reply', text, model, why };
   }
 

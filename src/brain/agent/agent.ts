@@ -12,12 +12,14 @@ import type { NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import type { Toolbox } from '../../tool/tool.ts';
-import type { AgentFacts, Brain, Desk, Turn } from '../brain.ts';
+import type { AgentFacts, Asking, Brain, Desk, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
 import type { DispatchKit } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../shield.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
+
+export { askingOf } from './asking.ts';
 
 /** Its models are asked one after the other, whatever `dispatch` says. */
 export type AgentOptions = DispatchKit & {
@@ -37,6 +39,8 @@ export type AgentOptions = DispatchKit & {
     readonly notesMax: number;
     readonly budgetRunes: number;
   } | null;
+  /** Null: none of its tools asks. */
+  readonly asking: Asking | null;
   /** Makes the mark of one turn's data: not to be guessed. */
   readonly mark: () => string;
 };
@@ -65,12 +69,13 @@ class Agent implements Brain {
   };
 
   constructor(options: AgentOptions) {
-    const { name, deadlineMs, notes, toolbox, sensitivity } = options;
+    const { name, deadlineMs, notes, asking, toolbox, sensitivity } = options;
     this.name = name;
     this.sensitivity = sensitivity;
     this.deadlineMs = deadlineMs;
     this.#options = { ...options, dispatch: 'sequential' };
     this.agent = {
+      asking,
       notes: notes?.scope ?? null,
       abilitiesOn: (channel: ChannelType): readonly Ability[] => toolbox.abilitiesOn(channel),
     };

@@ -1,13 +1,15 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
+import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { nodeCrypto } from '../../lib/node-crypto.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
-import type { Desk, Turn } from '../brain.ts';
+import type { Desk, Followed, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
+import { callOf, notRun } from './asking.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
 
 /** At most so many calls of one model answer are run; the model is told of the others. */
@@ -40,6 +42,8 @@ export type ToolCallsOptions = {
 export class ToolCalls {
   /** How many calls were asked for so far. */
   count = 0;
+  /** How many of them wait for a yes. */
+  asked = 0;
   #notesKept = 0;
   readonly #options: ToolCallsOptions;
   readonly #repeats = new Map<string, number>();
@@ -71,13 +75,32 @@ export class ToolCalls {
     return wrong === asked.length ? 'invalid' : 'went';
   }
 
-  async #runOne(call: ToolCall, place: string): Promise<{ text: string; invalid: boolean }> {
+  /** What became of a call that an earlier turn asked for; with a yes it runs now. */
+  async follow(followed: Followed): Promise<void> {
+    const call = callOf(followed);
+    const { transcript } = this.#options;
+    const told = this.#tellable(call, 'call_0_0');
+    transcript.asked('', [told]);
+    if (followed.verdict !== 'approved') return transcript.found(told, notRun[followed.verdict]);
+    const { text } = await this.#runOne(call, '0:0', followed);
+    transcript.found(told, text);
+  }
+
+  async #runOne(
+    call: ToolCall,
+    place: string,
+    approved?: Yes,
+  ): Promise<{ text: string; invalid: boolean }> {
     const { agent, desk, turnAt } = this.#options;
     this.count++;
     const startMs = agent.steady() - turnAt;
-    const { text, use } = await agent.toolbox.run(call, this.#surroundings(call, place));
+    const { text, use } = await agent.toolbox.run(call, {
+      ...this.#surroundings(call, place),
+      ...(approved !== undefined && { approved }),
+    });
     desk.used(use, text);
     const { tool, mode, outcome, rule, ms } = use;
+    if (outcome === 'asked') this.asked++;
     desk.addStep({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
     return { text, invalid: outcome === 'invalid' };
   }
@@ -93,6 +116,7 @@ export class ToolCalls {
       rehearsal: desk.rehearsal,
       repeated: this.#isRepeated(call),
       note: (text) => this.#keepNote(text),
+      ask: (wanted) => desk.ask(wanted),
       journal: (begun) => desk.journal(begun),
       journalEnd: (key, ending) => desk.journalEnd(key, ending),
     };

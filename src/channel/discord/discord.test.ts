@@ -26,6 +26,13 @@ async function startBench(): Promise<ChannelBench> {
     // No fault of a messenger ends the boot.
     hopeless: null,
     reply,
+    shown: () => {
+      const { body } = bench.discord.postsTo('/messages').at(-1)!;
+      const rows = (body['components'] ?? []) as { components: { custom_id: string }[] }[];
+      const presses = rows.flatMap(({ components }) => components.map((one) => one.custom_id));
+      return { text: String(body['content']), presses };
+    },
+    hasButtons: true,
     cutOff: bench.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();
@@ -52,6 +59,23 @@ test('what is no bot token is named by its variable, and only this channel is un
   assert.match(opened.message, /the value of DISCORD_TOKEN is no bot token/);
   assert.equal(channel.health().state, 'failed');
   assert.doesNotMatch(JSON.stringify([opened, channel.health(), bench.calls]), /not-a-token/);
+});
+
+test('the direct chat of a person is asked for, and none where there is none', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  const { signal } = new AbortController();
+  bench.discord.directAnswers.push({ status: 200, body: { id: '319674150115610528', type: 1 } });
+  const address = { channel: `messenger_b:${botId}`, target: '319674150115610528' };
+  const conversation = '319674150115610528';
+  const direct = await channel.direct?.('80351110224678912', signal);
+  assert.deepEqual(direct, { conversation, address });
+  const [asked] = bench.discord.postsTo('/users/@me/channels');
+  assert.deepEqual(asked?.body, { recipient_id: '80351110224678912' });
+  bench.discord.directAnswers.push({ status: 400, body: { code: 50_007 } });
+  assert.equal(await channel.direct?.('80351110224678912', signal), null);
+  assert.equal(await channel.direct?.('../1', signal), null);
+  assert.equal(await channel.direct?.('80351110224678912', AbortSignal.abort()), null);
 });
 
 test('it says whose token it is, or why it cannot', async () => {

@@ -6,7 +6,7 @@
 import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
-import { channelKeyOf } from '../../domain/ids.ts';
+import { channelKeyOf, type ConversationId } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -25,7 +25,7 @@ import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
-import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
 export type DiscordParts = Clock & {
   readonly config: MessengerConfig;
@@ -132,6 +132,17 @@ class Discord implements Messenger {
       ours.config.baseUrl === theirs.config.baseUrl &&
       groupsOf(ours.config) === groupsOf(theirs.config)
     );
+  }
+
+  /** The platform makes the chat, or answers with the one that there is. */
+  async direct(user: string, signal: AbortSignal): ReturnType<NonNullable<Messenger['direct']>> {
+    if (this.#self === null || idOf(user) === null) return null;
+    const api = await this.#api.get();
+    const made = await api.post('/users/@me/channels', { recipient_id: user }, signal);
+    const place = made.kind === 'ok' ? idOf(fieldsOf(made.body)['id']) : null;
+    if (place === null) return null;
+    const channel = channelKeyOf(discord.type, this.#self);
+    return { conversation: place as ConversationId, address: { channel, target: place } };
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {

@@ -18,6 +18,7 @@ import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
 import type { KnownChannels } from './known-channels.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
+import { acknowledge, parseInteraction, type Pressed } from './interactions.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeParts = {
@@ -48,7 +49,7 @@ const keepEveryMs = 30_000;
 type Item = {
   readonly session: Session;
   readonly sequence: number;
-  readonly message: WireMessage | null;
+  readonly message: WireMessage | Pressed | null;
 };
 
 export class Intake {
@@ -74,8 +75,12 @@ export class Intake {
     const session = sessions.current;
     if (session === null) return;
     if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
-    const message = name === 'MESSAGE_CREATE' ? parseMessage(data, this.#self) : null;
-    this.#push({ session, sequence, message });
+    this.#push({ session, sequence, message: this.#heard(name, data) });
+  }
+
+  #heard(name: string, data: unknown): Item['message'] {
+    if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
+    return name === 'INTERACTION_CREATE' ? parseInteraction(data, this.#self) : null;
   }
 
   get #self(): string {
@@ -155,7 +160,7 @@ export class Intake {
 
   async #take(): Promise<Refusal | null> {
     const { receive, sessions, hearsAll, steady } = this.#parts;
-    const messages: WireMessage[] = [];
+    const messages: (WireMessage | Pressed)[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
     if (last.message !== null) messages.push(last.message);
@@ -185,9 +190,9 @@ export class Intake {
     session: Session,
     sequence: number,
     newest: string | null,
-    messages: readonly WireMessage[],
+    messages: readonly (WireMessage | Pressed)[],
   ): Promise<Refusal | null> {
-    const { receive, sessions, places, steady } = this.#parts;
+    const { receive, sessions, places, steady, api } = this.#parts;
     const handled = await receive(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
@@ -196,16 +201,20 @@ export class Intake {
     sessions.advance(session, sequence, newest);
     this.#keptAt = steady();
     let isNews = false;
-    for (const [index, { conversation, setting }] of messages.entries()) {
+    for (const [index, message] of messages.entries()) {
       if (handled.receipts[index] === null) continue;
+      const { conversation, setting } = message;
+      if ('press' in message) acknowledge(api, message.press);
       isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
     }
     if (isNews) await receive([], { name: cursorNames.places, value: places.text });
     return null;
   }
 
-  #inboundOf({ id, target, ...facts }: WireMessage): Inbound {
+  #inboundOf(message: WireMessage): Inbound {
     const { key } = this.#parts;
+    const { id, conversation, sender, text, media, setting, target } = message;
+    const facts = { conversation, sender, text, media, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey: id };
   }
 }

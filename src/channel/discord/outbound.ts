@@ -8,6 +8,7 @@
 import { failure } from '../../domain/failure.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
+import { componentsOf } from './interactions.ts';
 import { toWire, type Target } from './wire.ts';
 
 /** Refusals that no later try changes, in our words. */
@@ -26,7 +27,8 @@ export async function deliver(
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
   const route = `/channels/${target.place}/messages` as const;
-  return outcomeOf(await api.post(route, toWire(reply, target), signal));
+  const body = { ...toWire(reply, target), ...componentsOf(reply) };
+  return outcomeOf(await api.post(route, body, signal));
 }
 
 function outcomeOf(result: ApiResult): DeliveryOutcome {

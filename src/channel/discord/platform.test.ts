@@ -113,9 +113,52 @@ testChannel('discord, the platform', async (): Promise<ChannelBench> => {
     channel: stage.channel,
     hopeless: null,
     reply: { id: '01kz8c4h9e2q7x5t0m3vbn', address, text: 'hi' } as unknown as Reply,
+    shown: () => {
+      const { content, message } = stage.fake.sent.at(-1)!;
+      const rows = message['components'] as { components: { custom_id: string }[] }[];
+      const presses = rows.flatMap(({ components }) => components.map((one) => one.custom_id));
+      return { text: content, presses };
+    },
+    hasButtons: true,
     cutOff: stage.make(`http://127.0.0.1:${closedPort}/api`),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   };
+});
+
+test('a press comes in where its question stands, once, and is answered there', async () => {
+  await using stage = await startStage();
+  const { fake, ledger, channel } = stage;
+  const ada = fake.user('Ada');
+  const bo = fake.user('Bo');
+  const thread = fake.thread(fake.textChannel(fake.guild('Home'), 'general'), 'plans');
+  await stage.run();
+  await sessionKept(stage);
+  const direct = await channel.direct!(ada.id, new AbortController().signal);
+  assert.equal(direct?.conversation, fake.direct(ada).id);
+  const choices = ['approve', 'refuse'].map((word) => {
+    return { label: word, says: `/${word} 4XK2M9TQ0Z` };
+  });
+  const first = { number: 1, possibleDuplicate: false, late: false };
+  const place = { channel: direct.address.channel, target: thread.id };
+  for (const [index, address] of [direct.address, place].entries()) {
+    const reply = { id: `01kz8c4h9e2q7x5t0m3v${index}`, address, text: 'May I?', choices };
+    await channel.deliver(reply as unknown as Reply, first, new Stopper());
+  }
+  const [asked, askedThere] = fake.sent.map(({ message }) => message);
+  const pressed = fake.press(ada, asked!, 'approve');
+  const [press] = await heard(stage, 1);
+  const says = [press?.text, press?.conversation, press?.setting, press?.sender.id];
+  assert.deepEqual(says, [choices[0]!.says, direct.conversation, 'direct', ada.id]);
+  assert.deepEqual(press?.address, direct.address);
+  await untilTrue('an answer', () => pressed.answer !== null);
+  assert.deepEqual(fake.shown(asked!)?.['components'], [], 'its buttons are gone');
+  const there = fake.press(bo, askedThere!, 'refuse');
+  const [, second] = await heard(stage, 2);
+  const saysThere = [second?.text, second?.conversation, second?.setting, second?.sender.id];
+  assert.deepEqual(saysThere, [choices[1]!.says, thread.id, 'addressed', bo.id]);
+  await untilTrue('an answer there', () => there.answer !== null);
+  const rows = fake.shown(askedThere!)?.['components'] as unknown[];
+  assert.equal(rows.length, 1, 'others may still press');
 });
 
 test('direct chats, mentions and threads come in, and answers go where they belong', async () => {

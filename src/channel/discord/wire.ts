@@ -43,10 +43,9 @@ export function parseMessage(
   direct: boolean | null = null,
 ): WireMessage | null {
   const fields = fieldsOf(wire);
-  const author = fieldsOf(fields['author']);
-  const [id, place, sender] = [fields['id'], fields['channel_id'], author['id']].map(idOf);
-  if (!id || !place || !sender || sender === self) return null;
-  if (author['bot'] === true || author['system'] === true) return null;
+  const sender = senderOf(fields['author']);
+  const [id, place] = [fields['id'], fields['channel_id']].map(idOf);
+  if (!id || !place || sender === null || sender.id === self) return null;
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
   const media = mediaOf(fields);
@@ -55,16 +54,24 @@ export function parseMessage(
     .join('\n');
   if (text === '' && media.length === 0) return null;
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
-  const name = textOf(author['global_name']) || textOf(author['username']);
   return {
     id,
     conversation: place as ConversationId,
-    sender: { id: sender, name: name === '' ? null : name },
+    sender,
     text,
     media: media[0] ?? null,
     setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
     target: isDirect ? place : `${place}/${id}`,
   };
+}
+
+/** @returns null for who is no person */
+export function senderOf(user: unknown): Sender | null {
+  const fields = fieldsOf(user);
+  const id = idOf(fields['id']);
+  if (id === null || fields['bot'] === true || fields['system'] === true) return null;
+  const name = textOf(fields['global_name']) || textOf(fields['username']);
+  return { id, name: name === '' ? null : name };
 }
 
 /** A mention of us or a reply to us; never @everyone, and never one of our roles. */
@@ -194,7 +201,7 @@ export function isLater(a: string, b: string): boolean {
 
 const discordEpochMs = 1_420_070_400_000;
 
-function idOf(value: unknown): string | null {
+export function idOf(value: unknown): string | null {
   return typeof value === 'string' && snowflake.test(value) ? value : null;
 }
 
@@ -202,7 +209,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function fieldsOf(value: unknown): Fields {
+export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 

@@ -10,7 +10,9 @@ import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
-type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction';
+type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction' | Pressed;
+/** What follows a press. */
+type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
 type Payload<M extends Method> = M extends 'getMe'
   ? Record<string, never>
   : Parameters<Raw[Exclude<M, 'getMe'>]>[0];

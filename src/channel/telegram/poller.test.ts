@@ -21,7 +21,7 @@ test('it asks who it is, drops nothing, and names what it wants in every poll', 
   assert.equal(away?.method, 'deleteWebhook');
   assert.deepEqual(away?.params, { drop_pending_updates: false });
   const [first, second, third] = it.polls();
-  const rest = { limit: 100, timeout: 8, allowed_updates: ['message'] };
+  const rest = { limit: 100, timeout: 8, allowed_updates: ['message', 'callback_query'] };
   assert.deepEqual(first, { ...rest, timeout: 0 }, 'no offset is known after a start');
   assert.deepEqual(second, { offset: 8, ...rest });
   assert.deepEqual(third, rest, 'an offset is not said again: ids may begin anew below it');
@@ -73,7 +73,12 @@ for (const openMs of [10, 2_000]) {
     await it.telegram.until(() => it.polls().length === 2);
     clock.pass(openMs);
     await it.stop();
-    const confirms = { offset: 8, limit: 1, timeout: 0, allowed_updates: ['message'] };
+    const confirms = {
+      offset: 8,
+      limit: 1,
+      timeout: 0,
+      allowed_updates: ['message', 'callback_query'],
+    };
     assert.deepEqual(it.polls().slice(2), openMs < 1_000 ? [confirms] : []);
   });
 }

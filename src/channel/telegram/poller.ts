@@ -21,12 +21,14 @@ import type { HealthState } from '../health-state.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { HeldUpdates } from './held-updates.ts';
+import { acknowledge } from './presses.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
 import { parseBot, parseUpdates } from './wire.ts';
 import type { Bot, Heard, Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
+const updateTypes = ['message', 'callback_query'] as const;
 /** Short, since a platform that is silent shows only by the end of a poll that it did not give. */
 const longPollSeconds = 8;
 
@@ -162,7 +164,7 @@ export class Poller {
         ...(offset === null ? {} : { offset }),
         limit: updatesMax,
         timeout,
-        allowed_updates: ['message'],
+        allowed_updates: updateTypes,
       },
       times.pollMs,
       this.#signal,
@@ -208,8 +210,11 @@ export class Poller {
 
   #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
-    for (const { id, message } of piece) {
+    for (const { id, message, press } of piece) {
       const receipt = message === null ? null : receipts[at++]!;
+      if (receipt !== null && press !== undefined) {
+        acknowledge(this.#parts.api, press, this.#signal);
+      }
       this.#held.add(id, receipt?.safe ?? null);
     }
   }
@@ -242,7 +247,7 @@ export class Poller {
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
     const { api, times } = this.#parts;
-    const last = { offset, limit: 1, timeout: 0, allowed_updates: ['message'] as const };
+    const last = { offset, limit: 1, timeout: 0, allowed_updates: updateTypes };
     await api.call('getUpdates', last, times.farewellMs, new AbortController().signal);
   }
 

@@ -27,6 +27,11 @@ async function start(given: { baseUrl?: string } = {}) {
     clock,
     send: (text: string, target = '[501,null,null]', attempt = first, by = signal, id = 'r1') =>
       send(tools, replyTo(target, text, id), attempt, by),
+    ask: (...says: readonly string[]) => {
+      const choices = says.map((one) => ({ label: one.split(' ')[0]!, says: one }));
+      const reply = { ...replyTo('[501,null,null]', 'May I?'), choices };
+      return send(tools, reply, first, signal);
+    },
     payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),
     async [Symbol.asyncDispose]() {
       await http.close();
@@ -181,4 +186,33 @@ test('of an answer in parts only the first points at the message', async () => {
   for (const id of ['r1-00', 'r1-01']) await it.send('four', '[-200,null,8]', first, undefined, id);
   const pointing = it.payloads().map(({ reply_parameters }) => reply_parameters !== undefined);
   assert.deepEqual(pointing, [true, false]);
+});
+
+const asked = ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z'];
+
+test('what may be pressed stands in a row below the text', async () => {
+  await using it = await start();
+  assert.deepEqual(await it.ask(...asked), { kind: 'delivered' });
+  const [approve, refuse] = asked;
+  assert.deepEqual(it.payloads()[0]?.['reply_markup'], {
+    inline_keyboard: [
+      [
+        { text: '/approve', callback_data: approve },
+        { text: '/refuse', callback_data: refuse },
+      ],
+    ],
+  });
+});
+
+test('where a button is too long, or refused, the text stands alone', async () => {
+  await using it = await start();
+  assert.deepEqual(await it.ask('/approve 4XK2M9TQ0Z', 'x'.repeat(65)), { kind: 'delivered' });
+  it.telegram.plan('sendMessage', refusal(400, 'Bad Request: BUTTON_DATA_INVALID'));
+  assert.deepEqual(await it.ask(...asked), { kind: 'delivered' });
+  const sent = it.payloads().map(({ text, reply_markup }) => [text, reply_markup !== undefined]);
+  assert.deepEqual(sent, [
+    ['May I?', false],
+    ['May I?', true],
+    ['May I?', false],
+  ]);
 });

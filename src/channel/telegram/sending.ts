@@ -3,13 +3,14 @@
  * one reply, which is one part where the text was cut.
  *
  * A refusal that names what was wrong is met once in the same try: without formatting, without the
- * topic, in the chat that the group became. Everything else is the schedule's. A send whose end was
+ * topic, without buttons, in the chat that the group became. Everything else is the schedule's. A send whose end was
  * not seen may have arrived, and Telegram knows no repeats: it is tried once more, marked, and then
  * left.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { rowsOf } from '../choices.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { format } from './markdown.ts';
 import type { Entity, Lexer } from './markdown.ts';
@@ -31,11 +32,8 @@ export async function send(
 ): Promise<DeliveryOutcome> {
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
-  const outgoing = textOf(
-    reply.text,
-    lexer,
-    isFirst(reply) ? target : { ...target, replyTo: null },
-  );
+  const place = isFirst(reply) ? target : { ...target, replyTo: null };
+  const outgoing = textOf(reply.text, lexer, place, keyboardOf(reply));
   for (let tries = 1; ; tries++) {
     const payload = payloadOf(outgoing);
     const result = await api.call('sendMessage', payload, tryMs, signal);
@@ -51,7 +49,7 @@ function isFirst({ id }: Reply): boolean {
 }
 
 /** The first send, and one more for each thing that can be mended. */
-const triesMax = 4;
+const triesMax = 5;
 
 /** What is sent, as far as a refusal can change it. */
 type OutgoingText = {
@@ -62,22 +60,38 @@ type OutgoingText = {
   entities: readonly Entity[];
   /** The Markdown itself, sent when the entities are refused. */
   readonly source: string;
+  keyboard: Keyboard;
 };
 
-function textOf(source: string, lexer: Lexer, target: Target): OutgoingText {
+/** Rows of buttons: https://core.telegram.org/bots/api#inlinekeyboardbutton */
+type Keyboard = readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
+
+/** Of a label the platform names no length; what a button says has 64 bytes. */
+const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
+
+function keyboardOf({ choices }: Reply): Keyboard {
+  return rowsOf(choices, buttonLimits).map((row) =>
+    row.map(({ label, says }) => ({ text: label, callback_data: says })),
+  );
+}
+
+function textOf(source: string, lexer: Lexer, target: Target, keyboard: Keyboard): OutgoingText {
   const formatted = format(source, lexer);
   const fits = formatted.text !== '' && formatted.text.length <= textMax;
   const { text, entities } = fits ? formatted : { text: source, entities: [] };
-  return { ...target, text, entities, source };
+  return { ...target, text, entities, source, keyboard };
 }
 
-function payloadOf({ chat, thread, replyTo, text, entities }: OutgoingText) {
+function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
   return {
     chat_id: chat,
     text,
     link_preview_options: { is_disabled: true },
     ...(entities.length === 0 ? {} : { entities: entities as never }),
     ...(thread === null ? {} : { message_thread_id: thread }),
+    ...(keyboard.length === 0
+      ? {}
+      : { reply_markup: { inline_keyboard: keyboard.map((row) => [...row]) } }),
     ...(replyTo === null
       ? {}
       : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
@@ -100,6 +114,10 @@ function mend(outgoing: OutgoingText, { status, description, migrateToChat }: Re
   if (outgoing.entities.length > 0 && /entit|can't parse/i.test(description)) {
     outgoing.entities = [];
     outgoing.text = outgoing.source;
+    return true;
+  }
+  if (outgoing.keyboard.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
+    outgoing.keyboard = [];
     return true;
   }
   return false;

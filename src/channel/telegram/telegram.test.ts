@@ -55,12 +55,21 @@ const reply = {
   address: { channel: 'messenger_a:1', target: '[501,null,null]' },
 } as unknown as Reply;
 
+type Button = { readonly callback_data: string };
+
 testChannel('telegram', async () => {
   const it = await start();
   return {
     channel: it.channel,
     hopeless: null,
     reply,
+    shown: () => {
+      const { params } = it.telegram.callsOf('sendMessage').at(-1)!;
+      const markup = params['reply_markup'] as { inline_keyboard: Button[][] } | undefined;
+      const buttons = markup?.inline_keyboard.flat() ?? [];
+      return { text: String(params['text']), presses: buttons.map((one) => one.callback_data) };
+    },
+    hasButtons: true,
     cutOff: it.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),
     async [Symbol.asyncDispose]() {
       await it.channel[Symbol.asyncDispose]();
@@ -104,6 +113,15 @@ test('it tells whose token it has', async () => {
   assert.ok(refused?.kind === 'refused' && /TELEGRAM_TOKEN/.test(refused.message));
   it.telegram.plan('getMe', { status: 502, page: 'x' });
   assert.equal((await it.channel.identify?.(signal))?.kind, 'unreached');
+});
+
+test('the direct chat of a person is known without asking', async () => {
+  await using it = await start();
+  const { signal } = new AbortController();
+  const address = { channel: `messenger_a:${bot.id}`, target: '[501,null,null]' };
+  assert.deepEqual(await it.channel.direct?.('501', signal), { conversation: '501', address });
+  assert.equal(await it.channel.direct?.('-100200', signal), null);
+  assert.equal(it.telegram.calls.length, 0);
 });
 
 test('a long answer is cut for Telegram, and code goes on as code', async () => {

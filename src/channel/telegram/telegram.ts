@@ -28,7 +28,7 @@ import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
-import { parseBot } from './wire.ts';
+import { directChatOf, parseBot } from './wire.ts';
 
 export type TelegramParts = Clock & {
   readonly config: MessengerConfig;
@@ -141,6 +141,16 @@ class Telegram implements Messenger {
       ours.config.tokenEnv === theirs.config.tokenEnv &&
       ours.config.baseUrl === theirs.config.baseUrl
     );
+  }
+
+  /** No request: the person must have begun the chat, which shows when something is sent. */
+  direct(user: string): ReturnType<NonNullable<Messenger['direct']>> {
+    const id = telegram.botOf(this.#parts.token);
+    const chat = id === null ? null : directChatOf(user);
+    if (id === null || chat === null) return Promise.resolve(null);
+    const { conversation, target } = chat;
+    const channel = channelKeyOf(telegram.type, id);
+    return Promise.resolve({ conversation, address: { channel, target } });
   }
 
   async identify(signal: AbortSignal): Promise<Identity> {

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { ChannelKey } from '../../domain/ids.ts';
 import messages from '../../../test/fixtures/telegram/messages.json' with { type: 'json' };
+import presses from '../../../test/fixtures/telegram/presses.json' with { type: 'json' };
 import { bot } from '../../../test/fake/scripted-telegram.ts';
-import { parseBot, parseTarget, parseUpdates } from './wire.ts';
+import { directChatOf, parseBot, parseTarget, parseUpdates } from './wire.ts';
 import { runs } from '../../../test/runs.ts';
 
 test('what was said, to whom, and where the answer goes', async (t) => {
@@ -13,6 +14,50 @@ test('what was said, to whom, and where the answer goes', async (t) => {
       const [update] = parseUpdates([{ update_id: 9, message }], bot);
       assert.deepEqual(update, { id: 9, message: expected });
     });
+  }
+});
+
+test('a press says what its button says, in the conversation of the message above', async (t) => {
+  for (const { name, query, expected, press } of presses) {
+    await t.test(name, () => {
+      const [update] = parseUpdates([{ update_id: 9, callback_query: query }], bot);
+      assert.deepEqual(update, { id: 9, message: expected, press });
+    });
+  }
+});
+
+test('a press that is none of svc is ignored, yet confirmed', () => {
+  const { query } = presses[0]!;
+  const { message, from } = query;
+  const { data: _, ...game } = query;
+  const { message: __, ...inline } = query;
+  const queries = [
+    game,
+    { ...inline, inline_message_id: 'x' },
+    ...['/new', '/approve', 'pay', '/approve 4XK2M9TQ0Z now', ''].map((data) => {
+      return { ...query, data };
+    }),
+    { ...query, from: { ...from, is_bot: true } },
+    { ...query, message: { ...message, from: { ...message.from, id: 7 } } },
+    { ...query, message: { ...message, chat: { id: -1005, type: 'channel' } } },
+    // What the platform no longer shows: in which topic it stands is not known.
+    { ...query, message: { message_id: 21, date: 0, chat: message.chat } },
+  ];
+  for (const callback_query of queries) {
+    const [update] = parseUpdates([{ update_id: 9, callback_query }], bot);
+    assert.deepEqual(update, { id: 9, message: null }, JSON.stringify(callback_query));
+  }
+});
+
+test('the chat with a person is the conversation of what they write there', () => {
+  const { message, expected } = messages[0]!;
+  const direct = directChatOf(String(message.from.id));
+  assert.deepEqual(
+    [direct?.conversation, direct?.target],
+    [expected?.conversation, expected?.target],
+  );
+  for (const none of ['', '-100200', '0', '1e3', '@ann', '12345678901234567890']) {
+    assert.equal(directChatOf(none), null, none);
   }
 });
 
@@ -31,11 +76,14 @@ test('no JSON makes the parser throw', () => {
   const names = ['update_id', 'message', 'chat', 'from', 'id', 'type', 'text', 'entities', 'photo'];
   const key = fc.constantFrom(...names);
   const { message } = messages[1]!;
+  const { query } = presses[0]!;
   fc.assert(
     fc.property(fc.jsonValue(), key, fc.jsonValue(), (value, name, other) => {
       parseUpdates(value, bot);
       parseUpdates([value, { update_id: 1, message: value }], bot);
       parseUpdates([{ update_id: 1, message: { ...message, [name]: other } }], bot);
+      parseUpdates([{ update_id: 1, callback_query: value }], bot);
+      parseUpdates([{ update_id: 1, callback_query: { ...query, [name]: other } }], bot);
       parseBot(value);
     }),
     { numRuns: runs(500) },

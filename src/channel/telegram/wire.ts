@@ -8,6 +8,7 @@
  */
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Address, Media, Sender, Setting } from '../../domain/message.ts';
+import { isPressable } from '../choices.ts';
 
 export type Bot = { readonly id: number; readonly username: string };
 
@@ -23,8 +24,20 @@ export type Heard = {
   readonly setting: Setting;
 };
 
-/** `message` null: nothing that svc answers. */
-export type Update = { readonly id: number; readonly message: Heard | null };
+/** `message` null: nothing that svc answers. `press`: it was said by a press on a button. */
+export type Update = {
+  readonly id: number;
+  readonly message: Heard | null;
+  readonly press?: Press;
+};
+
+/** A press, and the message under which the button is. */
+export type Press = {
+  readonly query: string;
+  readonly chat: number;
+  readonly message: number;
+  readonly setting: Setting;
+};
 
 type Wire = Readonly<Record<string, unknown>>;
 
@@ -37,7 +50,12 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
     const id = update?.['update_id'];
     if (update === null || typeof id !== 'number') continue;
     const message = object(update['message']);
-    updates.push({ id, message: message === null ? null : parseMessage(message, bot) });
+    const query = object(update['callback_query']);
+    if (query === null) {
+      updates.push({ id, message: message === null ? null : parseMessage(message, bot) });
+    } else {
+      updates.push({ id, message: null, ...parsePress(query, bot) });
+    }
   }
   return updates;
 }
@@ -50,34 +68,90 @@ export function parseBot(result: unknown): Bot | null {
 }
 
 function parseMessage(wire: Wire, bot: Bot): Heard | null {
-  const chat = object(wire['chat']);
+  const place = placeOf(wire);
   const from = object(wire['from']);
-  const number = wire['message_id'];
-  const chatId = chat?.['id'];
-  if (typeof chatId !== 'number' || typeof number !== 'number') return null;
+  if (place === null) return null;
+  const { chat, thread, number, isGroup } = place;
   // A post of a linked channel comes into its group as if somebody had said it there.
   if (from === null || from['is_bot'] === true || wire['is_automatic_forward'] === true)
     return null;
   if (typeof from['id'] !== 'number') return null;
-  const isGroup = chat?.['type'] === 'group' || chat?.['type'] === 'supergroup';
-  if (!isGroup && chat?.['type'] !== 'private') return null;
   const media = mediaOf(wire);
   const body = string(wire['text']) ?? string(wire['caption']) ?? '';
   if (body === '' && media === null) return null;
   const marks = marksOf(body, wire['entities'] ?? wire['caption_entities'], bot);
   if (marks === 'for_another' && isGroup) return null;
   const spans = marks === 'for_another' ? [] : marks;
-  const topic = wire['is_topic_message'] === true ? wire['message_thread_id'] : null;
-  const thread = typeof topic === 'number' ? topic : null;
   return {
-    conversation: (thread === null ? `${chatId}` : `${chatId}:${thread}`) as ConversationId,
-    target: targetOf({ chat: chatId, thread, replyTo: isGroup ? number : null }),
+    conversation: conversationOf(place),
+    target: targetOf({ chat, thread, replyTo: isGroup ? number : null }),
     sender: { id: String(from['id']), name: nameOf(from) },
     text: without(body, spans),
     media,
-    dedupeKey: `${chatId}:${number}`,
+    dedupeKey: `${chat}:${number}`,
     setting: isGroup ? settingIn(wire, spans, bot) : 'direct',
   };
+}
+
+/**
+ * A press on a button of svc's own (https://core.telegram.org/bots/api#callbackquery). Of a message
+ * that Telegram no longer shows it is not known in which topic it stands: such a press is none.
+ */
+function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | null {
+  const { id, data } = query;
+  const from = object(query['from']);
+  const under = object(query['message']);
+  const place = under === null ? null : placeOf(under);
+  if (typeof id !== 'string' || !isPressable(data) || under === null || place === null) return null;
+  if (typeof from?.['id'] !== 'number' || from['is_bot'] === true) return null;
+  if (object(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;
+  const { chat, thread, number, isGroup } = place;
+  const setting = isGroup ? 'addressed' : 'direct';
+  return {
+    message: {
+      conversation: conversationOf(place),
+      target: targetOf({ chat, thread, replyTo: isGroup ? number : null }),
+      sender: { id: String(from['id']), name: nameOf(from) },
+      text: data,
+      media: null,
+      dedupeKey: `press:${id}`,
+      setting,
+    },
+    press: { query: id, chat, message: number, setting },
+  };
+}
+
+type Place = {
+  readonly chat: number;
+  readonly thread: number | null;
+  readonly number: number;
+  readonly isGroup: boolean;
+};
+
+/** Where a message stands. @returns null: in no chat that svc talks in */
+function placeOf(wire: Wire): Place | null {
+  const chat = object(wire['chat']);
+  const number = wire['message_id'];
+  const id = chat?.['id'];
+  if (typeof id !== 'number' || typeof number !== 'number') return null;
+  const isGroup = chat?.['type'] === 'group' || chat?.['type'] === 'supergroup';
+  if (!isGroup && chat?.['type'] !== 'private') return null;
+  const topic = wire['is_topic_message'] === true ? wire['message_thread_id'] : null;
+  return { chat: id, thread: typeof topic === 'number' ? topic : null, number, isGroup };
+}
+
+function conversationOf({ chat, thread }: Place): ConversationId {
+  return (thread === null ? `${chat}` : `${chat}:${thread}`) as ConversationId;
+}
+
+/** The chat with a person alone has their own id. @returns null: that is no person's id */
+export function directChatOf(
+  user: string,
+): { conversation: ConversationId; target: string } | null {
+  const chat = /^[1-9]\d{0,15}$/.test(user) ? Number(user) : Number.NaN;
+  if (!Number.isSafeInteger(chat)) return null;
+  const conversation = String(chat) as ConversationId;
+  return { conversation, target: targetOf({ chat, thread: null, replyTo: null }) };
 }
 
 function nameOf(from: Wire): string | null {

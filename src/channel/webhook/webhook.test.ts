@@ -67,6 +67,8 @@ async function startBench(): Promise<ChannelBench> {
     channel,
     hopeless,
     reply,
+    shown: () => ({ text: String(receiver.received.at(-1)?.body['text']), presses: [] }),
+    hasButtons: false,
     cutOff: kit.make(`http://127.0.0.1:${closedPort}/`),
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();

@@ -169,6 +169,16 @@ test('mapped names come first, and the additional ones where no mapping took the
   });
 });
 
+test('choices are said where there are any, unless a mapping took their name', () => {
+  const choices = [{ label: 'Approve', says: '/approve 4XK2M9TQ0Z' }];
+  const wire = messageOf(withId('1'));
+  const sent = (by: typeof mapping, more: Partial<Reply>) =>
+    JSON.parse(createReplyWriter(by)(replyTo(wire, 'hi', more))) as Record<string, unknown>;
+  assert.deepEqual(sent(mapping, { choices })['choices'], choices);
+  for (const more of [{}, { choices: [] }]) assert.ok(!('choices' in sent(mapping, more)));
+  assert.equal(sent({ ...mapping, text: 'choices' }, { choices })['choices'], 'hi');
+});
+
 test('a session that svc itself began is said', () => {
   const reply = replyTo(messageOf(withId('1')), 'hi', { sessionStarted: 'daily' });
   const sent = JSON.parse(createReplyWriter(mapping)(reply)) as Record<string, unknown>;

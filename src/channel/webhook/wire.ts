@@ -188,11 +188,16 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
     parts.push([key, `${JSON.stringify(key)}:`, write]);
   }
   const startsSession = !mapped.has('session_started');
+  const hasChoices = !mapped.has('choices');
   return (reply) => {
     let text = '';
     for (const [key, label, write] of parts) {
       const absent = key === 'session_started' && startsSession && reply.sessionStarted === null;
       if (!absent) text += `${text === '' ? '{' : ','}${label}${write(reply)}`;
+    }
+    if (hasChoices && reply.choices !== undefined && reply.choices.length > 0) {
+      const choices = reply.choices.map(({ label, says }) => ({ label, says }));
+      text += `,"choices":${JSON.stringify(choices)}`;
     }
     return `${text}}`;
   };

@@ -6,6 +6,8 @@
  * That the 2,000 are code points is assumed: the page says "characters".
  */
 import type { ChannelState, Guilds } from './guilds.ts';
+import { answerInteraction, componentsFault } from './interactions.ts';
+import type { Interaction } from './interactions.ts';
 import { errors } from './wire.ts';
 import type { ErrorName, Message, Snowflake, User } from './wire.ts';
 
@@ -36,9 +38,12 @@ export type RestHost = {
   readonly guilds: Guilds;
   readonly sent: Sent[];
   readonly typing: Typing[];
+  readonly interactions: readonly Interaction[];
   /** The body of GET /gateway/bot. */
   readonly gateway: () => object;
   readonly arrived: (state: ChannelState, message: Message) => void;
+  /** Gives a message other components. */
+  readonly edit: (message: Message, components: unknown) => void;
 };
 
 const contentMax = 2_000;
@@ -52,7 +57,7 @@ const nonceMs = 5 * 60 * 1_000;
 
 /** The route of a path, as rate limits and faults name it: `POST /channels/:id/messages`. */
 export const routeOf = ({ method, path }: RestRequest): string =>
-  `${method} ${path.replaceAll(/\/\d+/g, '/:id')}`;
+  `${method} ${path.replaceAll(/\/\d+/g, '/:id').replace(/\/[^/]+\/callback$/, '/:token/callback')}`;
 
 export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
   const [, first = '', id = ''] = request.path.split('/');
@@ -66,6 +71,11 @@ export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
     case 'GET /applications/@me':
     case 'GET /oauth2/applications/@me':
       return fine({ id: host.bot.id, name: host.bot.username, bot: host.bot, flags: 0 });
+    case 'POST /interactions/:id/:token/callback': {
+      const { interactions, now, edit } = host;
+      const path = request.path.split('/');
+      return answerInteraction(interactions, path, request.body, now(), edit);
+    }
     case 'POST /users/@me/channels':
       return openDirect(host, request.body);
     case 'GET /users/:id': {
@@ -159,6 +169,8 @@ function createMessage(
   }
   const mentions = mentionsFault(body['allowed_mentions']);
   if (mentions !== null) return mentions;
+  const fault = componentsFault(body['components']);
+  if (fault !== null) return invalid('components', ...fault);
   const replyTo = repliedTo(state, body['message_reference']);
   if (replyTo === 'gone') {
     return invalid('message_reference', 'REPLIES_UNKNOWN_MESSAGE', 'Unknown message');
@@ -175,6 +187,7 @@ function createMessage(
     pings: pingsReplied(body['allowed_mentions']),
     fields: {
       flags,
+      components: body['components'] ?? [],
       embeds: (flags & suppressEmbeds) === 0 ? linksIn(content) : [],
       ...(nonce !== undefined && { nonce }),
     },

@@ -83,6 +83,8 @@ export const errors = {
   unknownChannel: [404, 10_003, 'Unknown Channel'],
   unknownMessage: [404, 10_008, 'Unknown Message'],
   unknownUser: [404, 10_013, 'Unknown User'],
+  unknownInteraction: [404, 10_062, 'Unknown interaction'],
+  answeredInteraction: [400, 40_060, 'Interaction has already been acknowledged.'],
   missingAccess: [403, 50_001, 'Missing Access'],
   emptyMessage: [400, 50_006, 'Cannot send an empty message'],
   cannotSendToUser: [403, 50_007, 'Cannot send messages to this user'],

@@ -134,6 +134,14 @@ function withoutReply(message: Message): Message {
   return rest;
 }
 
+/** Who writes there, unless `more` says who; null: nobody, as in a channel. */
+export function authorIn({ id, type, first_name = '' }: Chat, more: More): User | null {
+  if (more.from !== undefined) return more.from;
+  if (type === 'channel') return null;
+  if (type === 'private') return { id, is_bot: false, first_name };
+  return { id: 777_000_001, is_bot: false, first_name: 'A stranger' };
+}
+
 /** The entities that the server finds in a text by itself. */
 export function entitiesIn(text: string): Entity[] {
   const kinds: [string, RegExp][] = [

@@ -5,6 +5,8 @@
  * message that is answered, and only then the text's bounds and length.
  */
 import type { ChatState, Chats } from './chats.ts';
+import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
+import type { Press } from './presses.ts';
 import { fixText, readText } from './text.ts';
 import { integerOf, jsonOf } from './update-queue.ts';
 import type { UpdateQueue } from './update-queue.ts';
@@ -38,6 +40,7 @@ export type World = {
   readonly chats: Chats;
   readonly sent: Sent[];
   readonly typing: Typing[];
+  readonly presses: Press[];
   readonly files: Map<string, StoredFile>;
 };
 
@@ -76,6 +79,12 @@ export function callMethod(world: World, name: string, params: Params): Answer |
       });
     case 'sendmessage':
       return sendMessage(world, params);
+    case 'answercallbackquery':
+      return answerCallbackQuery(world.presses, params, world.now());
+    case 'editmessagereplymarkup': {
+      const state = writableChat(world, params);
+      return 'ok' in state ? state : editMessageReplyMarkup(state.messages, params, world.bot);
+    }
     case 'sendchataction':
       return sendChatAction(world, params);
     case 'getfile':
@@ -118,6 +127,8 @@ function deleteWebhook({ queue }: World, params: Params): Answer {
 function sendMessage(world: World, params: Params): Answer {
   const read = readText(params);
   if ('ok' in read) return read;
+  const keyboard = readKeyboard(params);
+  if (keyboard !== undefined && 'ok' in keyboard) return keyboard;
   const reply = readReply(params);
   if ('ok' in reply) return reply;
   const state = writableChat(world, params);
@@ -141,6 +152,7 @@ function sendMessage(world: World, params: Params): Answer {
     text,
     ...(entities.length > 0 && { entities }),
     ...(preview !== undefined && { link_preview_options: preview }),
+    ...(keyboard !== undefined && { reply_markup: keyboard }),
   });
   world.sent.push({ chatId: state.chat.id, text, message, params, at: world.now() });
   return fine(message);

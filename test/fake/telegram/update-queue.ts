@@ -234,6 +234,18 @@ export function integerOf(value: unknown, absent: number): number {
   return typeof number === 'number' && Number.isInteger(number) ? number : absent;
 }
 
+/** Null: a JSON body that is none. */
+export function paramsOf(url: URL, body: string, contentType: string): Params | null {
+  const query = Object.fromEntries(url.searchParams);
+  if (body === '') return query;
+  if (!contentType.startsWith('application/json')) {
+    return { ...query, ...Object.fromEntries(new URLSearchParams(body)) };
+  }
+  const json = jsonOf(body);
+  if (typeof json !== 'object' || json === null) return null;
+  return { ...query, ...json };
+}
+
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -15,6 +15,20 @@ export type Answer =
   | { readonly ok: true; readonly result: unknown; readonly description?: string }
   | Refusal;
 
+export type TelegramCall = {
+  readonly method: string;
+  readonly params: Params;
+  readonly at: number;
+  /** Of the connection by which it came, at its other end. */
+  readonly port: number;
+  /** Its connection ended before its answer. */
+  gone: boolean;
+  /** What was answered; null while it is open, and when the connection ended without an answer. */
+  answer: Answer | null;
+  /** The fake is through with it, however badly it was answered. */
+  over: boolean;
+};
+
 /** https://core.telegram.org/bots/api#user */
 export type User = {
   readonly id: number;

@@ -1,0 +1,56 @@
+/** Whether those who may say yes to an agent's calls can ever say it. */
+import { findKind } from '../channel/kinds.ts';
+import { parseApprover } from './approver.ts';
+import type { ProblemList } from './problems.ts';
+import type { BrainDraft, DraftDocument } from './schema.ts';
+
+type AgentDraft = NonNullable<BrainDraft['agent']>;
+type ChannelsDraft = DraftDocument['channels'];
+
+/** @param path of the agent */
+export function checkApprovers(
+  agent: AgentDraft,
+  path: string,
+  { channels }: DraftDocument,
+  problems: ProblemList,
+): void {
+  const approvers = agent.approvers ?? [];
+  const asks = agent.governance?.some((grant) => grant === undefined || grant.mode === 'ask');
+  if (approvers.length > 0 && agent.governance !== undefined && asks !== true) {
+    const message = 'nobody is asked for a yes: no grant has the mode ask';
+    const remedy = 'Write "mode": "ask" in a grant, or take approvers out.';
+    problems.addAtKey('approvers_idle', `${path}.approvers`, message, remedy);
+  }
+  for (const [index, text] of approvers.entries()) {
+    if (text !== undefined) checkApprover(text, `${path}.approvers[${index}]`, channels, problems);
+  }
+}
+
+function checkApprover(
+  text: string,
+  path: string,
+  channels: ChannelsDraft,
+  problems: ProblemList,
+): void {
+  const approver = parseApprover(text);
+  if (approver === null) return;
+  const { channel: type, user } = approver;
+  if (findKind(type)?.isMessenger !== true) {
+    const message = `nobody can be asked on ${type}, which is no messenger`;
+    const remedy = 'Name a person of a messenger, or leave the yes to the operator.';
+    return problems.add('approver_unreached', path, message, remedy);
+  }
+  if (channels === undefined) return;
+  const channel = channels.find((one) => one?.type === type);
+  if (channel === undefined) {
+    if (channels.some((one) => one?.type === undefined)) return;
+    const message = `${type} is not configured, so nobody is asked there`;
+    const remedy = 'Configure it, or take this approver out.';
+    return problems.add('approver_unreached', path, message, remedy);
+  }
+  const { allow, pairing } = channel.access ?? { allow: null, pairing: false };
+  if (allow == null || pairing !== false || allow.includes(user)) return;
+  const message = `the access of ${type} does not let this person in`;
+  const remedy = `Add "${user}" to access.allow of that channel.`;
+  problems.add('approver_turned_away', path, message, remedy);
+}

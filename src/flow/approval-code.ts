@@ -1,0 +1,8 @@
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const codeLength = 10;
+
+/** 50 random bits: a code that is written by a person, and not to be guessed. */
+export function newApprovalCode(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(codeLength));
+  return Array.from(bytes, (byte) => alphabet[byte & 31]!).join('');
+}

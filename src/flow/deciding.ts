@@ -1,0 +1,61 @@
+/** `/approve` and `/refuse`: who wrote it is looked up at this moment, in the plan in use. */
+import type { Brain } from '../brain/brain.ts';
+import { channelTypeOf } from '../domain/ids.ts';
+import type { Message } from '../domain/message.ts';
+import { decisionSentences as say } from './approval-sentences.ts';
+import { decideApproval, type DecideResult } from './approving.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+import type { Intent } from './sessions.ts';
+
+type Brains = ReadonlyMap<string, Pick<Brain, 'agent'>>;
+type Verb = 'approve' | 'refuse';
+
+/** Who wrote the message, as `agent.approvers` names people. */
+export function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
+  return `${channelTypeOf(channel)}:${sender.id}`;
+}
+
+/** Whether that person may decide for any brain. */
+export function isApprover(brains: Brains, name: string): boolean {
+  for (const brain of brains.values()) if (decidesFor(brain, name)) return true;
+  return false;
+}
+
+/** @returns what the person is told */
+export async function decide(
+  kit: Kit,
+  { brains }: ActiveRoute,
+  message: Message,
+  { kind: verb, code }: Extract<Intent, { kind: Verb }>,
+): Promise<string> {
+  if (code === '') return say.usage(verb);
+  const name = nameOf(message);
+  if (kit.approvals.isShutOut(name)) return say.nothingForYou;
+  const isApproverOf = (brain: string): boolean => decidesFor(brains.get(brain), name);
+  const verdict = verb === 'approve' ? 'approved' : 'refused';
+  const result = await decideApproval(kit, code, verdict, { name, isApproverOf });
+  if (result.kind === 'not_found' || result.kind === 'not_allowed') kit.approvals.wrongCode(name);
+  return sentenceOf(result);
+}
+
+function sentenceOf(result: DecideResult): string {
+  switch (result.kind) {
+    case 'decided': {
+      const { state, tool } = result.approval;
+      return state === 'refused' ? say.refused(tool) : say.approved(tool);
+    }
+    case 'not_waiting':
+      return say.over(result.state);
+    case 'not_found':
+    case 'not_allowed':
+      return say.nothingForYou;
+    case 'storage_failed':
+      return say.failed;
+    default:
+      return result satisfies never;
+  }
+}
+
+function decidesFor(brain: Pick<Brain, 'agent'> | undefined, name: string): boolean {
+  return brain?.agent?.asking?.approvers.includes(name) === true;
+}

@@ -1,0 +1,45 @@
+/** How an approval ends: with the message whose turn follows, whatever becomes of that message. */
+import type { Approval, ApprovalId } from '../domain/approval.ts';
+import type { Message } from '../domain/message.ts';
+import type { ConversationKey } from '../domain/story.ts';
+import type { ToolOutcome } from '../domain/tool-use.ts';
+import type { Ledger } from '../store/store.ts';
+import { openApprovals } from './asking.ts';
+import type { TurnDesk } from './desk.ts';
+
+/** Whether that message is the turn that follows, and not a question elsewhere. */
+export function isAskedIn(
+  { channel, conversation }: Approval,
+  message: Pick<Message, 'channel' | 'conversation'>,
+): boolean {
+  return message.channel === channel && message.conversation === conversation;
+}
+
+/** What became of the call, as the audit of the turn has it; null: it did not run. */
+export function outcomeOf({
+  followed,
+  toolUses,
+}: Pick<TurnDesk, 'followed' | 'toolUses'>): ToolOutcome | null {
+  if (followed?.approval.state !== 'approved') return null;
+  return toolUses?.[0]?.outcome ?? null;
+}
+
+/** The approval that ends with this message, which is buried; null: none, or none can be read. */
+export async function settledBy(
+  { approvals }: Pick<Ledger, 'approvals'>,
+  message: Message,
+): Promise<ApprovalId | null> {
+  if (message.approval === undefined) return null;
+  const approval = await approvals.find(message.approval).catch(() => null);
+  return approval !== null && isAskedIn(approval, message) ? approval.id : null;
+}
+
+/** Those that may end with a message of that conversation, which an operator answers. */
+export async function openIn(
+  ledger: Pick<Ledger, 'approvals'>,
+  where: ConversationKey,
+  now: number,
+): Promise<ReadonlySet<ApprovalId>> {
+  const open = (await openApprovals(ledger, now)) ?? [];
+  return new Set(open.filter((one) => isAskedIn(one, where)).map(({ id }) => id));
+}

@@ -1,0 +1,188 @@
+/**
+ * Goes on with calls that wait for a yes: what had its time is expired, what is decided and has no
+ * message yet gets it, and who may decide elsewhere is asked in their own chat. All of it can be
+ * done again and by several instances: of two that decide one succeeds, and a message that was
+ * accepted before is known by its key.
+ *
+ * It looks when something was asked or decided here, when the next one has had its time, and twice
+ * a minute for what another instance left; at once when it begins. What it owes, it owes to no
+ * message that was buried: that message has settled its approval (flow/settling.ts).
+ */
+import { kindTypeOf } from '../channel/kinds.ts';
+import type { Channel } from '../channel/channel.ts';
+import type { ChannelType } from '../config/config.ts';
+import type { Approval } from '../domain/approval.ts';
+import type { ApprovalWork } from '../flow/approval-work.ts';
+import { acceptFollowing, acceptQuestion, expire } from '../flow/approving.ts';
+import type { DecidingKit } from '../flow/approving.ts';
+import { isAskedIn } from '../flow/settling.ts';
+import type { Kit } from '../flow/kit.ts';
+import type { Peers } from '../store/peers.ts';
+import type { Plan } from './plan.ts';
+
+/** For what nothing here tells of. */
+const lookMs = 30_000;
+/** How long a platform may take to say where somebody is talked to. */
+const directMs = 10_000;
+/** A question that could not be put is tried again as often as that, until it is decided. */
+const againMs = 300_000;
+/** What was put is remembered, so that a platform is not asked again: at most so many. */
+const putMax = 10_000;
+
+export type ApprovalKeepingParts = Pick<Kit, 'ledger' | 'events' | 'now'> & {
+  readonly peers: Pick<Peers, 'holds'>;
+  readonly host: {
+    readonly plan: Pick<Plan, 'brains' | 'channels'> | null;
+    readonly approvals: ApprovalWork;
+  };
+};
+
+/** @returns ends it */
+export function keepApprovals(parts: ApprovalKeepingParts): () => void {
+  const keeping = new ApprovalKeeping(parts);
+  keeping.begin();
+  return () => keeping.end();
+}
+
+type Question = {
+  readonly approval: Approval;
+  readonly approver: Approver;
+  readonly key: string;
+  readonly isFirst: boolean;
+};
+type Approver = { readonly name: string; readonly user: string; readonly type: ChannelType };
+
+class ApprovalKeeping {
+  readonly #parts: ApprovalKeepingParts;
+  readonly #kit: DecidingKit;
+  /** Questions by approval and approver: when each may be put again; null: it is put. */
+  readonly #put = new Map<string, number | null>();
+  readonly #over = new AbortController();
+  #timer: NodeJS.Timeout | null = null;
+  #isLooking = false;
+  #isWoken = false;
+  #asking: Promise<void> = Promise.resolve();
+
+  constructor(parts: ApprovalKeepingParts) {
+    this.#parts = parts;
+    const { ledger, events, now, host } = parts;
+    this.#kit = { ledger, events, now, approvals: host.approvals };
+  }
+
+  begin(): void {
+    this.#kit.approvals.onWake(this.#wake);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#kit.approvals.onWake(null);
+    this.#over.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  readonly #wake = (): void => void this.#lookSoon();
+
+  /** One look at a time; who wakes it meanwhile is heard after it. */
+  async #lookSoon(): Promise<void> {
+    this.#isWoken = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    let dueMs = lookMs;
+    while (this.#isWoken && !this.#over.signal.aborted) {
+      this.#isWoken = false;
+      dueMs = await this.#look().catch((error: unknown) => this.#failed(error));
+    }
+    this.#isLooking = false;
+    if (!this.#over.signal.aborted) this.#timer = setTimeout(this.#wake, dueMs).unref();
+  }
+
+  /** What cannot be read or written now is owed at the next look. */
+  #failed(error: unknown): number {
+    if (!this.#over.signal.aborted) {
+      this.#kit.events.faulted({ where: 'what waits for a yes', error });
+    }
+    return lookMs;
+  }
+
+  /** @returns in how many milliseconds something is due */
+  async #look(): Promise<number> {
+    const [kit, { peers }] = [this.#kit, this.#parts];
+    const { approvals } = kit.ledger;
+    const now = kit.now();
+    const waiting = await approvals.waiting();
+    const isKeeper = peers.holds('keeper');
+    const late = isKeeper ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
+    for (const approval of late) await expire(kit, approval);
+    if (isKeeper) {
+      // One that is decided here and now has its message; accepting it again changes nothing.
+      const decided = (await approvals.owed(now)).filter(({ state }) => state !== 'waiting');
+      for (const approval of decided) await acceptFollowing(kit, approval);
+    }
+    const open = waiting.filter(({ expiresAt }) => expiresAt > now);
+    kit.events.approvalsWait(open.length);
+    this.#ask(open, now);
+    const nextAt = Math.min(...open.map(({ expiresAt }) => expiresAt));
+    return Math.max(1, Math.min(lookMs, nextAt - now));
+  }
+
+  /** Platforms are asked one after the other, and hold up nothing else. */
+  #ask(open: readonly Approval[], now: number): void {
+    for (const approval of open) {
+      for (const approver of this.#approversOf(approval)) {
+        const key = `${approval.id} ${approver.name}`;
+        const againAt = this.#put.get(key);
+        if (againAt === null || (againAt !== undefined && againAt > now)) continue;
+        const isFirst = againAt === undefined;
+        this.#remember(key, now + againMs);
+        const questioned = { approval, approver, key, isFirst };
+        this.#asking = this.#asking.then(() => this.#putTo(questioned));
+      }
+    }
+  }
+
+  /** Never rejects. */
+  async #putTo({ approval, approver, key, isFirst }: Question): Promise<void> {
+    const kit = this.#kit;
+    const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(directMs)]);
+    try {
+      const where = (await this.#channelOf(approver)?.direct?.(approver.user, signal)) ?? null;
+      if (this.#over.signal.aborted) return;
+      if (where === null) return this.#unput(approver, isFirst);
+      const isThere = isAskedIn(approval, { channel: where.address.channel, ...where });
+      if (isThere || (await acceptQuestion(kit, approval, where, approver))) {
+        this.#remember(key, null);
+      }
+    } catch (error) {
+      kit.events.faulted({ where: 'a question to an approver', error });
+    }
+  }
+
+  #unput({ type }: Approver, isFirst: boolean): void {
+    if (!isFirst) return;
+    const message = `Somebody who may decide on ${type} could not be asked in a chat of their own.`;
+    this.#kit.events.warned({ code: 'approver_not_asked', message });
+  }
+
+  /** Those of the plan in use; who asked sees the question where it was asked. */
+  #approversOf({ brain, channel, sender }: Approval): readonly Approver[] {
+    const names = this.#parts.host.plan?.brains.get(brain)?.agent?.asking?.approvers ?? [];
+    const asker = `${kindTypeOf(channel)}:${sender.id}`;
+    return names.flatMap((name) => {
+      const colon = name.indexOf(':');
+      const [type, user] = [name.slice(0, colon) as ChannelType, name.slice(colon + 1)];
+      return name === asker ? [] : [{ name, user, type }];
+    });
+  }
+
+  #channelOf({ type }: Approver): Channel | undefined {
+    return this.#parts.host.plan?.channels.find((one) => one.type === type)?.channel;
+  }
+
+  #remember(key: string, againAt: number | null): void {
+    this.#put.delete(key);
+    this.#put.set(key, againAt);
+    const [oldest] = this.#put.keys();
+    if (this.#put.size > putMax && oldest !== undefined) this.#put.delete(oldest);
+  }
+}
