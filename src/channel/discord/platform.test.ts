@@ -127,7 +127,7 @@ testChannel('discord, the platform', async (): Promise<ChannelBench> => {
 
 test('a press comes in where its question stands, once, and is answered there', async () => {
   await using stage = await startStage();
-  const { fake, ledger, channel } = stage;
+  const { fake, channel } = stage;
   const ada = fake.user('Ada');
   const bo = fake.user('Bo');
   const thread = fake.thread(fake.textChannel(fake.guild('Home'), 'general'), 'plans');
