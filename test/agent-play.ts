@@ -2,7 +2,7 @@
 import { later, systemClock, type Clock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import type { AgentOptions } from '../src/brain/agent/agent.ts';
-import type { Brain, Desk } from '../src/brain/brain.ts';
+import type { Brain, Desk, Followed } from '../src/brain/brain.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { ChannelType, GrantConfig } from '../src/config/config.ts';
 import type { TurnRow } from '../src/domain/conversation.ts';
@@ -54,6 +54,7 @@ export type Moment = {
   readonly desk?: Partial<Desk>;
   readonly turnMs?: number;
   readonly stop?: Stop;
+  readonly followed?: Followed;
 };
 
 /** An agent whose model is scripted; what it learns about its model lasts over its turns. */
@@ -94,7 +95,7 @@ export class Stage {
   /** One turn; the model says one after the other, and the last again and again. */
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
-    const { turnMs = 600_000, stop = new Stopper() } = moment;
+    const { turnMs = 600_000, stop = new Stopper(), followed } = moment;
     const message = {
       id: 'message',
       channel,
@@ -105,7 +106,10 @@ export class Stage {
     const rehearsal = new RehearsalDesk(stop, later(this.#steady(), turnMs), notes);
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;
-    const thinking = this.brain.think({ message, text, history }, desk);
+    const thinking = this.brain.think(
+      { message, text, history, ...(followed && { followed }) },
+      desk,
+    );
     const decision = await this.#talk(thinking, said, first);
     const questions = this.model.questions.slice(first);
     const requests = questions.map(({ request }) => request);

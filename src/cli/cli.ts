@@ -7,13 +7,16 @@ import type { Readable, Writable } from 'node:stream';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 
 /**
- * The flags of one command, by name. `values`: what may follow it, for the completion in a shell;
- * left out, nothing is known of it.
+ * The flags of one command, by name. `strings` may be given several times. `values`: what may
+ * follow it, for the completion in a shell; left out, nothing is known of it.
  */
 export type FlagTable = Readonly<
   Record<
     string,
-    { readonly type: 'string' | 'boolean'; readonly values?: readonly string[] | 'file' }
+    {
+      readonly type: 'string' | 'strings' | 'boolean';
+      readonly values?: readonly string[] | 'file';
+    }
   >
 >;
 

@@ -14,6 +14,7 @@ const entries: readonly Entry[] = [
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
   { name: 'desktop', load: async () => (await import('./desktop.ts')).desktop },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
+  { name: 'try', load: async () => (await import('./trial/try.ts')).tryCases },
   { name: 'send', load: async () => (await import('./talk/send.ts')).send },
   { name: 'receive', load: async () => (await import('./talk/receive.ts')).receive },
   { name: 'status', load: async () => (await import('./live/status.ts')).status },

@@ -32,8 +32,11 @@ function explainStep(step: TraceStep): string {
       const told = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
       return remedy === null ? told : `${told}. ${remedy}`;
     }
-    case 'tool':
-      return `${step.tool}: ${step.outcome} in ${step.ms} ms (${step.mode}, ${sayRule(step.rule)})`;
+    case 'tool': {
+      const asks = step.mode === 'ask' && step.outcome === 'rehearsed';
+      const end = asks ? 'would ask for a yes, not run' : step.outcome;
+      return `${step.tool}: ${end} in ${step.ms} ms (${step.mode}, ${sayRule(step.rule)})`;
+    }
     case 'policy':
       return `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
     default:

@@ -1,6 +1,7 @@
 /**
  * A strict JSON parser (RFC 8259) that knows the place of every value, so that a fault of a
- * configuration is shown at its line and column. It never throws and bounds the depth.
+ * configuration is shown at its line and column. It never throws and bounds the depth. Of what
+ * stands below a key that begins with `_`, it asks only that it is JSON.
  */
 import { Places, type Key, type Place } from './place.ts';
 
@@ -61,6 +62,8 @@ class Reader {
   readonly #text: string;
   #at: number;
   #depth = 0;
+  /** Inside of how many values whose keys begin with `_`. */
+  #notes = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -91,7 +94,9 @@ class Reader {
   #bare(char: string | undefined, path: string): Json {
     if (char === '"') return this.#string(path);
     if (char === '{' || char === '[') {
-      if (this.#depth === depthMax) this.#stopDeep(path);
+      if (this.#depth === depthMax) {
+        return this.#notes === 0 ? this.#stopDeep(path) : this.#tooDeepNote(path);
+      }
       this.#depth++;
       const value = char === '{' ? this.#object(path) : this.#list(path);
       this.#depth--;
@@ -114,13 +119,16 @@ class Reader {
       const name = this.#string(path);
       const key = { name, start, end: this.#at };
       const inner = memberPath(path, name);
-      if (name in object) this.#duplicate(inner, start);
+      if (name in object && this.#notes === 0) this.#duplicate(inner, start);
       this.#space();
       if (!this.#take(':')) {
         this.#stop(inner, 'a colon is missing after the key', 'Write a : between key and value.');
       }
       this.#space();
+      const isNote = name.startsWith('_') ? 1 : 0;
+      this.#notes += isNote;
       object[name] = this.#value(inner, key);
+      this.#notes -= isNote;
       if (this.#next(path, '}')) return object;
     }
   }
@@ -234,6 +242,25 @@ class Reader {
   #stopSingleQuote(path: string): never {
     const message = 'a single quote stands here, which JSON does not know';
     return this.#stop(path, message, 'Write the text in double quotes.');
+  }
+
+  /** Nothing is read there, so no depth is too much; but it has to be JSON. */
+  #tooDeepNote(path: string): Json {
+    const start = this.#at;
+    let open = 0;
+    do {
+      const char = this.#text[this.#at] ?? this.#stop(path, 'the file ends too early', 'Close it.');
+      if (char === '"') this.#string(path);
+      else this.#at++;
+      open += '{['.includes(char) ? 1 : '}]'.includes(char) ? -1 : 0;
+    } while (open > 0);
+    try {
+      JSON.parse(this.#text.slice(start, this.#at));
+    } catch {
+      this.#at = start;
+      this.#stop(path, 'what stands here is no JSON', 'Mend or remove it.');
+    }
+    return null;
   }
 
   #stopDeep(path: string): never {

@@ -23,6 +23,11 @@ const rules: Readonly<Record<string, string>> = {
   no_governance: 'no grants are set',
   no_grant: 'no grant for it',
   not_listed: 'not a tool of this agent',
+  ask_waits: 'the same call waits already',
+  ask_too_many: 'too many calls wait',
+  ask_unread: 'what waits could not be read',
+  approved_by_approver: 'approved by an approver',
+  approved_by_operator: 'approved by the operator',
 };
 
 /** The rule that decided: `governance[0]` → `grant 1`, and a cage's in plain words. */

@@ -8,7 +8,7 @@ import type { NoteMove } from '../domain/note.ts';
 import type { Message } from '../domain/message.ts';
 import type { Choice } from '../domain/reply.ts';
 import type { InClaim } from '../store/store.ts';
-import { decide, isApprover, nameOf } from './deciding.ts';
+import { decide, isApprover } from './deciding.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { quote } from './quotation.ts';
 import { commandSentences as say } from './sentences.ts';
@@ -33,7 +33,7 @@ export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 /** Which commands this message may be. */
 export function commandsOn({ brain, session, brains }: ActiveRoute, message: Message): CommandsOn {
   const { agent } = brain;
-  const approvals = agent?.asking != null || isApprover(brains, nameOf(message));
+  const approvals = agent?.asking != null || isApprover(brains, message);
   const keepsNotes = agent !== null && agent.notes !== null;
   return { session, notes: keepsNotes, tools: agent !== null, approvals };
 }

@@ -69,8 +69,8 @@ export function effectsOf(
   const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
   // What was asked for waits only where the question goes out.
-  const asked = end.kind === 'reply' ? (desk.asked ?? []) : [];
-  const choices = command?.choices ?? choicesOn(route, message.channel, asked);
+  const asked = end.kind === 'reply' ? desk.asked : null;
+  const choices = asked === null ? command?.choices : choicesOn(route, message.channel, asked);
   const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
   const said = saidIn(decision, command === null ? desk.followed : null);
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
@@ -89,7 +89,7 @@ export function effectsOf(
     notes: command?.notes ?? desk.noteMoves ?? [],
     toolUses: desk.toolUses ?? [],
     unsent: desk.unsent ?? [],
-    ...approvalEffects(asked, desk),
+    ...(asked === null && desk.followed === null ? null : approvalEffects(asked, desk)),
     trace: {
       acceptedAt: message.acceptedAt,
       claimedAt: timeline.claimedAt,
@@ -104,12 +104,12 @@ export function effectsOf(
 
 /** The calls are as private as all that the turn was shown. */
 function approvalEffects(
-  asked: readonly Approval[],
+  asked: readonly Approval[] | null,
   desk: TurnTimeline['desk'],
 ): Pick<Effects, 'asked' | 'settled'> {
   const { followed, sensitivity } = desk;
   return {
-    ...(asked.length > 0 && { asked: asked.map((one) => ({ ...one, sensitivity })) }),
+    ...(asked !== null && { asked: asked.map((one) => ({ ...one, sensitivity })) }),
     ...(followed !== null && { settled: { id: followed.approval.id, outcome: outcomeOf(desk) } }),
   };
 }
@@ -124,9 +124,9 @@ function choicesOn(
   { brain }: ActiveRoute,
   channel: ChannelKey,
   asked: readonly Approval[],
-): readonly Choice[] {
-  if (asked.length === 0 || !isMessengerType(channelTypeOf(channel))) return [];
-  return approversOf(brain.agent, channel).here ? choicesOf(asked) : [];
+): readonly Choice[] | undefined {
+  if (!isMessengerType(channelTypeOf(channel))) return undefined;
+  return approversOf(brain.agent, channel).here ? choicesOf(asked) : undefined;
 }
 
 /** What a yes came to is told, also where no model does it. */
@@ -151,7 +151,7 @@ function replyOf(
   kit: Kit,
   { channel, brain, session }: ActiveRoute,
   { message }: Answered,
-  { text, choices }: { readonly text: string; readonly choices: readonly Choice[] },
+  { text, choices }: { readonly text: string; readonly choices: Reply['choices'] | undefined },
   { decision, decidedAt }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
@@ -167,7 +167,7 @@ function replyOf(
     text: notice === null ? text : `${notice}\n\n${text}`,
     createdAt: decidedAt,
     sessionStarted: started,
-    ...(choices.length > 0 && { choices }),
+    ...(choices !== undefined && { choices }),
   };
 }
 

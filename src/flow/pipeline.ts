@@ -112,8 +112,10 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
   if (!(await kit.ledger.complete(claim, effects))) return;
   const { sender } = message;
-  for (const { tool } of effects.asked ?? []) kit.events.approvalAsked({ ...where, tool });
-  if (effects.asked !== undefined) kit.approvals.wake();
+  if (effects.asked !== undefined) {
+    for (const { tool } of effects.asked) kit.events.approvalAsked({ ...where, tool });
+    kit.approvals.wake();
+  }
   if (end.kind === 'command') {
     kit.events.commandAnswered({ ...where, sender, command: end.command, ms });
   } else {

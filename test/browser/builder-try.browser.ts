@@ -32,11 +32,19 @@ browserTest(
     await page.keyboard.press('ControlOrMeta+a');
     const other = service.withOther();
     const history = [{ asked: 'hello', answered: 'hello yourself' }];
-    const brains = [{ ...other.brains[0], _try: [{ text: 'when do you open?', history }] }];
+    const brains = [
+      {
+        ...other.brains[0],
+        _try: [{ text: 'when do you open?', history, expect: { contains: 'nine' } }],
+      },
+    ];
     await page.keyboard.insertText(JSON.stringify({ ...other, brains }, null, 2));
     await show(page, 'Try');
+    await page.getByText('Expects: contains “nine”').waitFor();
     await page.getByRole('button', { name: 'Run all' }).click();
     await page.getByText('Not the same as the last time').waitFor();
+    await page.getByText('Not as expected').waitFor();
+    await page.getByText(/^Expected a reply that contains “nine”, but the reply is/).waitFor();
     await page.getByText(/^Before \(.*\): of first$/).waitFor();
     await view.assertAccessible();
     await view.assertTargets();

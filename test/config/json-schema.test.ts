@@ -84,3 +84,18 @@ for (const { title, code, text } of fieldCases) {
     assert.equal(accepts(schema, JSON.parse(unmark(text).text)), false);
   });
 }
+
+test('the JSON Schema says nothing of what a brain keeps in _try', () => {
+  const brain = {
+    name: 'main',
+    sensitivity: 'private',
+    policy: { kind: 'priority' },
+    models: [{ provider: 'ollama', model_id: 'm', locality: 'local' }],
+  };
+  const channels = [{ type: 'webhook', token_env: 'T', webhook: { outbound_url: 'http://h/' } }];
+  const routes = [{ channel: 'webhook', brain: 'main' }];
+  for (const _try of [[{ text: 'a', expect: { contains: 'b' } }], 7, 'odd', { a: [[null]] }]) {
+    assert.ok(accepts(schema, { channels, brains: [{ ...brain, _try }], routes }));
+  }
+  assert.ok(!accepts(schema, { channels, brains: [{ ...brain, try: [] }], routes }));
+});

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { problemCodes } from '../../src/config/problems.ts';
 import { validateText } from '../../src/config/validate.ts';
+import { approvalCases } from './cases-approvals.ts';
 import { fieldCases, textCases } from './cases-fields.ts';
 import { meaningCases } from './cases-meaning.ts';
 import { agent, change, plain, unmark } from './cases.ts';
 import type { Case } from './cases.ts';
 
-const cases = [...textCases, ...fieldCases, ...meaningCases];
+const cases = [...textCases, ...fieldCases, ...meaningCases, ...approvalCases];
 const codesOf = (text: string): readonly string[] =>
   validateText(text).problems.map(({ code }) => code);
 

@@ -58,7 +58,7 @@ export const approvalReads: readonly ReaderCase[] = [
       for (const name of ['code', 'address', 'hash']) assert.ok(!(name in text!), name);
       assert.equal(await it.reader.approval(asked!.code), null);
       for (const name of ['code', 'conversation', 'address', 'sender', 'arguments', 'hash']) {
-        assert.ok(!(name in row!), name);
+        assert.ok(!(name in row), name);
       }
     },
   ],

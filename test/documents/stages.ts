@@ -55,6 +55,7 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/how-to/change-the-configuration.md': { before: made },
   'docs/how-to/find-a-message.md': { before: running },
   'docs/how-to/move-to-postgresql.md': { before: `${running}svc send "Hello"\n`, postgres: true },
+  'docs/how-to/test-in-ci.md': { before: made },
   'docs/how-to/upgrade-and-roll-back.md': { before: running },
   'docs/how-to/watch-with-prometheus-and-grafana.md': { before: running },
   'docs/how-it-works/agents.md': { examples: true },

@@ -170,4 +170,18 @@ export const model: readonly Fault[] = [
     replace: '',
     seenBy: ['test/refused-message.test.ts'],
   },
+  {
+    name: 'An agent shows what became private to the next model, wherever that is.',
+    file: 'src/brain/agent/models.ts',
+    find: 'shield(sensitivity, this.#candidates)',
+    replace: "shield('public', this.#candidates)",
+    seenBy: ['src/brain/agent/failover.test.ts'],
+  },
+  {
+    name: 'An agent asks a model first that has failed in this turn.',
+    file: 'src/brain/agent/models.ts',
+    find: 'this.#candidates = [...well, ...later];',
+    replace: 'this.#candidates = [...later, ...well];',
+    seenBy: ['src/brain/agent/failover.test.ts'],
+  },
 ];

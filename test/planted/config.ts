@@ -38,8 +38,8 @@ export const config: readonly Fault[] = [
   {
     name: 'Notes of a whole brain may go to a cloud model.',
     file: 'src/config/rules-agent.ts',
-    find: "if (selected.locality === 'local' && !sent) return;",
-    replace: 'if (!sent) return;',
+    find: "if (model.locality === 'local' && !sent) continue;",
+    replace: 'if (!sent) continue;',
     seenBy: ['test/config/problems.test.ts'],
   },
   {

@@ -20,6 +20,7 @@ import { setup } from './setup.ts';
 import { sqlite } from './sqlite.ts';
 import { store } from './store.ts';
 import { tool } from './tool.ts';
+import { trial } from './trial.ts';
 
 export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   lib: [...lib, ...quickWay],
@@ -36,6 +37,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   model,
   policy,
   tool,
+  trial,
   secrets,
   webhook,
   telegram,

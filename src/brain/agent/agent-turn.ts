@@ -141,6 +141,7 @@ export class AgentTurn {
   async answer(): Promise<Decision> {
     try {
       if (this.#followed !== null) await this.#calls.follow(this.#followed);
+      if (this.#calls.asked > 0) return this.#question(this.#models.first);
       return await this.#loop();
     } finally {
       this.#deadline.cancel();

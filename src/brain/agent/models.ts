@@ -27,6 +27,13 @@ export class AgentModels {
     this.#learned = learned;
   }
 
+  /** The one that is asked first. */
+  get first(): ModelName {
+    const [first] = this.#candidates;
+    if (first === undefined) throw new Error('an agent without a model thinks');
+    return first.model.name;
+  }
+
   /** What has been found may be private by now, and then goes to local models alone. */
   allowed(sensitivity: Sensitivity, desk: Desk): readonly Candidate[] {
     const { kept, dropped } = shield(sensitivity, this.#candidates);

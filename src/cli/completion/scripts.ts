@@ -60,7 +60,7 @@ function after(commands: readonly Completed[]): string {
     if (takes !== undefined) lines.push(caseOf(name, takes));
     lines.push(caseOf(`${name} --`, flagsOf(command)));
     for (const [flag, field] of Object.entries(flags)) {
-      if (field.type === 'string') lines.push(caseOf(`${name} --${flag}`, valuesOf(flag, field)));
+      if (field.type !== 'boolean') lines.push(caseOf(`${name} --${flag}`, valuesOf(flag, field)));
     }
   }
   return `_svc_after() {\n  case "$1" in\n${lines.join('')}  esac\n}\n`;

@@ -56,3 +56,14 @@ test('a whole number is digits within the limits', () => {
     assert.equal(wholeNumber(text, 0, 65535), null, text);
   }
 });
+
+test('a flag of several values has all of them, in their order', () => {
+  const several = { brain: { type: 'strings' } } as const;
+  const flagsOf = (args: readonly string[]): unknown => {
+    const parsed = parseFlags(args, several);
+    return parsed.kind === 'parsed' ? parsed.flags.brain : parsed.message;
+  };
+  assert.deepEqual(flagsOf([]), []);
+  assert.deepEqual(flagsOf(['--brain', 'b', '--brain=a', '--brain', 'b']), ['b', 'a', 'b']);
+  assert.match(String(flagsOf(['--brain'])), /needs a value/);
+});

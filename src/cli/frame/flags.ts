@@ -3,7 +3,13 @@ import { nearest } from '../../config/nearest.ts';
 import { exitCode, type FlagTable, type Io } from '../cli.ts';
 
 export type Flags<Table extends FlagTable> = {
-  readonly [Name in keyof Table]: Table[Name]['type'] extends 'boolean' ? boolean : string | null;
+  readonly [Name in keyof Table]: FlagValues[Table[Name]['type']];
+};
+
+type FlagValues = {
+  readonly boolean: boolean;
+  readonly string: string | null;
+  readonly strings: readonly string[];
 };
 
 export type ParsedFlags<Table extends FlagTable> =
@@ -14,6 +20,8 @@ export type ParsedFlags<Table extends FlagTable> =
     }
   /** Wrong usage, in one sentence. */
   | { readonly kind: 'wrong'; readonly message: string };
+
+const absent = { boolean: false, string: null, strings: [] } as const satisfies FlagValues;
 
 /**
  * Reads the arguments of a command: `--name value`, `--name=value`, `--name`, and `--` before
@@ -26,7 +34,9 @@ export function parseFlags<const Table extends FlagTable>(
   most = 0,
 ): ParsedFlags<Table> {
   const options = Object.fromEntries(
-    Object.entries(table).map(([name, { type }]) => [name, { type }]),
+    Object.entries(table).map(([name, { type }]) => {
+      return [name, { type: type === 'boolean' ? type : ('string' as const) }];
+    }),
   );
   const { tokens } = parseArgs({
     args: [...args],
@@ -35,9 +45,8 @@ export function parseFlags<const Table extends FlagTable>(
     strict: false,
     tokens: true,
   });
-  const flags: Record<string, string | boolean | null> = {};
-  for (const [name, { type }] of Object.entries(table))
-    flags[name] = type === 'string' ? null : false;
+  const flags: Record<string, FlagValues[keyof FlagValues]> = {};
+  for (const [name, { type }] of Object.entries(table)) flags[name] = absent[type];
   const positionals: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value);
@@ -49,10 +58,11 @@ export function parseFlags<const Table extends FlagTable>(
       return wrong(`${rawName} takes no value.`);
     }
     const swallowed = token.inlineValue === false && /^-./.test(value ?? '');
-    if (flag.type === 'string' && (value === undefined || value === '' || swallowed)) {
+    if (flag.type !== 'boolean' && (value === undefined || value === '' || swallowed)) {
       return wrong(`${rawName} needs a value after it.`);
     }
-    flags[name] = flag.type === 'boolean' ? true : value!;
+    if (flag.type === 'strings') flags[name] = [...(flags[name] as readonly string[]), value!];
+    else flags[name] = flag.type === 'boolean' ? true : value!;
   }
   const extra = positionals[most];
   if (extra !== undefined) return wrong(`"${extra}" is one argument too many.`);

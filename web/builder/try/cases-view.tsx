@@ -11,6 +11,7 @@ import { change } from '../graph/doing.ts';
 import { casesOf, dropCase, type KeptCase } from './cases.ts';
 import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
+import { Expects, Judged } from './expected.tsx';
 import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
 
 type Props = { readonly brain: Path; readonly name: string };
@@ -39,8 +40,9 @@ export function Cases({ brain, name }: Props) {
       }
     >
       <p className="text-soft">
-        They stand in the configuration as the brain&apos;s <code>_try</code>, which svc itself does
-        not read. Write nothing that a real person said.
+        They stand in the configuration as the brain&apos;s <code>_try</code>, which the service
+        does not read. What a case expects of its reply, <code>svc try</code> judges at a terminal.
+        Write nothing that a real person said.
       </p>
       {cases.length === 0 ? (
         <p className="text-soft">None is kept yet.</p>
@@ -60,7 +62,7 @@ export function Cases({ brain, name }: Props) {
 
 function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
   const run = useTrials(({ runs }) => runs.get(keyOf(name, kept)));
-  const { text, note, history, index } = kept;
+  const { text, note, history, index, expected } = kept;
   const named = beginningOf(text, 100);
   return (
     <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
@@ -74,6 +76,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
               .filter((part) => part !== '')
               .join(' · ')}
           </p>
+          <Expects expected={expected} name={`What test case ${index + 1} expects`} />
         </div>
         <div className="flex gap-2">
           <Button
@@ -101,6 +104,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
           {run.now.kind === 'told' && run.before !== null ? (
             <BeforeAfter before={run.before} after={run.now.result} />
           ) : null}
+          {run.now.kind === 'told' ? <Judged expected={expected} result={run.now.result} /> : null}
           <Told run={run} />
         </div>
       )}

@@ -1,16 +1,16 @@
 /**
  * Test cases of a brain. They travel with the configuration: in its file, as the brain's own
- * `_try`, a list of `{text, note?, history?}`; the service reads no key that begins with `_`.
+ * `_try`, a list of `{text, note?, history?, expect?}`; the service reads no key that begins with
+ * `_`.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../../../src/config/edit/path.ts';
+import { ProblemList } from '../../../src/config/problems.ts';
+import { readExpectation, type Earlier, type Expectation } from '../../../src/config/test-case.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';
-
-/** An earlier turn of the conversation; `answered` null where there was no answer. */
-export type Earlier = { readonly asked: string; readonly answered: string };
 
 export type TestCase = {
   readonly text: string;
@@ -21,15 +21,32 @@ export type TestCase = {
 /**
  * `index` is the place in the list. Entries that are no case are left out, but stay in the file.
  */
-export type KeptCase = TestCase & { readonly index: number };
+export type KeptCase = TestCase & { readonly index: number; readonly expected: Expected };
+
+/** Of the reply. `any`: nothing is written. */
+export type Expected =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'told'; readonly expect: Expectation }
+  | { readonly kind: 'unreadable'; readonly why: string };
 
 export function casesOf(document: JsonObject, brain: Path): readonly KeptCase[] {
   const list = valueAt(document, [...brain, '_try']);
   return (isList(list) ? list : []).flatMap((entry, index) => {
     const text = textAt(entry, 'text');
     if (text === '') return [];
-    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry) }];
+    const expected = expectedOf(isObject(entry) ? entry['expect'] : undefined);
+    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry), expected }];
   });
+}
+
+function expectedOf(written: Json | undefined): Expected {
+  const problems = new ProblemList('', new Map());
+  const expect = readExpectation(written, 'expect', problems);
+  const [problem] = problems.sorted();
+  if (problem !== undefined) {
+    return { kind: 'unreadable', why: `${problem.path}: ${problem.message}. ${problem.remedy}` };
+  }
+  return expect === null ? { kind: 'any' } : { kind: 'told', expect };
 }
 
 function historyOf(entry: Json): readonly Earlier[] {

@@ -1,7 +1,7 @@
 import { Button } from '../../kit/button.tsx';
 import { TextField } from '../../kit/field.tsx';
 import { some } from '../../kit/words.ts';
-import type { Earlier } from './cases.ts';
+import type { Earlier } from '../../../src/config/test-case.ts';
 
 const turnsMax = 20;
 

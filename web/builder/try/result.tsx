@@ -101,7 +101,7 @@ function Tools({ tools }: { readonly tools: readonly ToolRow[] }) {
           <li key={index} className="flex flex-col gap-0.5 px-3 py-1.5">
             <span className="flex flex-wrap gap-x-3">
               <strong>{tool}</strong>
-              <State tone={outcomeTone(outcome)}>{outcomes[outcome] ?? spaced(outcome)}</State>
+              <State tone={outcomeTone(outcome)}>{sayOutcome(mode, outcome)}</State>
               <span className="text-soft">{mode}</span>
             </span>
             <div className="font-mono">
@@ -123,6 +123,11 @@ const outcomes: Readonly<Partial<Record<ToolRow['outcome'], string>>> = {
   done: 'Run',
   rehearsed: 'Not run: a rehearsal',
 };
+
+function sayOutcome(mode: ToolRow['mode'], outcome: ToolRow['outcome']): string {
+  if (mode === 'ask' && outcome === 'rehearsed') return 'Not run: in use it asks first';
+  return outcomes[outcome] ?? spaced(outcome);
+}
 
 function outcomeTone(outcome: ToolRow['outcome']): Tone {
   if (outcome === 'done') return 'good';

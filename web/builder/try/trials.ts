@@ -4,7 +4,8 @@ import type { TryResult } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
-import type { Earlier, TestCase } from './cases.ts';
+import type { Earlier } from '../../../src/config/test-case.ts';
+import type { TestCase } from './cases.ts';
 
 export type Trial =
   | { readonly kind: 'asking' }

@@ -1,0 +1,54 @@
+/** Faults of who may say yes to an agent's calls. */
+import { agent, spoil, type Case } from './cases.ts';
+
+const inAgent = spoil(agent);
+const ask = ['"shadow", "channels": ["telegram"]', '"ask", "channels": null'] as const;
+const approvers = (list: string): readonly string[] => [
+  '"memory": { "scope": "brain" }',
+  `"memory": { "scope": "brain" }, ${list}`,
+];
+
+export const approvalCases: readonly Case[] = [
+  inAgent(
+    'an approver by name',
+    [...ask, ...approvers('"approvers": [«"telegram:@boss"]')],
+    'bad_approver',
+    'brains[0].agent.approvers[0]',
+  ),
+  inAgent(
+    'an approver on no channel',
+    [...ask, ...approvers('"approvers": ["telegram:123", «"pigeon:123"]')],
+    'bad_approver',
+    'brains[0].agent.approvers[1]',
+  ),
+  inAgent(
+    'an approver on what is no messenger',
+    [...ask, ...approvers('"approvers": [«"webhook:ada"]')],
+    'approver_unreached',
+    'brains[0].agent.approvers[0]',
+  ),
+  inAgent(
+    'an approver on a messenger that is not there',
+    [...ask, ...approvers('"approvers": ["messenger_a:123", «"discord:123"]')],
+    'approver_unreached',
+    'brains[0].agent.approvers[1]',
+  ),
+  inAgent(
+    'an approver whom the gate turns away',
+    [...ask, ...approvers('"approvers": [«"telegram:124"]')],
+    'approver_turned_away',
+    'brains[0].agent.approvers[0]',
+  ),
+  inAgent(
+    'approvers and nothing that asks',
+    approvers('«"approvers": ["telegram:123"]'),
+    'approvers_idle',
+    'brains[0].agent.approvers',
+  ),
+  inAgent(
+    'a wait of more than a month',
+    [...ask, ...approvers('"approval_hours": «721')],
+    'clamped',
+    'brains[0].agent.approval_hours',
+  ),
+];

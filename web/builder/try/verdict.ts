@@ -1,0 +1,13 @@
+import type { TryResult } from '../../../src/admin/config-trials.ts';
+import type { Expectation } from '../../../src/config/test-case.ts';
+import { missesOf } from '../../../src/trial/expectation.ts';
+
+/**
+ * Sentences of what is not as expected. A pattern is let pass here: a page cannot give one up that
+ * takes too long.
+ */
+export function verdictOf(expect: Expectation, { decision, tools }: TryResult): readonly string[] {
+  if (decision.kind === 'apology') return ['Expected a reply, but there was none.'];
+  const misses = missesOf(expect, decision.text, tools, () => 'matches');
+  return misses.map(({ expected, came }) => `Expected ${expected}, but ${came}.`);
+}
