@@ -1,4 +1,4 @@
-/** What an operator does with calls that wait for a yes: `svc approvals`, with and without storage. */
+/** What an operator does with calls that wait for a yes, with and without storage. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, lastOf } from './agent-stage.ts';

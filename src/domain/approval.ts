@@ -59,7 +59,7 @@ export type Approval = {
   readonly outcome: ToolOutcome | null;
 };
 
-/** One as people read it: with what was asked for, without what one needs to decide it elsewhere. */
+/** One as people read it: with what was asked for, without what decides it elsewhere. */
 export type ApprovalText = Omit<Approval, 'code' | 'address' | 'hash'>;
 
 /** One of a list: nothing that anybody wrote, and no code. */

@@ -51,6 +51,7 @@ export const testsOf: Readonly<Record<string, readonly [file: string, words: str
   'docs/get-started/webhook.md': ['test/documents/first-run.test.ts', 'webhook.md'],
   'docs/how-to/answer-by-hand.md': ['test/by-hand.test.ts', 'hanging model'],
   'docs/reference/admin.md': ['test/documents.test.ts', 'docs/reference/admin.md'],
+  'docs/reference/command-line.md': ['test/approvals-command.test.ts', 'once it is approved'],
   'examples/many/README.md': ['test/examples-many-postgres.test.ts', 'three'],
 };
 

@@ -299,12 +299,10 @@ export function fakeReader(calls: Calls): LedgerReader {
       const origin = { ...row, ...more, ...where, sender: storyText.sender };
       return note(asked.includes(ids.message) ? [origin] : [], 'origins', asked);
     },
-    channelKeys: (type) =>
-      note(
-        channelKeys.filter((key) => key.startsWith(type)),
-        'channelKeys',
-        type,
-      ),
+    channelKeys: (type) => {
+      const keys = channelKeys.filter((key) => key.startsWith(type));
+      return note(keys, 'channelKeys', type);
+    },
     turns: (whose, asked) => note(page(asked, isIt(whose) ? [turn] : []), 'turns', whose, asked),
     notes: (of) => {
       const kept = of.kind === 'brain' ? of.brain === ids.brain : isIt(of);

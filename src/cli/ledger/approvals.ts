@@ -82,8 +82,11 @@ async function list(args: readonly string[], io: Io): Promise<number> {
     const message = `--state is one of ${approvalStates.join(', ')}.`;
     return wrongUsage(io, name, message);
   }
-  const show = (page: Page<ApprovalRow>): string => listPage(page, state);
-  const read = { name, read: readPage(state), show } as const;
+  const read = {
+    name,
+    read: readPage(state),
+    show: (page: Page<ApprovalRow>) => listPage(page, state),
+  };
   return printList(read, parsed.flags, io);
 }
 

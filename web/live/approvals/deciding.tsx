@@ -122,8 +122,8 @@ function Other({ approval }: { readonly approval: ApprovalText | null }) {
   }
   return (
     <Notice tone="wait">
-      Somebody was first: it was {stateWords[state]} by <AsWritten text={sayDecider(decidedBy)} />,{' '}
-      {moment(decidedAt)}.
+      Somebody was first: {moment(decidedAt)} it was {stateWords[state]} by{' '}
+      <AsWritten text={sayDecider(decidedBy)} />.
     </Notice>
   );
 }
