@@ -172,3 +172,16 @@ browserTest('who comes second is told who was first', startStage, async (it) => 
   await page.getByText('No call waits for a yes').waitFor();
   await page.waitForFunction(isInPart);
 });
+
+browserTest('the builder says who decides where no approver is listed', startStage, async (it) => {
+  const view = await it.open({ viewport: { width: 360, height: 740 } });
+  const { page } = view;
+  view.expectFault(/401 \(Unauthorized\)/);
+  await page.goto('/builder?view=form&at=brains[0].agent');
+  await page.getByLabel('Administrator token').fill(operatorToken);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('No approvers are listed: you decide what asks').waitFor();
+  await page.getByLabel('Approval hours').waitFor();
+  await view.assertAccessible();
+  await view.assertFits();
+});

@@ -39,6 +39,7 @@ const tones: Readonly<Record<string, Tone>> = {
   late: 'wait',
   degraded: 'wait',
   shadow: 'wait',
+  ask: 'wait',
   failing: 'bad',
   failed: 'bad',
   deny: 'bad',

@@ -34,7 +34,24 @@ export function GrantsTable({ agent }: { readonly agent: Path }) {
         keyOf={({ tool }) => tool}
         none=""
       />
+      <WhoDecides agent={value} rows={rows} />
     </div>
+  );
+}
+
+type WhoProps = { readonly agent: Json | undefined; readonly rows: readonly GrantRow[] };
+
+/** Where a call asks and nobody is listed, it is easily thought that nobody is asked. */
+function WhoDecides({ agent, rows }: WhoProps) {
+  const approvers = valueAt(agent, ['approvers']);
+  const hasApprovers = isList(approvers) && approvers.length > 0;
+  const asks = rows.some(({ modes }) => Object.values(modes).includes('ask'));
+  if (!asks || hasApprovers) return null;
+  return (
+    <p className="text-sm">
+      No approvers are listed: you decide what asks, in the live view under Approvals or by{' '}
+      <code>svc approvals</code>.
+    </p>
   );
 }
 

@@ -106,6 +106,7 @@ const meanings: Readonly<Record<string, string>> = {
   all: 'all: every message',
   off: 'off: never',
   allow: 'allow: it runs',
+  ask: 'ask: it runs after a yes',
   shadow: 'shadow: recorded, not run',
   deny: 'deny: hidden from the model',
   conversation: 'conversation: each its own notes',

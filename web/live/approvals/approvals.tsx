@@ -28,7 +28,7 @@ export function Approvals() {
   const state = approvalStates.find((one) => one === named) ?? 'waiting';
   const pages = usePages<ApprovalRow>(`approvals?state=${state}`);
   // A turn asks as it ends, and ends what was decided.
-  useRefresh(['turn_finished', 'operator_wrote'], pages.again);
+  useRefresh(['turn_finished', 'command_answered', 'operator_wrote'], pages.again);
   // It outlives its row, which goes once it is decided.
   const [wish, setWish] = useState<Wish | null>(null);
   return (

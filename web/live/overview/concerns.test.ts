@@ -62,6 +62,12 @@ test('conversations that are answered by hand lead to their list', () => {
   assert.deepEqual(told?.place, { view: 'conversations' });
 });
 
+test('calls that wait for a yes lead to the approvals', () => {
+  const [told] = concernsOf({ ...quiet, approvals: { waiting: 2 } }, 0);
+  assert.equal(told?.what, '2 calls wait for a yes: no tool runs before it.');
+  assert.deepEqual(told?.place, { view: 'approvals' });
+});
+
 test('an instance that is late, fails, or has another configuration is told of', () => {
   const up = { state: 'up', reason: null, revision: 'r-1', toldAt: 9_000 };
   const status = {
