@@ -43,5 +43,4 @@ export interface ApprovalsReader {
   approvals(state: ApprovalState | null, page: PageAsked): Promise<Page<ApprovalRow>>;
   /** With what was asked for; null: it is not kept. */
   approval(id: string): Promise<ApprovalText | null>;
-  waitingApprovals(): Promise<number>;
 }

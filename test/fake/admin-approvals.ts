@@ -17,10 +17,6 @@ export const approvalReads = (calls: unknown[][]): ApprovalsReader => ({
     calls.push(['approval', id]);
     return id === approvalId ? waiting() : null;
   },
-  async waitingApprovals() {
-    calls.push(['waitingApprovals']);
-    return 1;
-  },
 });
 
 /** The word is taken for the one that waits. */

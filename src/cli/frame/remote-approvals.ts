@@ -1,6 +1,5 @@
 /** The running service, asked about calls that wait for a person's yes, and told the word. */
 import * as approvals from '../../admin/schemas/approvals.ts';
-import { statusSchema } from '../../admin/schemas/status.ts';
 import type { ApprovalText } from '../../domain/approval.ts';
 import type { AdminClient } from './admin-client.ts';
 import { part } from './remote-path.ts';
@@ -19,11 +18,6 @@ export class RemoteApprovals {
 
   show(id: string): Promise<ApprovalText | null> {
     return this.#service.find('operator', `approvals/${part(id)}`, approvals.approvalTextSchema);
-  }
-
-  async waiting(): Promise<number> {
-    const status = await this.#service.read('reader', 'status', statusSchema);
-    return status.approvals?.waiting ?? 0;
   }
 
   async decide(id: string, word: 'approve' | 'refuse') {

@@ -139,10 +139,6 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.deciding.show(id);
   }
 
-  waitingApprovals() {
-    return this.deciding.waiting();
-  }
-
   foundIds(q: string, page: PageAsked) {
     return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);
   }

@@ -64,7 +64,6 @@ export class KeptApprovals implements Approvals {
       const found = this.#open.get(id) ?? this.#settled.get(id);
       return found === undefined ? null : approvalTextOf(found);
     },
-    waitingApprovals: async () => this.#waiting().length,
   };
 
   /** @param beforeId ids of messages: what was asked by later ones stays */

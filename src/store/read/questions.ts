@@ -37,7 +37,6 @@ export function readerOver(
     figures: (...asked) => ask('figures', asked),
     approvals: (...asked) => ask('approvals', asked),
     approval: (...asked) => ask('approval', asked),
-    waitingApprovals: (...asked) => ask('waitingApprovals', asked),
     foundIds: (...asked) => ask('foundIds', asked),
     foundTexts: (...asked) => ask('foundTexts', asked),
     [Symbol.asyncDispose]: close,

@@ -73,10 +73,7 @@ function Rows({ rows, state, onWish }: RowsProps) {
     }),
     ...factsAt(now),
     ...(state === 'waiting' ? [untilAt(now)] : decidedColumns),
-    {
-      title: 'Message',
-      cell: ({ messageId }) => <Link to={messagePlace(messageId)}>{messageId}</Link>,
-    },
+    messageColumn,
   ];
   return (
     <Table
@@ -108,6 +105,11 @@ const factsAt = (now: number): readonly Column<ApprovalRow>[] => [
   { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
   { title: 'Channel', cell: ({ channel }) => sayChannel(channel) },
 ];
+
+const messageColumn: Column<ApprovalRow> = {
+  title: 'Message',
+  cell: ({ messageId }) => <Link to={messagePlace(messageId)}>{messageId}</Link>,
+};
 
 const untilAt = (now: number): Column<ApprovalRow> => ({
   title: 'Ends',

@@ -22,7 +22,6 @@ const behind = `${columns} WHERE id < $1 ORDER BY id DESC LIMIT $2`;
 const behindOfState = `${columns} WHERE id < $1 AND state = $3 ORDER BY id DESC LIMIT $2`;
 const byId = `${columns} WHERE id = $1`;
 const byIdOrCode = `${columns} WHERE id = $1 OR code = $2 ORDER BY id DESC LIMIT 1`;
-const countWaiting = "SELECT count(*)::float8 AS n FROM svc.approval WHERE state = 'waiting'";
 const waiting = `${columns} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;
 const isOwed = "settled_at IS NULL AND (state <> 'waiting' OR expires_at <= $1)";
 const owed = `${columns} WHERE ${isOwed} ORDER BY id LIMIT ${approvalsOwedMax}`;
@@ -53,11 +52,6 @@ export async function showApproval(ask: Ask, id: string): Promise<ApprovalText |
 /** By its id or its code. */
 export async function findByIdOrCode(ask: Ask, idOrCode: string): Promise<Approval | null> {
   return firstOf(await ask<ApprovalRecord>(byIdOrCode, idOrCode, approvalCodeOf(idOrCode)));
-}
-
-export async function countWaitingApprovals(ask: Ask): Promise<number> {
-  const [counted] = await ask<{ readonly n: number }>(countWaiting);
-  return counted!.n;
 }
 
 /** Oldest first. */

@@ -136,7 +136,6 @@ const cases: readonly Case[] = [
   ['approvals', ['waiting', page], 300],
   ['approvals', ['refused', page], 300],
   ['approval', ['9'.padStart(22, '0')], 10],
-  ['waitingApprovals', [], 1_000],
 ];
 
 suite('on many rows', { concurrency: 1 }, () => {

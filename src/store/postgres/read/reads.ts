@@ -1,7 +1,7 @@
 /** What can be asked of the server, by the name it has in the reader's contract. */
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
-import { countWaitingApprovals, listApprovals, showApproval } from './approvals.ts';
+import { listApprovals, showApproval } from './approvals.ts';
 import type { Ask } from './ask.ts';
 import { listAudit } from './audit.ts';
 import {
@@ -46,7 +46,6 @@ export const questions: {
   figures: readFigures,
   approvals: listApprovals,
   approval: showApproval,
-  waitingApprovals: countWaitingApprovals,
   foundIds: findByIds,
   foundTexts: findByWords,
 };

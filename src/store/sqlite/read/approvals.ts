@@ -53,11 +53,6 @@ export function findByIdOrCode(db: DatabaseSync, idOrCode: string): Approval | n
   return firstOf(db.prepare(sql).get(idOrCode, approvalCodeOf(idOrCode)));
 }
 
-export function countWaitingApprovals(db: DatabaseSync): number {
-  const sql = "SELECT count(*) AS n FROM approvals WHERE state = 'waiting'";
-  return Number(db.prepare(sql).get()!['n']);
-}
-
 /** Oldest first. */
 export function listWaiting(db: DatabaseSync): readonly Approval[] {
   const sql = `${columns} WHERE state = 'waiting' ORDER BY id LIMIT ${approvalsWaitingMax}`;

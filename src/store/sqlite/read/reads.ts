@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
-import { countWaitingApprovals, listApprovals, showApproval } from './approvals.ts';
+import { listApprovals, showApproval } from './approvals.ts';
 import { listAudit, listConversationCounts } from './audit.ts';
 import { listChannelKeys } from './channel-keys.ts';
 import {
@@ -45,7 +45,6 @@ const questions: {
   figures: readFigures,
   approvals: listApprovals,
   approval: showApproval,
-  waitingApprovals: countWaitingApprovals,
   foundIds: findByIds,
   foundTexts: findByWords,
 };
