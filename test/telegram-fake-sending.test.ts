@@ -279,7 +279,7 @@ suite('buttons', () => {
         reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data }]] },
       });
     assert.equal(await refusalOf(withData('y'.repeat(65))), 'Bad Request: BUTTON_DATA_INVALID');
-    assert.match(await refusalOf(withData('')), /Text buttons are unallowed/);
+    assert.match(await refusalOf(withData('')), /text buttons are unallowed/);
     await withData('y'.repeat(64));
     const { message } = fake.sent[0]!;
     const { id } = fake.press(ann, message, 'Yes');

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
+import type { Message } from './fake/telegram/wire.ts';
 import { startServe } from './in-process.ts';
 import { freePort, scratch, writeConfig } from './program.ts';
 import { writeTelegramConfig } from './telegram-program.ts';
@@ -64,6 +65,39 @@ for (const [form, setup] of [
     await program.saw('is up');
   });
 }
+
+test('a press while it is away is taken after the start, and one of a stranger never', async () => {
+  const bo = 600_000_001;
+  const channel = { access: { allow: [String(bo)] } };
+  await using it = await stage(echo, { ...durable, channel });
+  const { telegram } = it;
+  const person = telegram.person('Bo', { id: bo });
+  const stranger = telegram.person('Cy');
+  const group = telegram.supergroup('Team');
+  let message: Message;
+  {
+    await using program = it.start();
+    await program.saw('is up');
+    const more = { from: person };
+    telegram.say(group, `@${telegram.bot.username} hello`, more);
+    const [sent] = await telegram.waitForSent(1);
+    message = sent!.message;
+    assert.equal(await program.stop(), 0, program.log());
+  }
+  const buttons = [[{ text: 'Approve', callback_data: '/approve 4XK2M9TQ0Z' }]];
+  const seen = { ...message, reply_markup: { inline_keyboard: buttons } };
+  const strange = telegram.press(stranger, seen, 'Approve');
+  const press = telegram.press(person, seen, 'Approve');
+  await using program = it.start();
+  const [, answer] = await telegram.waitForSent(2);
+  assert.equal(answer?.chatId, group.id);
+  assert.equal(answer?.message.reply_to_message?.message_id, message.message_id);
+  await telegram.until(() => press.answer ?? undefined, 'an answer to the press');
+  await telegram.until(() => telegram.pending === 0 || undefined, 'all are confirmed');
+  assert.equal(strange.answer, null);
+  assert.equal(telegram.sent.length, 2);
+  assert.equal(await program.stop(), 0, program.log());
+});
 
 test('in a group it answers who speaks to it; a topic is a conversation', async () => {
   await using it = await stage(echo, durable);

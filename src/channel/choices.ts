@@ -32,6 +32,14 @@ export function rowsOf(
   return rows;
 }
 
+/** What a press leaves: a row is one question, and the others are still open. */
+export function rowsBut(
+  says: string,
+  rows: readonly (readonly Choice[])[],
+): readonly (readonly Choice[])[] {
+  return rows.filter((row) => row.length > 0 && row.every((one) => one.says !== says));
+}
+
 /** The commands that svc itself puts under a question, with the code of an approval. */
 const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
 

@@ -65,7 +65,7 @@ export function testChannel(name: string, start: () => Promise<ChannelBench>): v
     assert.deepEqual(outcome, { kind: 'delivered' });
   });
 
-  test(`${name}: choices are buttons where there are any, and never a part of the text`, async () => {
+  test(`${name}: choices are buttons where there are any, and never text`, async () => {
     await using bench = await start();
     const { channel, reply, hasButtons } = bench;
     await channel.open();

@@ -284,7 +284,9 @@ export class FakeDiscord implements AsyncDisposable {
     };
     const route = routeOf(rest);
     this.calls.push({ ...rest, route, at: this.#now() });
-    const known = request.headers.authorization === `Bot ${this.token}`;
+    // A press is answered by its own token.
+    const isAnswer = route.endsWith('/:token/callback');
+    const known = isAnswer || request.headers.authorization === `Bot ${this.token}`;
     const fault = this.#nextFault(route);
     if (fault === undefined) sendAnswer(this.#answer(rest, route, known), response);
     else this.#answerBadly(fault, rest, route, response);

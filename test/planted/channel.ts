@@ -97,6 +97,24 @@ export const telegram: readonly Fault[] = [
     replace: '',
   },
   {
+    name: 'A press on a messenger says whatever the program of who pressed wants.',
+    file: 'src/channel/choices.ts',
+    find: "return typeof data === 'string' && command.test(data);",
+    replace: "return typeof data === 'string';",
+  },
+  {
+    name: 'A press that the gate turned away takes the buttons away on Telegram.',
+    file: 'src/channel/telegram/poller.ts',
+    find: 'if (receipt !== null && press !== undefined) {',
+    replace: 'if (press !== undefined) {',
+  },
+  {
+    name: 'A press below a message of another bot counts on Telegram.',
+    file: 'src/channel/telegram/wire.ts',
+    find: "if (object(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;",
+    replace: '',
+  },
+  {
     name: 'In a Telegram group a command for another bot is answered.',
     file: 'src/channel/telegram/wire.ts',
     find: "if (marks === 'for_another' && isGroup) return null;",
@@ -136,9 +154,15 @@ export const discord: readonly Fault[] = [
     replace: 'enforce_nonce: false',
   },
   {
+    name: 'A press below a message of another bot counts on Discord.',
+    file: 'src/channel/discord/interactions.ts',
+    find: "if (fieldsOf(under['author'])['id'] !== self) return null;",
+    replace: '',
+  },
+  {
     name: 'Another bot on Discord is answered, and answers.',
     file: 'src/channel/discord/wire.ts',
-    find: "if (author['bot'] === true || author['system'] === true) return null;",
+    find: "if (fields['bot'] === true || fields['system'] === true) return null;",
     replace: '',
   },
   {

@@ -10,6 +10,12 @@ import { parseInteraction } from './interactions.ts';
 const { direct, thread } = recorded;
 const answers = '/callback';
 
+const left = [
+  ['Approve', 'Refuse'].map((label) => {
+    return { label, says: `/${label.toLowerCase()} 7YB3N8WR1A` };
+  }),
+];
+
 test('a press says what its button says, in the channel of the message above', () => {
   assert.deepEqual(parseInteraction(direct, botId), {
     id: '1346821094301794310',
@@ -19,7 +25,7 @@ test('a press says what its button says, in the channel of the message above', (
     media: null,
     setting: 'direct',
     target: '319674150115610528',
-    press: { id: direct.id, token: direct.token, setting: 'direct' },
+    press: { id: direct.id, token: direct.token, setting: 'direct', left },
   });
   const inThread = parseInteraction(thread, botId);
   const { conversation, sender, setting, target } = inThread!;
@@ -63,7 +69,7 @@ test('nothing that comes makes reading throw', () => {
   );
 });
 
-test('a press is taken once and answered once it is; in a direct chat the buttons go', async () => {
+test('a press is taken once and answered once it is; in a direct chat its buttons go', async () => {
   await using bench = await startDiscordBench();
   const { discord, ledger } = bench;
   await bench.run();
@@ -81,7 +87,11 @@ test('a press is taken once and answered once it is; in a direct chat the button
   assert.deepEqual(ledger.texts, ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z', 'hello']);
   const [first, second] = discord.postsTo(answers);
   assert.equal(first?.path, `/v10/interactions/${direct.id}/${direct.token}/callback`);
-  assert.deepEqual(first?.body, { type: 7, data: { components: [] } });
+  const components = left[0]!.map(({ label, says }) => {
+    return { type: 2, style: 2, label, custom_id: says };
+  });
+  const data = { components: [{ type: 1, components }] };
+  assert.deepEqual(first?.body, { type: 7, data }, 'another question is still open');
   assert.deepEqual(second?.body, { type: 6 });
 });
 

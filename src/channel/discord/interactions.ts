@@ -6,15 +6,23 @@
  * https://discord.com/developers/docs/components/reference#button (API version 10). The platform
  * wants an answer within 3 s, and shows the person that the press failed where none comes.
  */
-import { isPressable, rowsOf } from '../choices.ts';
-import type { Reply } from '../../domain/reply.ts';
+import { isPressable, rowsBut, rowsOf } from '../choices.ts';
+import type { Choice, Reply } from '../../domain/reply.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
 import type { Api } from './api.ts';
-import { fieldsOf, idOf, senderOf, type WireMessage } from './wire.ts';
+import { fieldsOf, idOf, listOf, senderOf, type WireMessage } from './wire.ts';
 
 /** Where a press is answered; `token` is good for this press alone. */
-export type Press = { readonly id: string; readonly token: string; readonly setting: Setting };
+export type Press = {
+  readonly id: string;
+  readonly token: string;
+  readonly setting: Setting;
+  /** The buttons of the message whose question is another. */
+  readonly left: Rows;
+};
+
+type Rows = readonly (readonly Choice[])[];
 
 const answerMs = 3_000;
 const messageComponent = 3;
@@ -55,18 +63,18 @@ export function parseInteraction(wire: unknown, self: string): Pressed | null {
     media: null,
     setting,
     target: isDirect ? place : `${place}/${message}`,
-    press: { id, token, setting },
+    press: { id, token, setting, left: rowsBut(says, rowsIn(under['components'])) },
   };
 }
 
 /**
- * Tells the platform that a press was taken. In a direct chat the buttons go with it; in a server
- * they stay, since who pressed may be none who may decide. That it fails changes nothing.
+ * Tells the platform that a press was taken. In a direct chat the buttons of its question go; in a
+ * server they stay, since who pressed may be none who may decide. That it fails changes nothing.
  */
-export function acknowledge(api: Api, { id, token, setting }: Press): void {
+export function acknowledge(api: Api, { id, token, setting, left }: Press): void {
   const answer =
     setting === 'direct'
-      ? { type: updateMessage, data: { components: [] } }
+      ? { type: updateMessage, data: { components: wireOf(left) } }
       : { type: deferredUpdate };
   const route = `/interactions/${id}/${token}/callback` as const;
   void api.post(route, answer, AbortSignal.timeout(answerMs));
@@ -78,11 +86,24 @@ const limits = { labelUnitsMax: 80, saysBytesMax: 100 };
 
 /** Rows of buttons of a new message; none where it has no choices. */
 export function componentsOf({ choices }: Reply) {
-  const rows = rowsOf(choices, limits).map((row) => ({
+  const rows = rowsOf(choices, limits);
+  return rows.length === 0 ? {} : { components: wireOf(rows) };
+}
+
+function wireOf(rows: Rows) {
+  return rows.map((row) => ({
     type: actionRow,
     components: row.map(({ label, says }) => {
       return { type: button, style: secondary, label, custom_id: says };
     }),
   }));
-  return rows.length === 0 ? {} : { components: rows };
+}
+
+function rowsIn(components: unknown): Rows {
+  return listOf(components).map((row) =>
+    listOf(fieldsOf(row)['components']).flatMap((one) => {
+      const { label, custom_id: says } = fieldsOf(one);
+      return typeof label === 'string' && typeof says === 'string' ? [{ label, says }] : [];
+    }),
+  );
 }

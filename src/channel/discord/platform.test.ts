@@ -127,7 +127,7 @@ testChannel('discord, the platform', async (): Promise<ChannelBench> => {
 
 test('a press comes in where its question stands, once, and is answered there', async () => {
   await using stage = await startStage();
-  const { fake, ledger, channel } = stage;
+  const { fake, channel } = stage;
   const ada = fake.user('Ada');
   const bo = fake.user('Bo');
   const thread = fake.thread(fake.textChannel(fake.guild('Home'), 'general'), 'plans');
@@ -138,11 +138,10 @@ test('a press comes in where its question stands, once, and is answered there', 
   const choices = ['approve', 'refuse'].map((word) => {
     return { label: word, says: `/${word} 4XK2M9TQ0Z` };
   });
-  const first = { number: 1, possibleDuplicate: false, late: false };
   const place = { channel: direct.address.channel, target: thread.id };
   for (const [index, address] of [direct.address, place].entries()) {
     const reply = { id: `01kz8c4h9e2q7x5t0m3v${index}`, address, text: 'May I?', choices };
-    await channel.deliver(reply as unknown as Reply, first, new Stopper());
+    await channel.deliver(reply as unknown as Reply, first, never);
   }
   const [asked, askedThere] = fake.sent.map(({ message }) => message);
   const pressed = fake.press(ada, asked!, 'approve');

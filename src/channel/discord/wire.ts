@@ -69,7 +69,8 @@ export function parseMessage(
 export function senderOf(user: unknown): Sender | null {
   const fields = fieldsOf(user);
   const id = idOf(fields['id']);
-  if (id === null || fields['bot'] === true || fields['system'] === true) return null;
+  if (id === null) return null;
+  if (fields['bot'] === true || fields['system'] === true) return null;
   const name = textOf(fields['global_name']) || textOf(fields['username']);
   return { id, name: name === '' ? null : name };
 }
@@ -213,6 +214,6 @@ export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-function listOf(value: unknown): readonly unknown[] {
+export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -65,3 +65,16 @@ test('what the ledger refused is not answered before it is taken', async () => {
   await it.telegram.until(() => it.telegram.callsOf('editMessageReplyMarkup').length === 1);
   assert.equal(it.telegram.callsOf('answerCallbackQuery').length, 1);
 });
+
+test('where one message asks several things, the buttons of the others stay', async () => {
+  await using it = await startPolling();
+  const rows = ['4XK2M9TQ0Z', '7YB3N8WR1A'].map((code) =>
+    ['approve', 'refuse'].map((word) => ({ text: word, callback_data: `/${word} ${code}` })),
+  );
+  const message = { ...direct!.message, reply_markup: { inline_keyboard: rows } };
+  it.telegram.push(pressed(1, { ...direct, message }));
+  it.run();
+  await it.telegram.until(() => it.telegram.callsOf('editMessageReplyMarkup').length === 1);
+  const [edit] = it.telegram.callsOf('editMessageReplyMarkup');
+  assert.deepEqual(edit?.params['reply_markup'], { inline_keyboard: [rows[1]] });
+});

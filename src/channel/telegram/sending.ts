@@ -2,16 +2,17 @@
  * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
  * one reply, which is one part where the text was cut.
  *
- * A refusal that names what was wrong is met once in the same try: without formatting, without the
- * topic, without buttons, in the chat that the group became. Everything else is the schedule's. A send whose end was
- * not seen may have arrived, and Telegram knows no repeats: it is tried once more, marked, and then
- * left.
+ * A refusal that names what was wrong is met once in the same try: without formatting, buttons or
+ * the topic, in the chat that the group became. Everything else is the schedule's. A send whose end
+ * was not seen may have arrived, and Telegram knows no repeats: it is tried once more, marked, and
+ * then left.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { rowsOf } from '../choices.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
+import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';
 import type { Entity, Lexer } from './markdown.ts';
 import { parseTarget } from './wire.ts';
@@ -33,7 +34,7 @@ export async function send(
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
   const place = isFirst(reply) ? target : { ...target, replyTo: null };
-  const outgoing = textOf(reply.text, lexer, place, keyboardOf(reply));
+  const outgoing = textOf(reply.text, lexer, place, rowsOf(reply.choices, buttonLimits));
   for (let tries = 1; ; tries++) {
     const payload = payloadOf(outgoing);
     const result = await api.call('sendMessage', payload, tryMs, signal);
@@ -60,22 +61,13 @@ type OutgoingText = {
   entities: readonly Entity[];
   /** The Markdown itself, sent when the entities are refused. */
   readonly source: string;
-  keyboard: Keyboard;
+  keyboard: Rows;
 };
-
-/** Rows of buttons: https://core.telegram.org/bots/api#inlinekeyboardbutton */
-type Keyboard = readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
 
 /** Of a label the platform names no length; what a button says has 64 bytes. */
 const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
 
-function keyboardOf({ choices }: Reply): Keyboard {
-  return rowsOf(choices, buttonLimits).map((row) =>
-    row.map(({ label, says }) => ({ text: label, callback_data: says })),
-  );
-}
-
-function textOf(source: string, lexer: Lexer, target: Target, keyboard: Keyboard): OutgoingText {
+function textOf(source: string, lexer: Lexer, target: Target, keyboard: Rows): OutgoingText {
   const formatted = format(source, lexer);
   const fits = formatted.text !== '' && formatted.text.length <= textMax;
   const { text, entities } = fits ? formatted : { text: source, entities: [] };
@@ -89,9 +81,7 @@ function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: Outgoing
     link_preview_options: { is_disabled: true },
     ...(entities.length === 0 ? {} : { entities: entities as never }),
     ...(thread === null ? {} : { message_thread_id: thread }),
-    ...(keyboard.length === 0
-      ? {}
-      : { reply_markup: { inline_keyboard: keyboard.map((row) => [...row]) } }),
+    ...markupOf(keyboard),
     ...(replyTo === null
       ? {}
       : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),

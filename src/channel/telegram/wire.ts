@@ -8,7 +8,8 @@
  */
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Address, Media, Sender, Setting } from '../../domain/message.ts';
-import { isPressable } from '../choices.ts';
+import { isPressable, rowsBut } from '../choices.ts';
+import { rowsIn, type Rows } from './keyboard.ts';
 
 export type Bot = { readonly id: number; readonly username: string };
 
@@ -37,6 +38,8 @@ export type Press = {
   readonly chat: number;
   readonly message: number;
   readonly setting: Setting;
+  /** The buttons of the message whose question is another. */
+  readonly left: Rows;
 };
 
 type Wire = Readonly<Record<string, unknown>>;
@@ -117,7 +120,13 @@ function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | n
       dedupeKey: `press:${id}`,
       setting,
     },
-    press: { query: id, chat, message: number, setting },
+    press: {
+      query: id,
+      chat,
+      message: number,
+      setting,
+      left: rowsBut(data, rowsIn(under['reply_markup'])),
+    },
   };
 }
 

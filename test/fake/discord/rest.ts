@@ -56,8 +56,10 @@ const mayBeSet = suppressEmbeds | suppressNotifications;
 const nonceMs = 5 * 60 * 1_000;
 
 /** The route of a path, as rate limits and faults name it: `POST /channels/:id/messages`. */
-export const routeOf = ({ method, path }: RestRequest): string =>
-  `${method} ${path.replaceAll(/\/\d+/g, '/:id').replace(/\/[^/]+\/callback$/, '/:token/callback')}`;
+export const routeOf = ({ method, path }: RestRequest): string => {
+  const route = path.replaceAll(/\/\d+/g, '/:id').replace(/[^/]+\/callback$/, ':token/callback');
+  return `${method} ${route}`;
+};
 
 export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
   const [, first = '', id = ''] = request.path.split('/');
