@@ -14,7 +14,7 @@
  * power cuts): one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
  * All are safe to call from anywhere at any time; nothing here throws for an expected cause. After
  * its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
- * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
+ * `storage_failed` or false, and `cursor`, `forget`, `clearNotes` and reads of approvals reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
  * them means that the claim was already ended or lost, and that nothing was changed. A claim is
  * lost when what it is on is taken away, or held: its `stop` is stopped.

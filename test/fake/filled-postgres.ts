@@ -115,11 +115,13 @@ export async function fillAll(client: Client, messages: number): Promise<void> {
 /** One for each message: of a hundred one waits, one is owed, and the others are settled. */
 export async function fillApprovals(client: Client, approvals: number): Promise<void> {
   await client.query(
-    'INSERT INTO svc.approval (id, code, state, channel, conversation, sender, message_id, brain, ' +
-      'tool, private, asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body) ' +
+    'INSERT INTO svc.approval (id, code, state, channel, conversation, sender, message_id, ' +
+      'brain, tool, private, asked_at, expires_at, decided_at, decided_by, settled_at, ' +
+      'outcome, body) ' +
       "SELECT lpad(i::text, 22, '0'), lpad(i::text, 10, '0'), " +
-      "CASE WHEN i % 100 = 0 THEN 'waiting' WHEN i % 1000 = 1 THEN 'refused' ELSE 'approved' END, " +
-      "'webhook', 'c' || i / 20, 'sender ' || i % 500, lpad(i::text, 22, '0'), 'main', 'http_post', " +
+      "CASE WHEN i % 100 = 0 THEN 'waiting' " +
+      "WHEN i % 1000 = 1 THEN 'refused' ELSE 'approved' END, " +
+      "'webhook', 'c' || i / 20, 'sender ' || i % 500, lpad(i::text, 22, '0'), 'main', 't', " +
       "false, $1::bigint + i, $1::bigint + i + 1000, $1::bigint + i, 'operator', " +
       "CASE WHEN i % 100 > 1 THEN $1::bigint + i END, 'done', " +
       `'{"arguments":"{}"}' FROM generate_series(1, ${approvals}) AS i`,

@@ -55,8 +55,9 @@ const selects: Readonly<Record<TableName, string>> = {
   cursors: 'SELECT channel, name, value FROM svc.cursor',
   audit: 'SELECT seq, at, action, target, status, reason FROM svc.audit ORDER BY seq',
   figures: 'SELECT length_ms, at, run, body FROM svc.figure',
-  approvals: `SELECT id, code, state, channel, conversation, sender, message_id, brain, tool, private,
-    asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body FROM svc.approval`,
+  approvals: `SELECT id, code, state, channel, conversation, sender, message_id, brain, tool,
+    private, asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body
+    FROM svc.approval`,
 };
 
 /** Whole numbers of eight bytes, which the client may give as texts. */

@@ -15,8 +15,8 @@ postgresTest('of those who decide on two instances at once one does', async () =
   for (const [round, one] of asked.entries()) {
     // By the same person at the same time: only the call that decided is told so.
     const verdict: Verdict = round % 2 === 0 ? 'approved' : 'refused';
-    const all = Array.from({ length: 20 }, (_, n) => decide(both[n % 2]!, one, verdict));
-    const results = await Promise.all(all);
+    const calls = Array.from({ length: 20 }, (_, n) => decide(both[n % 2]!, one, verdict));
+    const results = await Promise.all(calls);
     assert.equal(results.filter((result) => result === 'decided').length, 1);
     assert.equal(results.filter((result) => result === 'not_waiting').length, 19);
     for (const { ledger } of both) {

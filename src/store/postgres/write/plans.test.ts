@@ -80,7 +80,7 @@ const call = {
 };
 const place = { messageId: idAt(1), channel: 'webhook', conversation: 'c1' };
 
-const asked: AskedRecord = {
+const approval: AskedRecord = {
   id: idAt(1),
   code: '0123456789',
   ...place,
@@ -102,7 +102,7 @@ const writes: readonly Write[] = [
   turn(2),
   {
     ...turn(3),
-    asked: [asked],
+    asked: [approval],
     settled: { id: '3'.padStart(22, '0') as ApprovalId, outcome: null },
   },
   { kind: 'sent', id: `${idAt(messages - 1)}-00`, at: 1, tookMs: 1, ...tried },
