@@ -1,4 +1,4 @@
-/** How an approval ends where its turn does not go as it should: nothing hangs, nothing runs twice. */
+/** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
 import assert from 'node:assert/strict';
 import { hourMs, inEachForm, payer } from './approval-house.ts';
 import { until } from './messenger-house.ts';

@@ -50,7 +50,7 @@ test('a call that waits already ends no turn: the model is told', async () => {
 });
 
 for (const protocol of ['native', 'text'] as const) {
-  test(`what follows is the first call and result, and tools may be used (${protocol})`, async () => {
+  test(`what follows is the first result, and tools may be used (${protocol})`, async () => {
     const [echo, calc] = [fakeTool('echo', 'text'), fakeTool('calc', 'expression')];
     const stage = new Stage({ tools: [echo, calc], grants });
     const { desk, wanted } = askingDesk();
@@ -90,7 +90,7 @@ for (const verdict of ['refused', 'expired'] as const) {
   });
 }
 
-test('a yes to other arguments than those that are kept runs nothing: it is asked anew', async () => {
+test('a yes to other arguments than those kept runs nothing: it is asked anew', async () => {
   const echo = fakeTool('echo', 'text');
   const stage = new Stage({ tools: [echo], grants });
   const { desk, wanted } = askingDesk();
