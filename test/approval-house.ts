@@ -17,6 +17,7 @@ import { keepApprovals } from '../src/run/approval-keeping.ts';
 import { Host } from '../src/run/host.ts';
 import { Plan } from '../src/run/plan.ts';
 import { createAlone } from '../src/store/alone.ts';
+import type { Peers } from '../src/store/peers.ts';
 import type { Ledger } from '../src/store/store.ts';
 import { createToolbox } from '../src/tool/governance.ts';
 import { FakeMessenger } from './fake/messenger.ts';
@@ -95,12 +96,12 @@ function modelOf(script: Script, requests: ModelRequest[]): Model {
   };
 }
 
-/** @param keeps false: nobody keeps what is owed, as where the process died */
+/** @param peers the other instances on that ledger */
 export async function openApprovalHouse(
   ledger: Ledger,
   clock: Clock,
   settings: Settings = {},
-  keeps = true,
+  peers: Peers = createAlone(),
 ): Promise<House> {
   const now = (): number => clock.now;
   const idSource = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
@@ -108,7 +109,7 @@ export async function openApprovalHouse(
   const events = createEvents({ log, now, steady: steadyNow });
   Object.assign(events, { warned: ({ code }: { code: string }) => warned.push(code) });
   const flow = { ledger, events, ids: idSource, now, steady: steadyNow, random: Math.random };
-  const host = new Host(flow);
+  const host = new Host(flow, { peers });
   const messenger = new FakeMessenger();
   const requests: ModelRequest[] = [];
   const tool = fakeTool('webhook_call', 'url', { effect: 'outside', reachesOut: true });
@@ -158,8 +159,7 @@ export async function openApprovalHouse(
     if (problem !== null) throw new Error(problem.message);
   };
   await apply(settings);
-  const peers = createAlone();
-  const end = keeps ? keepApprovals({ ...flow, peers, host }) : () => {};
+  const end = keepApprovals({ ...flow, peers, host });
   const repliesIn = (where: string): readonly Reply[] =>
     messenger.delivered.filter(({ conversation }) => (conversation as string) === where);
   const reply = async (where: string, n: number): Promise<Reply> => {
