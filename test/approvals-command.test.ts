@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, lastOf } from './agent-stage.ts';
+import { openApprovalHouse } from './approval-house.ts';
 import { adminToken } from './fake/admin-api.ts';
+import { makeWorld, openAdmin } from './fake/admin-world.ts';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { runCommand, serveHere } from './in-process.ts';
+import { openMemory } from './messenger-house.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const env = { TEST_ADMIN: adminToken };
@@ -117,6 +120,27 @@ for (const [form, more] of Object.entries(forms)) {
     }
   });
 }
+
+test('an operator decides by the id alone, and a reader is not told who decided', async () => {
+  const clock = { now: Date.UTC(2026, 10, 27, 12) };
+  await using house = await openApprovalHouse(openMemory(clock), clock);
+  await house.say('ada', 'pay');
+  const { id, code } = await house.waiting();
+  assert.deepEqual(await house.host.decide(code, 'approved'), { kind: 'not_found' });
+  await house.reply('boss', 1);
+  await house.say('boss', `/refuse ${code}`);
+  assert.equal((await house.ledger.approvals.find(id))?.decidedBy, 'messenger_a:boss');
+  const world = makeWorld();
+  const { approvals } = world.ports.reader;
+  world.ports.reader.approvals = async (...asked) => {
+    const { rows, next } = await approvals(...asked);
+    return { rows: rows.map((row) => ({ ...row, decidedBy: 'messenger_a:boss' })), next };
+  };
+  await using admin = await openAdmin(world);
+  const { body } = await admin.get('/api/v1/approvals?state=refused');
+  assert.ok(body.includes('"decidedBy":"approver"'), body);
+  assert.ok(!body.includes('boss'));
+});
 
 test('what is missing is said', async () => {
   for (const [args, words] of [

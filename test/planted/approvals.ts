@@ -82,9 +82,30 @@ export const approvals: readonly Fault[] = [
   {
     name: 'Whoever has the code may say yes.',
     file: 'src/flow/approving.ts',
-    find: 'if (!by.isApproverOf(found.brain)) return',
-    replace: 'if (by.name === found.brain) return',
+    find: '!by.isApproverOf(found.brain)) return',
+    replace: 'by.name === found.brain) return',
     seenBy: ['test/approvals.test.ts'],
+  },
+  {
+    name: 'An operator decides by a code, which then stands in the audit.',
+    file: 'src/flow/approving.ts',
+    find: "if ((found.id === idOrCode) !== (by === 'operator')) return",
+    replace: "if (found.id === idOrCode && by !== 'operator') return",
+    seenBy: ['test/approvals-command.test.ts'],
+  },
+  {
+    name: 'The list of approvals tells who decided by an id of theirs.',
+    file: 'src/admin/routes/approvals.ts',
+    find: 'decidedBy: roleOf(row.decidedBy)',
+    replace: 'decidedBy: row.decidedBy as null',
+    seenBy: ['test/approvals-command.test.ts'],
+  },
+  {
+    name: 'What people read of an approval has its code.',
+    file: 'src/domain/approval.ts',
+    find: 'const { code: _code, address: _address, hash: _hash, ...text } = approval;',
+    replace: 'const { address: _address, hash: _hash, ...text } = approval;',
+    seenBy: ['test/reader-memory.test.ts'],
   },
   {
     name: 'A yes that comes too late is taken.',
