@@ -141,7 +141,7 @@ type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 export type TurnUsage = Usage & { readonly estimated: boolean };
 
 /** What all calls of a turn used, those that lost or failed too; null: nothing is known of it. */
-export function usageOf({ steps }: Trace): TurnUsage | null {
+function usageOf({ steps }: Trace): TurnUsage | null {
   const known = steps.flatMap((step) => (step.kind === 'model' ? (usageOfStep(step) ?? []) : []));
   return known.length === 0 ? null : known.reduce(both);
 }
@@ -158,7 +158,7 @@ export function usageOfStep({ tries, usage }: ModelStep): TurnUsage | null {
 }
 
 /** A decimal number, exactly; null: nothing of it has a price. */
-export function turnCostOf({ steps }: Trace): string | null {
+function turnCostOf({ steps }: Trace): string | null {
   const costs = steps.flatMap((step) =>
     step.kind === 'model' && step.cost != null ? [step.cost] : [],
   );
@@ -170,6 +170,13 @@ function both(one: TurnUsage, other: TurnUsage): TurnUsage {
     one[of] === null && other[of] === null ? null : (one[of] ?? 0) + (other[of] ?? 0);
   const estimated = one.estimated || other.estimated;
   return { inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), estimated };
+}
+
+/** What is known of a turn's tokens and their cost, `about 1,240 tokens in, 80 out, cost 0.0012`. */
+export function saySpent(trace: Trace): string | null {
+  const usage = usageOf(trace);
+  const cost = turnCostOf(trace);
+  return usage && `${sayUsage(usage)}${cost === null ? '' : `, cost ${cost}`}`;
 }
 
 /** `about 1,240 tokens in, 80 out` */

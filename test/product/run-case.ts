@@ -99,8 +99,8 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
     timeoutMs: hangs ? 500 : 30_000,
     retriesMax: 2,
     inFlightMax: 10,
-  outputTokensMax: null,
-  price: null,
+    outputTokensMax: null,
+    price: null,
   };
 }
 
