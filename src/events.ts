@@ -191,7 +191,7 @@ class Hub implements EventHub {
 
   budgetReached(e: Parameters<Events['budgetReached']>[0]): void {
     const told = this.#budgets.reached(e);
-    if (told !== null) this.warned(told);
+    if (told !== null) this.warned({ code: told.code, message: `${told.message} ${told.remedy}` });
   }
 
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {

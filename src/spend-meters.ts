@@ -6,10 +6,11 @@ import { entryOf } from './meters.ts';
 
 type Reached = Parameters<Events['budgetReached']>[0];
 
-/** As a status tells it. */
+/** `field` is that of the brain. */
 export type BudgetWarning = {
   readonly code: 'budget_nearly_used' | 'budget_used_up';
-  readonly path: string;
+  readonly brain: string;
+  readonly field: string;
   readonly message: string;
   readonly remedy: string;
 };
@@ -101,17 +102,16 @@ export class BudgetNotices {
 function warningOf({ brain, limit, state }: Reached): BudgetWarning {
   const whose = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
   const field = `budget.${limit}`;
-  const path = `brains.${brain}.${field}`;
   switch (state) {
     case 'nearly_used': {
       const message = `The brain ${brain} has used 80 % of ${field} for today${whose}.`;
-      return { code: 'budget_nearly_used', path, message, remedy };
+      return { code: 'budget_nearly_used', brain, field, message, remedy };
     }
     case 'used_up': {
       const message =
         `The brain ${brain} has used ${field} for today${whose}: models that cost are not asked ` +
         'where that would go beyond it.';
-      return { code: 'budget_used_up', path, message, remedy };
+      return { code: 'budget_used_up', brain, field, message, remedy };
     }
     default:
       return state satisfies never;

@@ -1,6 +1,7 @@
 /** What the running program reserves and charges for its models, and what a budget refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Status } from '../src/admin/admin.ts';
 import type { Story } from '../src/domain/story.ts';
 import type { TraceStep } from '../src/domain/trace.ts';
 import { asks, inTurn } from './agent-stage.ts';
@@ -124,8 +125,10 @@ test('a model that would go beyond the budget is not asked, and one that is free
     ],
   );
   assert.equal(started.costing.calls.length, 0);
-  const { warnings } = (await started.read('/api/v1/status')) as { warnings: { code: string }[] };
-  assert.ok(warnings.some(({ code }) => code === 'budget_used_up'));
+  const { warnings } = (await started.read('/api/v1/status')) as Pick<Status, 'warnings'>;
+  const { path, message } = warnings.find(({ code }) => code === 'budget_used_up')!;
+  assert.equal(path, 'brains[0].budget.tokens_per_day');
+  assert.equal(message, 'A budget is used up for today');
   assert.doesNotMatch(started.program.log(), /model_failed/, 'the model has not failed');
   assert.match(started.program.log(), /The brain echo has used budget\.tokens_per_day for today/);
 });

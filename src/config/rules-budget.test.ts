@@ -13,7 +13,9 @@ const price = { input: 0.15, output: 0.6 };
 
 function codesOf(brain: object, models: readonly object[]): readonly string[] {
   const whole = {
-    channels: [{ type: 'messenger_a', mode: 'polling', token_env: 'TOKEN', access: { allow: ['1'] } }],
+    channels: [
+      { type: 'messenger_a', mode: 'polling', token_env: 'TOKEN', access: { allow: ['1'] } },
+    ],
     brains: [
       { name: 'main', sensitivity: 'public', policy: { kind: 'priority' }, models, ...brain },
     ],
@@ -61,7 +63,9 @@ test('a price is two numbers, of which none is below 0', () => {
 test('numbers of money are kept as they were written', () => {
   const model = { ...cloud, max_output_tokens: 9, price: { input: 0.15, output: 1e-7 } };
   const whole = {
-    channels: [{ type: 'messenger_a', mode: 'polling', token_env: 'TOKEN', access: { allow: ['1'] } }],
+    channels: [
+      { type: 'messenger_a', mode: 'polling', token_env: 'TOKEN', access: { allow: ['1'] } },
+    ],
     brains: [
       {
         name: 'main',
