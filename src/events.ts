@@ -18,7 +18,7 @@ import { newDecisions, newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { tellFault } from './fault-line.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
-import { BudgetNotices, TokenCounts } from './spend-meters.ts';
+import { SpendMeters } from './spend-meters.ts';
 import { Traffic } from './traffic.ts';
 
 export interface EventHub extends Events {
@@ -44,8 +44,7 @@ class Hub implements EventHub {
   readonly #asked: AskedCounts;
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
-  readonly #tokens = new TokenCounts();
-  readonly #budgets: BudgetNotices;
+  readonly #spend: SpendMeters;
   readonly #totals = { decisions: newDecisions(), faults: 0 };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
   readonly #configs = new Map<string, { count: number }>();
@@ -57,7 +56,7 @@ class Hub implements EventHub {
   constructor(log: Log, clock: Clock) {
     this.#log = log;
     this.#asked = new AskedCounts(clock);
-    this.#budgets = new BudgetNotices(clock.now);
+    this.#spend = new SpendMeters(clock.now);
     this.#steady = clock.steady;
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
@@ -76,8 +75,7 @@ class Hub implements EventHub {
       perMinute: () => this.#traffic.perMinute(clock.steady()),
       ways: () => this.#traffic.ways(clock.steady()),
       tools: this.#tools,
-      tokens: this.#tokens,
-      budgetWarnings: () => this.#budgets.warnings,
+      spend: this.#spend,
       decisions: totals.decisions,
       get faults() {
         return totals.faults;
@@ -187,12 +185,9 @@ class Hub implements EventHub {
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
-  readonly modelSpent: Events['modelSpent'] = (e) => this.#tokens.spent(e);
+  readonly modelSpent: Events['modelSpent'] = (e) => this.#spend.tokens.spent(e);
 
-  budgetReached(e: Parameters<Events['budgetReached']>[0]): void {
-    const told = this.#budgets.reached(e);
-    if (told !== null) this.warned({ code: told.code, message: `${told.message} ${told.remedy}` });
-  }
+  readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
 
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
     this.#asked.looked(e);

@@ -30,10 +30,12 @@ export type Meters = {
   ways(): TrafficWays;
   /** Calls of tools, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
-  /** What calls to models used, in no order. */
-  readonly tokens: { values(): Iterable<TokenTally> };
-  /** Of budgets that are used up or nearly so today. */
-  budgetWarnings(): readonly BudgetWarning[];
+  readonly spend: {
+    /** What calls to models used, in no order. */
+    readonly tokens: { values(): Iterable<TokenTally> };
+    /** Of those that are used up or nearly so today. */
+    readonly budgets: { readonly warnings: readonly BudgetWarning[] };
+  };
   readonly decisions: Readonly<Record<DecisionKind, number>>;
   readonly faults: number;
   /** Uses of the admin API's writes, by what they do, then by the status of the answer. */

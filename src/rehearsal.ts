@@ -20,6 +20,7 @@ import { createPurse, type PurseKit } from './flow/purse.ts';
 import { later } from './lib/clock.ts';
 import type { Model } from './model/model.ts';
 import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
+import { MemorySpendBook } from './store/ledger/spend-stub.ts';
 
 /** What one question came to. Times are milliseconds since 1970. */
 export type Rehearsed = {
@@ -50,8 +51,11 @@ export type RehearsalSettings = {
   readonly channel: ChannelType | null;
   /** Text for an agent's prompt; null: none. */
   readonly skills: string | null;
-  /** Where its calls are charged; the brain's budget holds there. */
-  readonly spend: Omit<PurseKit, 'now'>;
+  /**
+   * Where its calls are charged, and its budget holds; null: there is no ledger, and what is
+   * used is remembered for as long as the rehearsal lives.
+   */
+  readonly spend: Omit<PurseKit, 'now'> | null;
 };
 
 /** How long the first question of a private brain waits to hear whether its model is local. */
@@ -86,7 +90,7 @@ export class Rehearsal {
     const looks = config.sensitivity === 'public' ? [] : trusted;
     this.#config = config;
     this.#kit = kit;
-    this.#spend = { ...spend, now: kit.now };
+    this.#spend = { ...(spend ?? createOwnSpend()), now: kit.now };
     this.#channel = (channel ?? 'console') as ChannelKey;
     this.#looked = Promise.all(
       looks.map((model) => model.check('private', later(kit.steady(), lookMs))),
@@ -167,6 +171,10 @@ export class Rehearsal {
     const why = answered ? 'one that is listed before it answered' : 'the turn was over before';
     return { kind: 'not_asked', reason: why };
   }
+}
+
+function createOwnSpend(): Omit<PurseKit, 'now'> {
+  return { book: new MemorySpendBook(), events: { modelSpent() {}, budgetReached() {} } };
 }
 
 /** The same model, with each of its outcomes written down. */

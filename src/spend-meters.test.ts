@@ -9,18 +9,28 @@ const limit = 'tokens_per_day';
 test('what a budget came to is told once a day', () => {
   let now = new Date(2026, 10, 27, 23).getTime();
   const notices = new BudgetNotices(() => now);
-  const nearly = { brain: 'main', limit, state: 'nearly_used', day } as const;
-  assert.equal(notices.reached(nearly)!.code, 'budget_nearly_used');
-  assert.equal(notices.reached(nearly), null);
-  const other = { ...nearly, limit: 'tokens_per_sender_per_day' } as const;
-  assert.equal(notices.reached(other)!.code, 'budget_nearly_used');
-  assert.match(notices.reached({ ...nearly, state: 'used_up' })!.message, /main has used budget/);
+  const told: string[] = [];
+  const reach = (more: object = {}): void => {
+    const reached = { brain: 'main', limit, state: 'nearly_used', day, ...more } as const;
+    notices.reached(reached, { warned: ({ code, message }) => told.push(`${code} ${message}`) });
+  };
+  reach();
+  reach();
+  reach({ limit: 'tokens_per_sender_per_day' });
+  reach({ state: 'used_up' });
+  assert.deepEqual(
+    told.map((line) => line.split(' ')[0]),
+    ['budget_nearly_used', 'budget_nearly_used', 'budget_used_up'],
+  );
+  assert.match(told[2]!, /The brain main has used budget\.tokens_per_day for today: .*svc spend/);
   const codes = (): readonly string[] => notices.warnings.map(({ code }) => code);
   assert.deepEqual(codes(), ['budget_nearly_used', 'budget_used_up']);
   now += 2 * 3_600_000;
   assert.deepEqual(codes(), []);
-  assert.equal(notices.reached(nearly), null, 'a call of yesterday that was under way');
-  assert.ok(notices.reached({ ...nearly, day: '2026-11-28' }));
+  reach();
+  assert.equal(told.length, 3, 'a call of yesterday that was under way');
+  reach({ day: '2026-11-28' });
+  assert.equal(told.length, 4);
 });
 
 test('tokens beyond so many pairs of a brain and a model are counted together', () => {

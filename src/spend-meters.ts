@@ -61,7 +61,7 @@ const noticesMax = 2_000;
 const remedy =
   'See `svc spend`; raise the budget, or give the brain a local model without a price.';
 
-/** Told once a day for each brain, limit and state, in the log, and as long as that day as warnings. */
+/** Told once a day for each brain, limit and state: in the log, and that day as warnings. */
 export class BudgetNotices {
   readonly #now: () => number;
   #day = '';
@@ -71,14 +71,15 @@ export class BudgetNotices {
     this.#now = now;
   }
 
-  /** @returns what is to be told; null: it was told */
-  reached(reached: Reached): BudgetWarning | null {
+  /** @param events is told, unless it was told of it */
+  reached(reached: Reached, events: Pick<Events, 'warned'>): void {
     this.#begin(reached.day);
     const key = [reached.brain, reached.limit, reached.state].join('\n');
-    if (reached.day !== this.#day || this.#reached.has(key)) return null;
-    if (this.#reached.size >= noticesMax) return null;
+    if (reached.day !== this.#day || this.#reached.has(key)) return;
+    if (this.#reached.size >= noticesMax) return;
     this.#reached.set(key, reached);
-    return warningOf(reached);
+    const { code, message, remedy: next } = warningOf(reached);
+    events.warned({ code, message: `${message} ${next}` });
   }
 
   /** Of today; of a limit that is used up nothing else is told. */
@@ -115,5 +116,15 @@ function warningOf({ brain, limit, state }: Reached): BudgetWarning {
     }
     default:
       return state satisfies never;
+  }
+}
+
+/** What the hub keeps of spend. */
+export class SpendMeters {
+  readonly tokens = new TokenCounts();
+  readonly budgets: BudgetNotices;
+
+  constructor(now: () => number) {
+    this.budgets = new BudgetNotices(now);
   }
 }

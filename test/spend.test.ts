@@ -111,7 +111,7 @@ test('fan-out reserves for each model; a loser is charged what was reserved at m
   await untilTrue('the loser is charged', async () => (await started.metrics()).includes(line));
 });
 
-test('a model that would go beyond the budget is not asked, and one that is free answers', async () => {
+test('a model that does not fit is not asked, and one that is free answers', async () => {
   await using free = await startFakeOllama({ answer: 'from here' });
   const brain = { budget: { tokens_per_day: 100 } };
   await using started = await start({ answer: 'hello' }, brain, [freeModel(free)]);

@@ -8,6 +8,9 @@ import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Desk } from './brain.ts';
 
+/** `kept`: notes of earlier turns; those of this one are added. */
+export type DeskParts = readonly [deadlineAt: SteadyTime, purse: Purse, kept?: Note[]];
+
 /**
  * The desk for trying a brain: what it does there is recorded and changes nothing. Tools that
  * reach out are not run; notes are kept for as long as `kept` is.
@@ -22,8 +25,7 @@ export class RehearsalDesk implements Desk {
   readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
-  /** @param kept notes of earlier turns; those of this one are added */
-  constructor(stop: Stop, deadlineAt: SteadyTime, purse: Purse, kept: Note[] = []) {
+  constructor(stop: Stop, ...[deadlineAt, purse, kept = []]: DeskParts) {
     this.stop = stop;
     this.purse = purse;
     this.deadlineAt = deadlineAt;

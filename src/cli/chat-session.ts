@@ -10,7 +10,6 @@ import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
 import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
 import { createServiceKit } from '../service.ts';
-import { MemorySpendBook } from '../store/ledger/spend-stub.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -32,7 +31,7 @@ export function openSession(
   { version, ...place }: Omit<RehearsalSettings, 'spend'> & { readonly version: string },
 ): Session {
   const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
-  const settings = { ...place, spend: { book: new MemorySpendBook(), events: kit.events } };
+  const settings = { ...place, spend: null };
   return new BrainSession(
     new Rehearsal(config, secrets, kit, settings),
     kit.http,

@@ -27,7 +27,7 @@ import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { sentenceOfFolders } from './refusals.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
-import type { SpendBook } from '../store/spend.ts';
+import type { SpendBook } from '../store/store.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 
 export type TrialSettings = {

@@ -138,31 +138,29 @@ export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
 /** `estimated`: a part of it is not told by a provider, but what may have been used. */
-export type TurnUsage = Usage & { readonly estimated: boolean };
+type TurnUsage = Usage & { readonly estimated: boolean };
 
-/** What all calls of a turn used, those that lost or failed too; null: nothing is known of it. */
-function usageOf({ steps }: Trace): TurnUsage | null {
-  const known = steps.flatMap((step) => (step.kind === 'model' ? (usageOfStep(step) ?? []) : []));
-  return known.length === 0 ? null : known.reduce(both);
+/**
+ * What is known of the tokens and the cost of all calls, those that lost or failed too:
+ * `about 1,240 tokens in, 80 out, cost 0.0012`; null: nothing is.
+ */
+export function saySpentIn(steps: readonly TraceStep[]): string | null {
+  const calls = steps.filter((step) => step.kind === 'model');
+  const known = calls.flatMap((step) => usageOf(step) ?? []);
+  if (known.length === 0) return null;
+  const costs = calls.flatMap(({ cost }) => cost ?? []);
+  return sayUsage(known.reduce(both)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`);
 }
 
-/** Of one model. A trace of before knows of the call that answered alone. */
-export function usageOfStep({ tries, usage }: ModelStep): TurnUsage | null {
-  const used = tries.flatMap(({ tokens }) => (tokens == null ? [] : [tokens]));
+/** A trace of before knows of the call that answered alone. */
+function usageOf({ tries, usage }: ModelStep): TurnUsage | null {
+  const used = tries.flatMap(({ tokens }) => tokens ?? []);
   if (used.length === 0) return usage && { ...usage, estimated: false };
   return used
     .map(({ input, output, estimated }): TurnUsage => {
       return { inputTokens: input, outputTokens: output, estimated };
     })
     .reduce(both);
-}
-
-/** A decimal number, exactly; null: nothing of it has a price. */
-function turnCostOf({ steps }: Trace): string | null {
-  const costs = steps.flatMap((step) =>
-    step.kind === 'model' && step.cost != null ? [step.cost] : [],
-  );
-  return costs.length === 0 ? null : sumOf(...costs);
 }
 
 function both(one: TurnUsage, other: TurnUsage): TurnUsage {
@@ -172,15 +170,7 @@ function both(one: TurnUsage, other: TurnUsage): TurnUsage {
   return { inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), estimated };
 }
 
-/** What is known of a turn's tokens and their cost, `about 1,240 tokens in, 80 out, cost 0.0012`. */
-export function saySpent(trace: Trace): string | null {
-  const usage = usageOf(trace);
-  const cost = turnCostOf(trace);
-  return usage && `${sayUsage(usage)}${cost === null ? '' : `, cost ${cost}`}`;
-}
-
-/** `about 1,240 tokens in, 80 out` */
-export function sayUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
+function sayUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
   const say = (tokens: number | null): string => tokens?.toLocaleString('en-US') ?? '?';
   return `${estimated ? 'about ' : ''}${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
 }

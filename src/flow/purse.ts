@@ -13,7 +13,7 @@ import type {
   Used,
 } from '../domain/spend.ts';
 import { localDay, nextMidnight } from '../lib/local-day.ts';
-import type { LimitSum, SpendBook } from '../store/spend.ts';
+import type { LimitSum, SpendBook } from '../store/store.ts';
 
 export type PurseKit = {
   readonly book: SpendBook;

@@ -28,7 +28,8 @@ export const sentences: Readonly<Record<Apology, string>> = {
  */
 export function sentenceOf(sorry: Sorry, now: number): string {
   if (sorry.apology !== 'over_budget' || sorry.opensAt === null) return sentences[sorry.apology];
-  return `I have used what I may use for one day. I can answer again ${sayWhen(sorry.opensAt, now)}.`;
+  const when = sayWhen(sorry.opensAt, now);
+  return `I have used what I may use for one day. I can answer again ${when}.`;
 }
 
 /** `tomorrow at 00:00` */

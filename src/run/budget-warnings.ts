@@ -4,10 +4,10 @@ import type { Meters } from '../meters.ts';
 
 /** What the status tells of budgets; of a brain that is no longer configured, nothing. */
 export function budgetWarnings(
-  { budgetWarnings: told }: Pick<Meters, 'budgetWarnings'>,
+  { spend }: Pick<Meters, 'spend'>,
   { brains }: Pick<Config, 'brains'>,
 ): readonly WarningStatus[] {
-  return told().flatMap(({ brain, field, code, message, remedy }) => {
+  return spend.budgets.warnings.flatMap(({ brain, field, code, message, remedy }) => {
     const at = brains.findIndex(({ name }) => name === brain);
     return at < 0 ? [] : [{ code, path: `brains[${at}].${field}`, message, remedy }];
   });

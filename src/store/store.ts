@@ -272,5 +272,6 @@ export interface LedgerReader extends RecordsReader, FiguresReader, SearchReader
 }
 
 export { ReadFailed } from './read-failed.ts';
+export type { LimitSum, SpendBook } from './spend.ts';
 export type { ChannelBacklog, Gauges } from './gauges.ts';
 export type { ByHand, ByHandMessage } from './by-hand.ts';

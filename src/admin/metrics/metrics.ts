@@ -256,7 +256,7 @@ function shortageFamily({ meters }: AdminPorts): Family {
 }
 
 function tokenFamily({ meters }: AdminPorts): Family {
-  const samples = [...meters.tokens.values()].flatMap(({ input, output, ...whose }) => [
+  const samples = [...meters.spend.tokens.values()].flatMap(({ input, output, ...whose }) => [
     one(input, { ...whose, kind: 'input' }),
     one(output, { ...whose, kind: 'output' }),
   ]);

@@ -68,8 +68,8 @@ export function fromWire(
 }
 
 /**
- * Whether the model takes its limit in the other field alone. Format: OpenAI, `unsupported_parameter`
- * with `param`; Azure and others say it in the message alone.
+ * Whether the model takes its limit in the other field alone. Format: OpenAI says
+ * `unsupported_parameter` with `param`, others say it in the message alone.
  */
 export function wantsOtherLimit(status: number, body: string): boolean {
   if (status !== 400) return false;
