@@ -82,7 +82,7 @@ export function objectWith<
   return { type: 'object', required: Object.keys(required), properties } as const;
 }
 
-/** Like `objectWith`, where the type inside has those properties left out, too. */
+/** Like `objectWith`, of a type that may lack those properties: they are told as null then. */
 export function objectMay<
   const Required extends Readonly<Record<string, Schema>>,
   const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
@@ -135,7 +135,7 @@ export function only(schema: Schema, value: unknown): unknown {
   if (properties === undefined || typeof value !== 'object' || value === null) return value;
   const fields = value as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
-    Object.entries(properties).map(([key, inner]) => [key, only(inner, fields[key])]),
+    Object.entries(properties).map(([key, inner]) => [key, only(inner, fields[key] ?? null)]),
   );
 }
 
