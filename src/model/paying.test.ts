@@ -29,7 +29,7 @@ test('both wires tell the provider how long an answer may be, where that is writ
   assert.deepEqual([without!['max_tokens'], told!['max_tokens']], [undefined, 50]);
 });
 
-test('a model that takes the limit in the other field is asked once more, and then so', async () => {
+test('a model that takes the limit in the other field is asked once more', async () => {
   await using bench = new Bench();
   const error = {
     code: 'unsupported_parameter',
