@@ -44,6 +44,7 @@ import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
 import { Holding } from './holding.ts';
+import { MemorySpendBook } from './spend-stub.ts';
 import { gaugesOf, type LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -61,6 +62,7 @@ export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
   readonly approvals: Approvals;
+  readonly spend = new MemorySpendBook();
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
   readonly byHand: Holding;
