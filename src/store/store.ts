@@ -52,11 +52,13 @@ import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
+import type { SpendBook, SpendReader } from './spend.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
   readonly figures: StoredFigures;
+  readonly spend: SpendBook;
   /**
    * Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing.
    * `conflict`: a cursor stands elsewhere than its move expects it, moves on their way included.
@@ -237,7 +239,8 @@ export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends RecordsReader, FiguresReader, SearchReader, AsyncDisposable {
+export interface LedgerReader
+  extends RecordsReader, FiguresReader, SearchReader, SpendReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

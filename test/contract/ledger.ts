@@ -17,6 +17,7 @@ import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
 import { servingCases } from './ledger/serving.ts';
+import { spendCases } from './ledger/spend.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -34,6 +35,7 @@ const all = [
   ...endingCases,
   ...agentCases,
   ...byHandCases,
+  ...spendCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

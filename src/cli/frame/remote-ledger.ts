@@ -127,6 +127,9 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
+  /** None: its page shows it. */
+  spent = async () => [];
+
   foundIds(q: string, page: PageAsked) {
     return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);
   }

@@ -18,6 +18,7 @@ import type { Whose } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import type { StoredFigures } from '../figures.ts';
+import type { SpendBook } from '../spend.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
 import { laterParts, type Row } from '../order/rows.ts';
@@ -58,6 +59,7 @@ const no = Promise.resolve(false);
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
+  readonly spend: SpendBook;
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
   readonly byHand: Holding;
@@ -84,6 +86,7 @@ export class LaneLedger implements Ledger {
     this.#onFault = onFault;
     this.durability = storage.durability;
     this.figures = storage.figures;
+    this.spend = storage.spend;
     this.calls = new ToolCalls(this.#open, storage);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);

@@ -21,6 +21,7 @@ import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { HeldConversation, Hold } from '../../domain/hold.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { StoredFigures } from '../figures.ts';
+import type { SpendBook } from '../spend.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from '../order/rows.ts';
 import type { Quarantine } from '../order/quarantine.ts';
@@ -44,6 +45,7 @@ export interface LedgerStorage {
   readonly deadLetters: StoredDeadLetters;
   readonly forgetting: StoredForgetting;
   readonly figures: StoredFigures;
+  readonly spend: SpendBook;
   readonly byHand: StoredByHand;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */

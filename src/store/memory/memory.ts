@@ -50,6 +50,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly mayHandOut = true;
   readonly quarantine = null;
   readonly figures: LedgerStorage['figures'];
+  readonly spend: LedgerStorage['spend'];
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
   protected readonly cursors = new Cursors(() => null);
@@ -77,6 +78,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly forgetting: LedgerStorage['forgetting'] = {
     forget: async ({ whose, removed }) => {
       this.#stories.uses.remove(whose);
+      if (whose.kind === 'sender') this.#stories.spend.forget(whose.channel, whose.sender);
       return removed;
     },
     clearNotes: async () => 0,
@@ -97,6 +99,7 @@ export class MemoryStorage implements LedgerStorage {
     this.limits = { messagesMax, bytesMax };
     this.#stories = stories;
     this.figures = stories.figures;
+    this.spend = stories.spend;
     this.#known = new KnownKeys(dedupeKeysMax);
   }
 

@@ -12,6 +12,7 @@ import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story
 import type { Trace } from '../../domain/trace.ts';
 import { AuditRing } from './audit-ring.ts';
 import { FigureRing } from './figure-ring.ts';
+import { MemorySpend } from './spend.ts';
 import { wholeIdLength, type InRow, type OutRow } from '../order/rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
@@ -122,6 +123,7 @@ export class StoryRing {
   readonly uses = new ToolUseRing();
   readonly audit = new AuditRing();
   readonly figures = new FigureRing();
+  readonly spend = new MemorySpend();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;

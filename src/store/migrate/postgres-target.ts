@@ -70,6 +70,13 @@ const intos: Readonly<Record<TableName, Into>> = {
     columns: 'seq bigint, at bigint, action text, target text, status integer, reason text',
   },
   figures: { table: 'figure', columns: 'length_ms integer, at bigint, run bigint, body text' },
+  spend: {
+    table: 'spend',
+    columns:
+      'channel text, sender text, day text, brain text, model text, price_input text, ' +
+      'price_output text, costs boolean, instance bigint, calls bigint, estimated_calls bigint, ' +
+      'input bigint, output bigint, open_input bigint, open_output bigint',
+  },
 };
 
 /** Their numbers go on behind what was moved. */
@@ -90,7 +97,7 @@ export class PostgresTarget extends PostgresSide implements Target {
     if (rows.length === 0) return;
     const names = columns.split(', ').map((column) => column.split(' ')[0]!);
     const chosen = rows.map((row) =>
-      Object.fromEntries(names.map((name) => [name, stored(name, row[name] ?? null)])),
+      Object.fromEntries(names.map((name) => [name, stored(name, valueOf(name, row))])),
     );
     await this.client.query(
       `INSERT INTO svc.${table} (${names.join(', ')}) ` +
@@ -129,6 +136,11 @@ export class PostgresTarget extends PostgresSide implements Target {
     await this.client.query('COMMIT');
     await this.client.query('ANALYZE svc.lane, svc.inbox, svc.outbox, svc.message, svc.sent');
   }
+}
+
+/** No instance has the number 0: rows that were moved are changed by none. */
+function valueOf(name: string, row: Row): Value {
+  return name === 'instance' ? 0 : (row[name] ?? null);
 }
 
 function stored(name: string, value: Value): Value {

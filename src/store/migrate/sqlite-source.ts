@@ -47,9 +47,12 @@ const selects: Readonly<Record<TableName, string>> = {
   cursors: "SELECT channel, name, value FROM cursors WHERE channel <> ''",
   audit: 'SELECT seq, at, action, target, status, reason FROM audit ORDER BY seq',
   figures: 'SELECT length_ms, at, run, body FROM figures',
+  spend:
+    'SELECT channel, sender, day, brain, model, price_input, price_output, costs, calls, ' +
+    'estimated_calls, input, output, open_input, open_output FROM spend',
 };
 
-const booleans = ['private', 'possible_duplicate', 'late', 'parked'];
+const booleans = ['private', 'possible_duplicate', 'late', 'parked', 'costs'];
 
 export class SqliteSide implements Side {
   protected readonly db: DatabaseSync;

@@ -16,6 +16,7 @@ const names: Readonly<Record<TableName, string>> = {
   cursors: 'cursors',
   audit: 'audit',
   figures: 'figures',
+  spend: 'spend',
 };
 
 /** Messages and turns are numbered anew, all together. */

@@ -19,6 +19,7 @@ export const tableNames = [
   'cursors',
   'audit',
   'figures',
+  'spend',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
@@ -65,6 +66,10 @@ export const tables: Readonly<Record<TableName, Table>> = {
   cursors: tableOf('channel name value'),
   audit: tableOf('seq at action target status reason'),
   figures: tableOf('length_ms at run body'),
+  spend: tableOf(
+    'channel sender day brain model price_input price_output costs calls estimated_calls input ' +
+      'output open_input open_output',
+  ),
 };
 
 function tableOf(columns: string, lane: string | null = null): Table {

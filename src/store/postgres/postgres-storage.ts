@@ -51,6 +51,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: PostgresParts['figures'];
+  readonly spend: PostgresParts['spend'];
   readonly deferredReplies: StoredReplies;
   readonly byHand: ByHand;
   readonly #parts: PostgresParts;
@@ -69,6 +70,7 @@ export class PostgresStorage implements LedgerStorage {
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = history;
     this.figures = parts.figures;
+    this.spend = parts.spend;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
     this.byHand = byHand;

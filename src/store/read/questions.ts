@@ -35,6 +35,7 @@ export function readerOver(
     conversationCounts: (...asked) => ask('conversationCounts', asked),
     audit: (...asked) => ask('audit', asked),
     figures: (...asked) => ask('figures', asked),
+    spent: (...asked) => ask('spent', asked),
     foundIds: (...asked) => ask('foundIds', asked),
     foundTexts: (...asked) => ask('foundTexts', asked),
     [Symbol.asyncDispose]: close,

@@ -57,6 +57,12 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
   AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
+/** In the order in which rows of it are locked everywhere. */
+const deleteSpend = `
+DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.spend WHERE channel = $1 AND sender = $2
+  ORDER BY day, brain, model, price_input, price_output, costs, instance FOR UPDATE
+))`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
 /** A conversation in which something is left keeps its place. */
 const nothingLeft =
@@ -213,6 +219,7 @@ export class Forgetting {
     for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
       conversations.add(fromText(String(conversation)) as ConversationId);
     }
+    await this.#write([{ text: deleteSpend, values: theirs.slice(0, 2) }]);
     let deleted = await this.#turns(bySender, theirs);
     for (const conversation of conversations) {
       deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);

@@ -17,6 +17,7 @@ import { readFigures } from './figures.ts';
 import { findByIds } from './found-ids.ts';
 import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
+import { readSpend } from './spend.ts';
 import { findStory, findStoryText } from './stories.ts';
 
 const questions: {
@@ -42,6 +43,7 @@ const questions: {
   conversationCounts: listConversationCounts,
   audit: listAudit,
   figures: readFigures,
+  spent: readSpend,
   foundIds: findByIds,
   foundTexts: findByWords,
 };

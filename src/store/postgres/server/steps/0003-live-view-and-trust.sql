@@ -63,3 +63,28 @@ CREATE TABLE svc.search_state (
   walked_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 INSERT INTO svc.search_state DEFAULT VALUES;
+
+-- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
+-- Channel and sender are empty in the row of all senders together. A price is a decimal number as
+-- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
+-- the price of their row. Each instance has rows of its own, so that no flight waits for another's.
+CREATE TABLE svc.spend (
+  channel text COLLATE "C" NOT NULL,
+  sender text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  brain text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  price_input text COLLATE "C" NOT NULL,
+  price_output text COLLATE "C" NOT NULL,
+  costs boolean NOT NULL,
+  instance bigint NOT NULL,
+  calls bigint NOT NULL,
+  estimated_calls bigint NOT NULL,
+  input bigint NOT NULL,
+  output bigint NOT NULL,
+  open_input bigint NOT NULL,
+  open_output bigint NOT NULL,
+  PRIMARY KEY (channel, sender, day, brain, model, price_input, price_output, costs, instance)
+) WITH (fillfactor = 70);
+-- For the sweep: those of senders go sooner.
+CREATE INDEX spend_day ON svc.spend (day) WHERE channel <> '';

@@ -49,3 +49,27 @@ CREATE TABLE search_state (
   rules TEXT NOT NULL
 ) STRICT;
 INSERT INTO search_state VALUES (1, 0, 0, '');
+
+-- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
+-- Channel and sender are empty in the row of all senders together. A price is a decimal number as
+-- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
+-- the price of their row.
+CREATE TABLE spend (
+  channel TEXT NOT NULL,
+  sender TEXT NOT NULL,
+  day TEXT NOT NULL,
+  brain TEXT NOT NULL,
+  model TEXT NOT NULL,
+  price_input TEXT NOT NULL,
+  price_output TEXT NOT NULL,
+  costs INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  estimated_calls INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  output INTEGER NOT NULL,
+  open_input INTEGER NOT NULL,
+  open_output INTEGER NOT NULL,
+  PRIMARY KEY (channel, sender, day, brain, model, price_input, price_output, costs)
+) STRICT, WITHOUT ROWID;
+-- For the sweep: those of senders go sooner.
+CREATE INDEX spend_day ON spend (day) WHERE channel <> '';
