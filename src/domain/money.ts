@@ -1,4 +1,4 @@
-/** Exact sums of money: decimal numbers as text in plain notation, in a currency that svc does not know. */
+/** Exact sums of money: decimal numbers as text in plain notation, in whatever currency. */
 import type { Price, Tokens } from './spend.ts';
 
 /** A decimal number: `units` divided by ten to the power of `places`. */

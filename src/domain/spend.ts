@@ -26,7 +26,7 @@ export type Charged = {
   readonly sender: { readonly channel: ChannelKey; readonly id: string } | null;
 };
 
-/** What a call used. `estimated`: its provider told nothing, so that it is what it may have used. */
+/** What a call used. `estimated`: its provider told nothing, so it is what it may have used. */
 export type Used = Tokens & { readonly estimated: boolean };
 
 /** What a brain may use of models that cost; null: no bound. A day is the service's local one. */
@@ -44,7 +44,7 @@ export type SpendLimit =
   | { readonly kind: 'cost_per_day'; readonly most: string }
   | { readonly kind: 'tokens_per_sender_per_day'; readonly most: number };
 
-/** What was used by one key of a report. `cost`: a decimal number; null: nothing of it has a price. */
+/** What was used by one key of a report. `cost`: a decimal number; null: nothing has a price. */
 export type Spent = {
   readonly calls: number;
   readonly tokens: Tokens;

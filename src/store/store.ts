@@ -225,7 +225,7 @@ export type Effects = {
   readonly unsent: readonly UnsentAnswer[];
   /** Calls that wait for a yes from now on; absent: none. */
   readonly asked?: readonly Approval[];
-  /** The approval that this turn followed, and what became of its call; absent: it followed none. */
+  /** The approval that this turn followed, and what became of its call; absent: none. */
   readonly settled?: { readonly id: ApprovalId; readonly outcome: ToolOutcome | null };
   readonly trace: Trace | null;
 };

@@ -191,3 +191,12 @@ export function firstDaysKept(now: number, retentionDays: number) {
   const ofSenders = retentionDays === 0 ? spendDays : Math.min(retentionDays, spendDays);
   return { all: dayBefore(spendDays), ofSenders: dayBefore(ofSenders) };
 }
+
+/** Every day of which there is a row, each found by one look at the table's key. */
+export function daysOf(table: string): string {
+  return (
+    `WITH RECURSIVE days (day) AS (SELECT min(day) FROM ${table} UNION ALL ` +
+    `SELECT (SELECT min(day) FROM ${table} WHERE day > days.day) FROM days ` +
+    'WHERE day IS NOT NULL) SELECT day FROM days WHERE day IS NOT NULL'
+  );
+}

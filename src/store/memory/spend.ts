@@ -33,6 +33,7 @@ export class MemorySpend implements SpendBook, SpendReader {
   }
 
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
+    if (reserved === null && used === null) return;
     const change = settledBy(reserved, used);
     for (const place of placesOf(charged)) {
       // What was reserved and is not there was forgotten since, and is not to come back.

@@ -128,7 +128,13 @@ suite('what is kept for a time', () => {
         .map(({ brain }) => brain);
     };
     sweep(db, 0, now);
-    assert.deepEqual([left('='), left('<>')], Array(2).fill(['d399', 'd31', 'd29']));
+    assert.deepEqual(
+      [left('='), left('<>')],
+      [
+        ['d399', 'd31', 'd29'],
+        ['d399', 'd31', 'd29'],
+      ],
+    );
     sweep(db, 30, now);
     assert.deepEqual([left('='), left('<>')], [['d399', 'd31', 'd29'], ['d29']]);
     db.close();

@@ -13,6 +13,7 @@ import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
+import { daysOf } from '../../ledger/spending.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
@@ -57,10 +58,11 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
   AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
-/** In the order in which rows of it are locked everywhere. */
+/** Rows of it are locked in one order, as everywhere. */
 const deleteSpend = `
 DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
-  SELECT ctid FROM svc.spend WHERE channel = $1 AND sender = $2
+  SELECT ctid FROM svc.spend
+  WHERE day IN (${daysOf('svc.spend')}) AND channel = $1 AND sender = $2
   ORDER BY day, brain, model, price_input, price_output, costs, instance FOR UPDATE
 ))`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;

@@ -3,8 +3,8 @@
  * All instances share the sums: whoever decides about a day of a brain has the lock of that day and
  * brain until its commit. What waits meanwhile goes together in the next transaction.
  *
- * A transaction whose commit was not answered may have landed: its callers are told that it did not,
- * so that no call is made, and what it reserved counts for nothing but caution.
+ * A transaction whose commit was not answered may have landed. Its callers are told that it has
+ * not, so that no call is made; what it may have reserved is left, and only makes a limit smaller.
  */
 import type { Client } from 'pg';
 import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
@@ -28,7 +28,7 @@ const begin =
   "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = '5s'; " +
   "SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/** In one order, so that no two wait for each other. What is read after it is what was committed. */
+/** In one order, so that no two wait for each other. What is read after it was committed. */
 const lock = `
 SELECT pg_advisory_xact_lock(key) FROM (
   SELECT DISTINCT hashtextextended(day || ' ' || brain, 1937138482) AS key

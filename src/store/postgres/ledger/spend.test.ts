@@ -127,7 +127,8 @@ postgresTest('a commit whose answer is lost reserves at most, and no call is mad
   const asked = ask(one, charge(), tokens(7));
   await until('its commit is under way', async () => {
     const { rows } = await all.client.query(
-      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INTO svc.spend%'",
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' " +
+        "AND query LIKE '%INTO svc.spend%'",
     );
     return rows.length > 0;
   });

@@ -32,6 +32,7 @@ export class Spend implements SpendBook, Disposable {
   }
 
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
+    if (reserved === null && used === null) return;
     const { flights, instance } = this.#parts;
     const change = settledBy(reserved, used);
     flights.add({ kind: 'spent', instance, charged, change, known: reserved !== null });

@@ -177,16 +177,15 @@ postgresTest('figures go by their own times, and the oldest of very many', async
 
 postgresTest('spend of senders goes with the texts, and all of it after 400 days', async () => {
   await using it = await openParts();
-  const days = { d401: 401, d399: 399, d31: 31, d29: 29 };
-  const rows = (days: Readonly<Record<string, number>>): Columns[] =>
-    Object.entries(days).flatMap(([brain, ago]) => {
-      const day = new Date(now - ago * dayMs).toISOString().slice(0, 10);
-      return [
-        { brain: `${brain} of all`, day, channel: '', sender: '' },
-        { brain, day },
-      ];
-    });
-  await put(it.client, 'spend', ...rows(days));
+  const agos = { d401: 401, d399: 399, d31: 31, d29: 29 };
+  const rows = Object.entries(agos).flatMap(([brain, ago]): Columns[] => {
+    const day = new Date(now - ago * dayMs).toISOString().slice(0, 10);
+    return [
+      { brain: `${brain} of all`, day, channel: '', sender: '' },
+      { brain, day },
+    ];
+  });
+  await put(it.client, 'spend', ...rows);
   await sweepAll(it, 0);
   assert.deepEqual(await all(it.client, 'spend', 'brain'), [
     'd29',

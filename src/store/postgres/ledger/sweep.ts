@@ -100,7 +100,7 @@ export async function sweepOnce({
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },
     ...kept.map(({ lengthMs, forMs }) => ({ text: figures, values: [lengthMs, at - forMs] })),
-    { text: spend("channel = '' AND sender = ''"), values: [firstDays.all] },
+    { text: spend("channel = ''"), values: [firstDays.all] },
     { text: spend("channel <> ''"), values: [firstDays.ofSenders] },
   ];
   let rows = 0;

@@ -7,8 +7,8 @@ import { num, type Ask } from './ask.ts';
 
 /** Exact: the server's numbers of this type have as many digits as they need. */
 const costOf = (input: string, output: string): string =>
-  `sum(${input} * nullif(price_input, '')::numeric + ${output} * nullif(price_output, '')::numeric)` +
-  ' * 0.000001';
+  `sum(${input} * nullif(price_input, '')::numeric ` +
+  `+ ${output} * nullif(price_output, '')::numeric) * 0.000001`;
 
 function rowsBy(by: SpendBy): string {
   const [which, channel] =

@@ -14,8 +14,8 @@ export type SpentWrite = {
   readonly known: boolean;
 };
 
-const place = 'channel, sender, day, brain, model, "priceInput", "priceOutput", costs';
-const key = 'channel, sender, day, brain, model, price_input, price_output, costs, instance';
+const place = 'day, channel, sender, brain, model, "priceInput", "priceOutput", costs';
+const key = 'day, channel, sender, brain, model, price_input, price_output, costs, instance';
 const sums = 'calls, estimated_calls, input, output, open_input, open_output';
 const columns =
   'channel text COLLATE "C", sender text COLLATE "C", day text COLLATE "C", ' +

@@ -4,12 +4,10 @@
  */
 import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
 import { placesOf, settledBy } from '../../ledger/spending.ts';
+import type { SpendChange, SpendPlace } from '../../ledger/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
 import type { Journal } from '../write/journal.ts';
 import { spendValues, type SpendWrite } from '../write/spend-writes.ts';
-
-/** The sums of a write come before its place: calls, estimated ones, and four of tokens. */
-const sumsEnd = 7;
 
 export class Spend implements SpendBook {
   readonly #journal: Journal;
@@ -32,7 +30,7 @@ export class Spend implements SpendBook {
   }
 
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
-    if (this.#journal.broken) return;
+    if (this.#journal.broken || (reserved === null && used === null)) return;
     if (this.#journal.gathering !== this.#group) {
       this.#gathered.clear();
       this.#group = this.#journal.gathering;
@@ -42,11 +40,11 @@ export class Spend implements SpendBook {
     const change = settledBy(reserved, used);
     let isNew = false;
     for (const place of placesOf(charged)) {
-      const write: SpendWrite = [name, ...spendValues(place, change)];
-      const key = `${name}\0${write.slice(sumsEnd).join('\0')}`;
+      const key = `${name}\0${keyOf(place)}`;
       const known = this.#gathered.get(key);
-      if (known !== undefined) addTo(known, write);
+      if (known !== undefined) addTo(known, change);
       else {
+        const write: SpendWrite = [name, ...spendValues(place, change)];
         this.#gathered.set(key, write);
         this.#journal.add(write);
         isNew = true;
@@ -56,14 +54,17 @@ export class Spend implements SpendBook {
   }
 }
 
-function addTo(
-  known: SpendWrite,
-  { 1: calls, 2: estimated, 3: input, 4: output, 5: openInput, 6: openOutput }: SpendWrite,
-): void {
-  known[1] += calls;
-  known[2] += estimated;
-  known[3] += input;
-  known[4] += output;
-  known[5] += openInput;
-  known[6] += openOutput;
+function keyOf({ day, channel, sender, brain, model, ...rest }: SpendPlace): string {
+  const { priceInput, priceOutput, costs } = rest;
+  const charged = `${day}\0${channel}\0${sender}\0${brain}\0${model}`;
+  return `${charged}\0${priceInput}\0${priceOutput}\0${costs}`;
+}
+
+function addTo(known: SpendWrite, change: SpendChange): void {
+  known[1] += change.calls;
+  known[2] += change.estimatedCalls;
+  known[3] += change.input;
+  known[4] += change.output;
+  known[5] += change.openInput;
+  known[6] += change.openOutput;
 }

@@ -29,7 +29,10 @@ const orderly = `
     if (closing) return parentPort.close();
     closing = message.kind === 'close';
     if (closing) parentPort.postMessage({ kind: 'disk', freeBytes: 1 });
-    else parentPort.postMessage({ kind: 'done', number: JSON.parse(message).number, known: [], reservings: [] });
+    else {
+      const { number } = JSON.parse(message);
+      parentPort.postMessage({ kind: 'done', number, known: [], reservings: [] });
+    }
   });`;
 
 test('what is asked of a journal that closes is written, or told that it is not', async () => {

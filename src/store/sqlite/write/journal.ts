@@ -9,7 +9,7 @@
  * is room. Its messages are taken out of it, and refused. Later writes stay behind it.
  */
 import { joined } from '../../ledger/gathering.ts';
-import { withoutTries, type WriteBatch, type Told } from './write-batch.ts';
+import { withoutTries, type WriteBatch } from './write-batch.ts';
 import type { WaitingCaller, Written } from './write-batch.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { sqliteFull } from '../files/problem.ts';
@@ -22,8 +22,6 @@ const lazyMs = 5;
 
 /** How long after a full disk the group is sent again. */
 const fullRetryMs = 1_000;
-
-const nothingTold: Told = { known: new Map(), reservings: new Map() };
 
 export class Journal {
   readonly #writer: Writer;
@@ -253,8 +251,7 @@ export class Journal {
   #done({ known, reservings }: Extract<GroupDone, { kind: 'done' }>): void {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
-    const isTold = known.length + reservings.length > 0;
-    const told = isTold ? { known: new Map(known), reservings: new Map(reservings) } : nothingTold;
+    const told = { known: new Map(known), reservings: new Map(reservings) };
     if (this.#full) this.#roomAgain();
     for (const { written } of waiting) written(told);
     if (this.#waiting.length > 0) this.#send();

@@ -1,5 +1,6 @@
 import type { KeyCheck } from '../../../domain/message.ts';
 import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
+import { daysOf } from '../../ledger/spending.ts';
 import type { Reserving } from '../../spend.ts';
 import type { Upgrade } from '../files/migrations.ts';
 
@@ -13,6 +14,8 @@ const notesOfBrain = 'notes WHERE brain = ?1';
 
 const isPublicBefore =
   '(SELECT stamped FROM owner) = 1 AND channel IN (SELECT channel FROM public_before)';
+
+const spendDays = daysOf('spend');
 
 /** Of those whose numbers are given as a JSON list: one statement for the very many of a start. */
 const ofNumbers = 'WHERE seq IN (SELECT value FROM json_each(?))';
@@ -146,7 +149,7 @@ export const statements = {
     'input = input + ?, output = output + ?, open_input = max(0, open_input + ?), ' +
     'open_output = max(0, open_output + ?) WHERE channel = ? AND sender = ? AND day = ? ' +
     'AND brain = ? AND model = ? AND price_input = ? AND price_output = ? AND costs = ?',
-  spendForgotten: 'DELETE FROM spend WHERE channel = ? AND sender = ?',
+  spendForgotten: `DELETE FROM spend WHERE day IN (${spendDays}) AND channel = ? AND sender = ?`,
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',

@@ -90,14 +90,14 @@ function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: n
     rows += remove(db, figuresBefore(lengthMs, most), now - forMs);
   }
   const firstDays = firstDaysKept(now, retentionDays);
-  rows += remove(db, spendBefore("channel = '' AND sender = ''", most), firstDays.all);
+  rows += remove(db, spendBefore("channel = ''", most), firstDays.all);
   rows += remove(db, spendBefore("channel <> ''", most), firstDays.ofSenders);
   return { rows, deadLetters };
 }
 
 function spendBefore(which: string, most: number): string {
-  const key = 'channel, sender, day, brain, model, price_input, price_output, costs';
-  const old = `SELECT ${key} FROM spend WHERE ${which} AND day < ? LIMIT ${most}`;
+  const key = 'day, channel, sender, brain, model, price_input, price_output, costs';
+  const old = `SELECT ${key} FROM spend WHERE day < ? AND ${which} LIMIT ${most}`;
   return `DELETE FROM spend WHERE (${key}) IN (${old})`;
 }
 

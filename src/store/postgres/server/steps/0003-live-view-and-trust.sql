@@ -69,9 +69,9 @@ INSERT INTO svc.search_state DEFAULT VALUES;
 -- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
 -- the price of their row. Each instance has rows of its own, so that no flight waits for another's.
 CREATE TABLE svc.spend (
+  day text COLLATE "C" NOT NULL,
   channel text COLLATE "C" NOT NULL,
   sender text COLLATE "C" NOT NULL,
-  day text COLLATE "C" NOT NULL,
   brain text COLLATE "C" NOT NULL,
   model text COLLATE "C" NOT NULL,
   price_input text COLLATE "C" NOT NULL,
@@ -84,7 +84,5 @@ CREATE TABLE svc.spend (
   output bigint NOT NULL,
   open_input bigint NOT NULL,
   open_output bigint NOT NULL,
-  PRIMARY KEY (channel, sender, day, brain, model, price_input, price_output, costs, instance)
+  PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs, instance)
 ) WITH (fillfactor = 70);
--- For the sweep: those of senders go sooner.
-CREATE INDEX spend_day ON svc.spend (day) WHERE channel <> '';

@@ -53,11 +53,11 @@ INSERT INTO search_state VALUES (1, 0, 0, '');
 -- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
 -- Channel and sender are empty in the row of all senders together. A price is a decimal number as
 -- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
--- the price of their row.
+-- the price of their row. What is written is of today: it lies close together.
 CREATE TABLE spend (
+  day TEXT NOT NULL,
   channel TEXT NOT NULL,
   sender TEXT NOT NULL,
-  day TEXT NOT NULL,
   brain TEXT NOT NULL,
   model TEXT NOT NULL,
   price_input TEXT NOT NULL,
@@ -69,7 +69,5 @@ CREATE TABLE spend (
   output INTEGER NOT NULL,
   open_input INTEGER NOT NULL,
   open_output INTEGER NOT NULL,
-  PRIMARY KEY (channel, sender, day, brain, model, price_input, price_output, costs)
+  PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs)
 ) STRICT, WITHOUT ROWID;
--- For the sweep: those of senders go sooner.
-CREATE INDEX spend_day ON spend (day) WHERE channel <> '';
