@@ -20,7 +20,7 @@ import { createPurse, type PurseKit } from './flow/purse.ts';
 import { later } from './lib/clock.ts';
 import type { Model } from './model/model.ts';
 import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
-import { MemorySpendBook } from './store/ledger/spend-stub.ts';
+import { MemorySpend } from './store/memory/spend.ts';
 
 /** What one question came to. Times are milliseconds since 1970. */
 export type Rehearsed = {
@@ -176,7 +176,7 @@ export class Rehearsal {
 
 /** A book for what is tried in this process alone: what it holds ends with it. */
 export function createOwnSpend(): Omit<PurseKit, 'now'> {
-  return { book: new MemorySpendBook(), events: { modelSpent() {}, budgetReached() {} } };
+  return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
 }
 
 /** The same model, with each of its outcomes written down. */

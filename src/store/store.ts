@@ -53,7 +53,7 @@ import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
-import type { SpendBook } from './spend.ts';
+import type { SpendBook, SpendReader } from './spend.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
@@ -243,7 +243,13 @@ export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
 export interface LedgerReader
-  extends RecordsReader, FiguresReader, SearchReader, ApprovalsReader, AsyncDisposable {
+  extends
+    RecordsReader,
+    FiguresReader,
+    SearchReader,
+    SpendReader,
+    ApprovalsReader,
+    AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

@@ -317,6 +317,7 @@ export function fakeReader(calls: Calls): LedgerReader {
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
     figures: (asked) => note(keptFigures(asked), 'figures', asked),
     ...approvalReads(calls),
+    spent: (by, since) => note([], 'spent', by, since),
     foundIds: (id, asked) => note(page(asked, [foundRow]), 'foundIds', id, asked),
     foundTexts: (words, asked) => {
       const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };

@@ -131,6 +131,8 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   approvals = async () => ({ rows: [], next: null });
   approval = async () => null;
   waitingApprovals = async () => 0;
+  /** None: its page shows it. */
+  spent = async () => [];
 
   foundIds(q: string, page: PageAsked) {
     return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);

@@ -18,6 +18,7 @@ import type { Whose } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import type { StoredFigures } from '../figures.ts';
+import type { SpendBook } from '../spend.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
 import { laterParts, type Row } from '../order/rows.ts';
@@ -44,7 +45,6 @@ import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
 import { Holding } from './holding.ts';
-import { MemorySpendBook } from './spend-stub.ts';
 import { gaugesOf, type LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -62,7 +62,7 @@ export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
   readonly approvals: Approvals;
-  readonly spend = new MemorySpendBook();
+  readonly spend: SpendBook;
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
   readonly byHand: Holding;
@@ -90,6 +90,7 @@ export class LaneLedger implements Ledger {
     this.durability = storage.durability;
     this.figures = storage.figures;
     this.approvals = new OpenApprovals(storage.approvals, () => this.#closing !== null);
+    this.spend = storage.spend;
     this.calls = new ToolCalls(this.#open, storage);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);

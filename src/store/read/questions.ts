@@ -38,6 +38,7 @@ export function readerOver(
     approvals: (...asked) => ask('approvals', asked),
     approval: (...asked) => ask('approval', asked),
     waitingApprovals: (...asked) => ask('waitingApprovals', asked),
+    spent: (...asked) => ask('spent', asked),
     foundIds: (...asked) => ask('foundIds', asked),
     foundTexts: (...asked) => ask('foundTexts', asked),
     [Symbol.asyncDispose]: close,

@@ -18,6 +18,7 @@ import { readFigures } from './figures.ts';
 import { findByIds } from './found-ids.ts';
 import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
+import { readSpend } from './spend.ts';
 import { findStory, findStoryText } from './stories.ts';
 
 const questions: {
@@ -46,6 +47,7 @@ const questions: {
   approvals: listApprovals,
   approval: findApproval,
   waitingApprovals: countWaitingApprovals,
+  spent: readSpend,
   foundIds: findByIds,
   foundTexts: findByWords,
 };
