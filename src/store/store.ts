@@ -52,6 +52,7 @@ import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
+import type { SpendReader } from './spend.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
@@ -237,7 +238,8 @@ export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends RecordsReader, FiguresReader, SearchReader, AsyncDisposable {
+export interface LedgerReader
+  extends RecordsReader, FiguresReader, SearchReader, SpendReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

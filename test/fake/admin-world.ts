@@ -23,6 +23,7 @@ import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 import { fakeSecrets } from './admin-secrets.ts';
+import { budget } from './admin-spend.ts';
 import { fakeLooks } from './admin-models.ts';
 import { fakeTrials } from './admin-trials.ts';
 
@@ -221,7 +222,7 @@ const config: Config = {
     },
   ],
   brains: [
-    { name: 'main', sensitivity: 'private', ...brain },
+    Object.assign({ name: 'main', sensitivity: 'private', ...brain } as const, { budget }),
     { name: 'open', sensitivity: 'public', ...brain },
   ],
   routes: [{ channel: 'webhook', brain: 'main' }],

@@ -11,6 +11,7 @@ import { channelTypeOf, type ConversationId } from '../../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import { memoryRecords } from './records.ts';
 import { memorySearch } from './search.ts';
+import { spentNothing } from '../read/spend-stub.ts';
 import { emptyPage, limitOf, pageOf, keyAfter } from '../pages.ts';
 import { countReasons } from '../reasons.ts';
 import { wholeIdLength } from '../order/rows.ts';
@@ -67,6 +68,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
     },
     figures: (asked) => stories.figures.figures(asked),
+    spent: async () => spentNothing(),
     toolUse: async (key) => stories.uses.told().find((use) => use.key === key) ?? null,
     [Symbol.asyncDispose]: async () => {},
   };

@@ -37,6 +37,7 @@ export function readerOver(
     figures: (...asked) => ask('figures', asked),
     foundIds: (...asked) => ask('foundIds', asked),
     foundTexts: (...asked) => ask('foundTexts', asked),
+    spent: (...asked) => ask('spent', asked),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -1,5 +1,6 @@
 /** What can be asked of the server, by the name it has in the reader's contract. */
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
+import { spentNothing } from '../../read/spend-stub.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
 import type { Ask } from './ask.ts';
 import { listAudit } from './audit.ts';
@@ -45,4 +46,5 @@ export const questions: {
   figures: readFigures,
   foundIds: findByIds,
   foundTexts: findByWords,
+  spent: async () => spentNothing(),
 };

@@ -1,6 +1,7 @@
 /** What can be asked of a database, by the name it has in the reader's contract. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
+import { spentNothing } from '../../read/spend-stub.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
 import { listAudit, listConversationCounts } from './audit.ts';
 import { listChannelKeys } from './channel-keys.ts';
@@ -44,6 +45,7 @@ const questions: {
   figures: readFigures,
   foundIds: findByIds,
   foundTexts: findByWords,
+  spent: spentNothing,
 };
 
 /** All that one answer tells was true at one moment. */
