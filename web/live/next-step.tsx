@@ -71,3 +71,11 @@ export const NoChannel = () => (
     No channel is configured. <ToConfigure />
   </p>
 );
+
+export const NoBudget = () => (
+  <p className="max-w-prose">
+    No brain has a budget: models that cost may use as much as is asked of them. A brain&apos;s{' '}
+    <code>budget</code> bounds that, of a turn, a day or a sender; a model&apos;s <code>price</code>{' '}
+    tells it in money. <ToConfigure />
+  </p>
+);
