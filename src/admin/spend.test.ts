@@ -87,7 +87,7 @@ test('a budget is as full as what models that cost used and reserved today', asy
   });
 });
 
-test('a budget of nothing is full, one that is nearly used up is not, nor is an unused one', async () => {
+test('a budget of nothing is full, and one that is nearly used up is not', async () => {
   const only = { tokensPerTurn: null, costPerDay: null, tokensPerSenderPerDay: null };
   const percent = async (tokensPerDay: number, rows: readonly SpendRow[]): Promise<unknown> => {
     const brains = [{ name: 'main', budget: { ...only, tokensPerDay } }];

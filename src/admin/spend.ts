@@ -2,7 +2,7 @@
 import { compareAmounts, sumOf } from '../domain/money.ts';
 import type { Budget, SpendBy, SpendRow, Spent, Tokens } from '../domain/spend.ts';
 import { localDay } from '../lib/local-day.ts';
-import type { SpendReader } from '../store/spend.ts';
+import type { LedgerReader } from '../store/store.ts';
 
 /** The ledger keeps no more. */
 export const spendDaysMax = 400;
@@ -51,7 +51,7 @@ export type BudgetsTold = { readonly day: string; readonly rows: readonly Budget
  * @throws ReadFailed
  */
 export async function spendTold(
-  reader: SpendReader,
+  reader: Pick<LedgerReader, 'spent'>,
   by: SpendBy,
   days: number,
   now: number,
@@ -69,7 +69,7 @@ export async function spendTold(
  * @throws ReadFailed
  */
 export async function budgetsTold(
-  reader: SpendReader,
+  reader: Pick<LedgerReader, 'spent'>,
   brains: readonly { readonly name: string; readonly budget?: Budget | null }[],
   now: number,
 ): Promise<BudgetsTold> {

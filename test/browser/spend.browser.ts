@@ -21,12 +21,12 @@ const startSpent = () => startWith(makeWorld());
 /** Nothing was spent, and nothing is bounded. */
 function startUnspent(): Promise<Site> {
   const world = makeWorld();
-  const { reader, plan } = world.ports;
+  const { ports } = world;
   world.ports = {
-    ...world.ports,
-    reader: { ...reader, spent: async () => [] },
+    ...ports,
+    reader: { ...ports.reader, spent: async () => [] },
     plan: () => {
-      const used = plan();
+      const used = ports.plan();
       const brains = used.config.brains.map((brain) => Object.assign({ ...brain, budget: null }));
       return { ...used, config: { ...used.config, brains } };
     },

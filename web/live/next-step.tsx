@@ -74,8 +74,8 @@ export const NoChannel = () => (
 
 export const NoBudget = () => (
   <p className="max-w-prose">
-    No brain has a budget: models that cost may use as much as is asked of them. A brain&apos;s{' '}
-    <code>budget</code> bounds that, of a turn, a day or a sender; a model&apos;s <code>price</code>{' '}
-    tells it in money. <ToConfigure />
+    No brain has a budget: models that cost may use as much as they are asked for. To bound that by
+    turn, day or sender, give a brain a <code>budget</code>; to see it in money, give models a{' '}
+    <code>price</code>. <ToConfigure />
   </p>
 );

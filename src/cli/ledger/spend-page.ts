@@ -1,4 +1,4 @@
-/** What was spent as a person reads it at a terminal: a table, and the budgets of today below it. */
+/** What was spent as a person reads it at a terminal, and the budgets of today below it. */
 import type { BudgetTold, SpendTold } from '../../admin/spend.ts';
 import { sayChannel } from '../../channel/kinds.ts';
 import { sayModelName } from '../../domain/model-words.ts';

@@ -13,6 +13,8 @@ const flagTable = {
   json: { type: 'boolean' },
 } as const;
 
+const daysRange = `1 to ${spendDaysMax} (default: ${spendDaysUsual})`;
+
 export const spend: Command = {
   name: 'spend',
   summary: 'Tell what calls to models used and cost',
@@ -25,7 +27,7 @@ provider told none. Reserved are the most tokens of calls whose end was never se
 come. Below stands how full the budgets of brains are today.
 
   --by <what>      add up by model (the default), brain, sender or day
-  --days <n>       of so many days, today among them, 1 to ${spendDaysMax} (default: ${spendDaysUsual})
+  --days <n>       of so many days, today among them, ${daysRange}
   --config <file>  the configuration file (default: svc.json)
   --json           print {"by", "since", "rows", "total", "budgets"}
 

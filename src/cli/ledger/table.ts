@@ -26,7 +26,8 @@ export const right = (title: string): Column => ({ title, side: 'right' });
 export function localTime(at: number): string {
   const date = new Date(at);
   const two = (number: number): string => String(number).padStart(2, '0');
-  return `${localDay(at)} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  return `${localDay(at)} ${time}`;
 }
 
 /** A length in the largest unit that tells enough: `12 ms`, `1.2 s`, `3 min`, `4 h`, `2 d`. */

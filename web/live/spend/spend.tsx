@@ -1,12 +1,12 @@
 import type { SpendTold } from '../../../src/admin/spend.ts';
 import type { SpendBy } from '../../../src/domain/spend.ts';
-import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { goTo, usePlace } from '../../kit/place.ts';
+import { usePlace } from '../../kit/place.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { upper } from '../../kit/words.ts';
 import { FirstMessage } from '../next-step.tsx';
+import { OneOf } from '../one-of.tsx';
 import { OperatorOnly } from '../operator-only.tsx';
 import { Budgets } from './budgets.tsx';
 import { SpendTable } from './spend-table.tsx';
@@ -95,7 +95,7 @@ function useChosen(): { readonly by: SpendBy; readonly days: SpendSpan } {
 function SpanChoice() {
   const { days } = useChosen();
   return (
-    <Choice
+    <OneOf
       name="How far back"
       field="days"
       values={spans}
@@ -108,34 +108,6 @@ function SpanChoice() {
 function ByChoice() {
   const { by } = useChosen();
   return (
-    <Choice name="Add up by" field="by" values={keys} chosen={by} say={(key) => byWords[key]} />
-  );
-}
-
-type ChoiceProps<Value extends string> = {
-  readonly name: string;
-  /** Of the page's address. */
-  readonly field: string;
-  readonly values: readonly Value[];
-  readonly chosen: Value;
-  readonly say: (value: Value) => string;
-};
-
-function Choice<Value extends string>({ name, field, values, chosen, say }: ChoiceProps<Value>) {
-  const place = usePlace();
-  return (
-    <div role="group" aria-label={name} className="flex flex-wrap gap-1">
-      {values.map((value) => (
-        <Button
-          key={value}
-          small
-          kind={value === chosen ? 'plain' : 'quiet'}
-          aria-pressed={value === chosen}
-          onClick={() => goTo({ ...place, [field]: value }, { replace: true })}
-        >
-          {say(value)}
-        </Button>
-      ))}
-    </div>
+    <OneOf name="Add up by" field="by" values={keys} chosen={by} say={(key) => byWords[key]} />
   );
 }
