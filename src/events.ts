@@ -16,7 +16,9 @@ import { DeliveryTable } from './delivery-meters.ts';
 import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newDecisions, newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
+import { tellFault } from './fault-line.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
+import { BudgetNotices, TokenCounts } from './spend-meters.ts';
 import { Traffic } from './traffic.ts';
 
 export interface EventHub extends Events {
@@ -42,6 +44,8 @@ class Hub implements EventHub {
   readonly #asked: AskedCounts;
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
+  readonly #tokens = new TokenCounts();
+  readonly #budgets: BudgetNotices;
   readonly #totals = { decisions: newDecisions(), faults: 0 };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
   readonly #configs = new Map<string, { count: number }>();
@@ -53,6 +57,7 @@ class Hub implements EventHub {
   constructor(log: Log, clock: Clock) {
     this.#log = log;
     this.#asked = new AskedCounts(clock);
+    this.#budgets = new BudgetNotices(clock.now);
     this.#steady = clock.steady;
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
@@ -71,6 +76,8 @@ class Hub implements EventHub {
       perMinute: () => this.#traffic.perMinute(clock.steady()),
       ways: () => this.#traffic.ways(clock.steady()),
       tools: this.#tools,
+      tokens: this.#tokens,
+      budgetWarnings: () => this.#budgets.warnings,
       decisions: totals.decisions,
       get faults() {
         return totals.faults;
@@ -180,6 +187,13 @@ class Hub implements EventHub {
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
+  readonly modelSpent: Events['modelSpent'] = (e) => this.#tokens.spent(e);
+
+  budgetReached(e: Parameters<Events['budgetReached']>[0]): void {
+    const told = this.#budgets.reached(e);
+    if (told !== null) this.warned(told);
+  }
+
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
     this.#asked.looked(e);
     if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
@@ -285,15 +299,6 @@ class Hub implements EventHub {
 
   faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
-    const name = error instanceof Error ? error.name : typeof error;
-    // A parser's error quotes what it read, which may be what a person wrote.
-    const quotes = !(error instanceof Error) || error instanceof SyntaxError;
-    this.#log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
-      where,
-      error: name,
-      reason: quotes ? undefined : error.message,
-    });
-    if (this.#debug && error instanceof Error)
-      this.#log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
+    tellFault(this.#log, where, error);
   }
 }

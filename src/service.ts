@@ -33,6 +33,7 @@ import type {
 import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { Note, NoteScope } from './domain/note.ts';
+import type { Purse } from './domain/spend.ts';
 import { openAccess } from './flow/access.ts';
 import { systemClock, type Clock, type SteadyTime } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
@@ -114,11 +115,12 @@ export function createBrain(
     rank: ranked.indexOf(index),
     retriesMax,
   }));
-  const { name, sensitivity, dispatch, deadlineMs, agent } = config;
+  const { name, sensitivity, dispatch, budget, deadlineMs, agent } = config;
   const shared: Omit<ResponderOptions, 'policy'> = {
     name,
     sensitivity,
     dispatch,
+    budget,
     deadlineMs,
     members,
     deadlines: kit.deadlines,
@@ -157,8 +159,13 @@ function agentOptions(
 }
 
 /** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
-export function createRehearsalDesk(signal: AbortSignal, deadlineAt: SteadyTime, notes: Note[]) {
-  return new RehearsalDesk(stopOf(signal), deadlineAt, notes);
+export function createRehearsalDesk(
+  signal: AbortSignal,
+  deadlineAt: SteadyTime,
+  purse: Purse,
+  notes: Note[],
+) {
+  return new RehearsalDesk(stopOf(signal), deadlineAt, purse, notes);
 }
 
 type Make<Type extends ChannelType> = (

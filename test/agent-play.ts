@@ -1,4 +1,5 @@
 /** Plays one agent's turns against answers that a test gives by hand. */
+import { FakePurse } from './fake/purse.ts';
 import { later, systemClock, type Clock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import type { AgentOptions } from '../src/brain/agent/agent.ts';
@@ -66,6 +67,7 @@ export class Stage {
       name: 'helper',
       sensitivity: 'public',
       dispatch: 'fanout',
+      budget: null,
       deadlineMs: 600_000,
       members: [{ model: this.model, rank: 0, retriesMax: 2 }],
       policy: createPriority(),
@@ -94,7 +96,12 @@ export class Stage {
       media: null,
       sensitivity: 'public',
     } as unknown as Message;
-    const rehearsal = new RehearsalDesk(stop, later(this.#steady(), turnMs), notes);
+    const rehearsal = new RehearsalDesk(
+      stop,
+      later(this.#steady(), turnMs),
+      new FakePurse(),
+      notes,
+    );
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;
     const thinking = this.brain.think({ message, text, history }, desk);

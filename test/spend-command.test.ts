@@ -1,11 +1,29 @@
 /** `svc spend` of a running svc: the real admin API over a ledger that tells one row. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { localDay } from '../src/lib/local-day.ts';
+import { localDay, localDayBefore } from '../src/lib/local-day.ts';
 import { spentBy } from './fake/admin-spend.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from './fake/admin-world.ts';
 import { runCommand } from './in-process.ts';
 import { scratch, webhookConfig, writeConfig } from './program.ts';
+
+/** A brain with a budget, of the name that the ledger has rows of. */
+function priced(url: string) {
+  const model = {
+    provider: 'local_runtime',
+    model_id: 'small',
+    locality: 'local',
+    base_url: url,
+    price: { input: 0.15, output: 0.6 },
+    max_output_tokens: 400,
+  };
+  const budget = { tokens_per_turn: 2_000, tokens_per_day: 1_000 };
+  const brain = { name: 'main', sensitivity: 'private', policy: { kind: 'priority' }, budget };
+  return {
+    brains: [{ ...brain, models: [model] }],
+    routes: [{ channel: 'webhook', brain: 'main' }],
+  };
+}
 
 async function stage(t: TestContext) {
   const folder = await scratch();
@@ -18,7 +36,7 @@ async function stage(t: TestContext) {
   const nowhere = 'http://127.0.0.1:1';
   const at = { port: 1, adminPort: server.port, modelUrl: nowhere, receiverUrl: nowhere };
   const admin = { token_env: 'TEST_ADMIN' };
-  await writeConfig(folder.path, { ...webhookConfig(at), admin });
+  await writeConfig(folder.path, { ...webhookConfig(at), ...priced(nowhere), admin });
   const svc = (args: readonly string[], token: string | null = adminToken) => {
     const env = token === null ? {} : { TEST_ADMIN: token };
     return runCommand(['spend', ...args], { cwd: folder.path, env });
@@ -31,22 +49,25 @@ test('without storage the running svc tells what was spent, without a token', as
   const { code, out, err } = await svc(['--by', 'brain', '--days', '7', '--json'], null);
   assert.deepEqual([code, err], [0, '']);
   const told = JSON.parse(out) as Record<string, unknown>;
-  assert.deepEqual([told['by'], told['since']], ['brain', localDay(Date.now(), 6)]);
+  assert.deepEqual([told['by'], told['since']], ['brain', localDayBefore(Date.now(), 6)]);
   assert.deepEqual(told['rows'], [spentBy('brain')]);
   // The days are those of the service, whose clock stands elsewhere in this test.
-  const since = localDay(world.ports.now(), 6);
+  const [now, since] = [localDay(world.ports.now()), localDayBefore(world.ports.now(), 6)];
+  const asked = world.calls.map(([, by, from]) => `${String(by)} ${String(from)}`);
   assert.deepEqual(
-    new Set(world.calls.map((call) => JSON.stringify(call))),
-    new Set(['brain', 'day'].map((by) => JSON.stringify(['spent', by, since]))),
+    new Set(asked),
+    new Set([`brain ${since}`, `day ${since}`, `brain ${now}`, `day ${now}`]),
   );
 });
 
-test('by model it is a table, with a row of all', async (t) => {
+test('by model it is a table, with a row of all, and budgets below', async (t) => {
   const { svc } = await stage(t);
   const { code, out } = await svc([]);
   assert.equal(code, 0);
   assert.match(out, /^model +calls +tokens in .*\nsmall \(Ollama\) +3 +about 1240 +about 80 /);
-  assert.match(out, /\nin all +3 .* 0\.0012 +0\.0004\n$/);
+  assert.match(out, /\nin all +3 .* 0\.0012 +0\.0004\n\n/);
+  assert.match(out, /\nmain +tokens_per_day +1000 +250 +150 +40 %\n/);
+  assert.match(out, /\nmain +tokens_per_turn +2000\n/);
 });
 
 test('senders are told with the token alone', async (t) => {

@@ -5,7 +5,7 @@ import { own, right, startWalk } from '../../test/admin-walk.ts';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { spentBy } from '../../test/fake/admin-spend.ts';
 import type { SpendRow } from '../domain/spend.ts';
-import { localDay } from '../lib/local-day.ts';
+import { localDay, localDayBefore } from '../lib/local-day.ts';
 import { budgetsTold, spendTold } from './spend.ts';
 
 type Walk = Awaited<ReturnType<typeof startWalk>>;
@@ -21,7 +21,10 @@ test('spend is told by model of thirty days, and by what is asked for', async ()
   await using started = await startWalk();
   const { world } = started;
   const usual = await get(started, 'spend');
-  assert.deepEqual([usual.told['by'], usual.told['since']], ['model', localDay(1_000_000, 29)]);
+  assert.deepEqual(
+    [usual.told['by'], usual.told['since']],
+    ['model', localDayBefore(1_000_000, 29)],
+  );
   assert.deepEqual(usual.told['rows'], [spentBy('model')]);
   const {
     key: _key,
@@ -35,7 +38,7 @@ test('spend is told by model of thirty days, and by what is asked for', async ()
   for (const by of ['day', 'brain', 'model']) {
     assert.equal((await get(started, `spend?by=${by}&days=400`)).told['by'], by);
   }
-  const since = localDay(1_000_000, 399);
+  const since = localDayBefore(1_000_000, 399);
   const asked = ['day', 'day', 'brain', 'day', 'model'].map((by) => ['spent', by, since]);
   assert.deepEqual(world.calls, asked);
   for (const wrong of ['days=0', 'days=401', 'by=week', 'by=sender', 'since=2026-01-01']) {

@@ -1,7 +1,8 @@
 /** What was spent, and how full budgets are, as the API and `svc spend` tell it. */
 import { compareAmounts, sumOf } from '../domain/money.ts';
+import type { BrainConfig } from '../config/config.ts';
 import type { Budget, SpendBy, SpendRow, Spent, Tokens } from '../domain/spend.ts';
-import { localDay } from '../lib/local-day.ts';
+import { localDay, localDayBefore } from '../lib/local-day.ts';
 import type { LedgerReader } from '../store/store.ts';
 
 /** The ledger keeps no more. */
@@ -56,7 +57,7 @@ export async function spendTold(
   days: number,
   now: number,
 ): Promise<SpendTold> {
-  const since = localDay(now, days - 1);
+  const since = localDayBefore(now, days - 1);
   const byDay = reader.spent('day', since);
   const [ofDays, rows] = await Promise.all([byDay, by === 'day' ? byDay : reader.spent(by, since)]);
   const shown = by === 'day' ? rows.toSorted((a, b) => (a.key < b.key ? 1 : -1)) : rows;
@@ -70,13 +71,11 @@ export async function spendTold(
  */
 export async function budgetsTold(
   reader: Pick<LedgerReader, 'spent'>,
-  brains: readonly { readonly name: string; readonly budget?: Budget | null }[],
+  brains: readonly Pick<BrainConfig, 'name' | 'budget'>[],
   now: number,
 ): Promise<BudgetsTold> {
   const day = localDay(now);
-  const limited = brains.flatMap(({ name, budget = null }) =>
-    budget === null ? [] : [{ name, budget }],
-  );
+  const limited = brains.flatMap(({ name, budget }) => (budget === null ? [] : [{ name, budget }]));
   if (limited.length === 0) return { day, rows: [] };
   const spent = await reader.spent('brain', day);
   const rows = limited.map(({ name, budget }) => {

@@ -1,5 +1,6 @@
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
+import type { Purse } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
@@ -15,14 +16,16 @@ export class RehearsalDesk implements Desk {
   readonly rehearsal = true;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
+  readonly purse: Purse;
   readonly steps: TraceStep[] = [];
   readonly toolUses: (ToolUse & { readonly told: string })[] = [];
   readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
   /** @param kept notes of earlier turns; those of this one are added */
-  constructor(stop: Stop, deadlineAt: SteadyTime, kept: Note[] = []) {
+  constructor(stop: Stop, deadlineAt: SteadyTime, purse: Purse, kept: Note[] = []) {
     this.stop = stop;
+    this.purse = purse;
     this.deadlineAt = deadlineAt;
     this.#kept = kept;
   }

@@ -10,6 +10,7 @@ import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
 import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
 import { createServiceKit } from '../service.ts';
+import { MemorySpendBook } from '../store/ledger/spend-stub.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -28,9 +29,10 @@ export function openSession(
   config: BrainConfig,
   secrets: Secrets,
   log: Log,
-  { version, ...settings }: RehearsalSettings & { readonly version: string },
+  { version, ...place }: Omit<RehearsalSettings, 'spend'> & { readonly version: string },
 ): Session {
   const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
+  const settings = { ...place, spend: { book: new MemorySpendBook(), events: kit.events } };
   return new BrainSession(
     new Rehearsal(config, secrets, kit, settings),
     kit.http,

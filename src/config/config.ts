@@ -4,6 +4,7 @@
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
 import type { ChannelType, ConfigOf, MessengerType } from '../channel/kinds.ts';
+import type { Budget, Price } from '../domain/spend.ts';
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];
@@ -58,6 +59,8 @@ export type BrainConfig = {
   readonly policy: PolicyConfig;
   readonly models: readonly ModelConfig[];
   readonly agent: AgentConfig | null;
+  /** What it may use of models that cost; null: as much as it takes. */
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
 };
 
@@ -77,6 +80,9 @@ export type ModelConfig = {
   readonly timeoutMs: number;
   readonly retriesMax: number;
   readonly inFlightMax: number;
+  /** Of one answer; null: as the provider has it. */
+  readonly outputTokensMax: number | null;
+  readonly price: Price | null;
 };
 
 export type ToolName =

@@ -8,7 +8,14 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayByHand, sayLeftOut, sayUsage, type Trace, type TraceStep } from './trace.ts';
+import {
+  sayByHand,
+  sayLeftOut,
+  sayUsage,
+  usageOfStep,
+  type Trace,
+  type TraceStep,
+} from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -200,9 +207,11 @@ function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling:
 function sayModel(step: ModelStep): string {
   const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
-  const tokens = step.usage === null ? '' : `, ${sayUsage(step.usage)}`;
+  const usage = usageOfStep(step);
+  const tokens = usage === null ? '' : `, ${sayUsage(usage)}`;
+  const cost = step.cost == null ? '' : `, cost ${step.cost}`;
   const name = sayModelName(step.model);
-  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${cost}${less}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

@@ -12,13 +12,19 @@ import type {
   ToolUse,
 } from '../domain/tool-use.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { Purse } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
+import { createPurse } from './purse.ts';
 
-type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUsed'> };
+type DeskKit = {
+  readonly ledger: Ledger;
+  readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
+  readonly now: () => number;
+};
 
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
@@ -35,20 +41,26 @@ export class TurnDesk implements Desk {
   unsent: readonly UnsentAnswer[] | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
-  readonly #brain: string;
+  readonly #brain: Pick<Brain, 'name' | 'budget'>;
+  #purse: Purse | null = null;
 
   constructor(
     kit: DeskKit,
     claim: InClaim,
-    brain: Pick<Brain, 'name' | 'sensitivity'>,
+    brain: Pick<Brain, 'name' | 'sensitivity' | 'budget'>,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
     this.#claim = claim;
-    this.#brain = brain.name;
+    this.#brain = brain;
     this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
     this.stop = claim.stop;
     this.deadlineAt = deadlineAt;
+  }
+
+  /** Made when it is needed: a command asks no model. */
+  get purse(): Purse {
+    return (this.#purse ??= this.#openPurse());
   }
 
   addStep(step: TraceStep): void {
@@ -95,6 +107,24 @@ export class TurnDesk implements Desk {
     (this.toolUses ??= []).push({ ...use, told: keptText(told) });
     const { channel, id } = this.#claim.message;
     const { tool, mode, rule, outcome, ms } = use;
-    this.#kit.events.toolUsed({ channel, id, brain: this.#brain, tool, mode, rule, outcome, ms });
+    this.#kit.events.toolUsed({
+      channel,
+      id,
+      brain: this.#brain.name,
+      tool,
+      mode,
+      rule,
+      outcome,
+      ms,
+    });
+  }
+
+  #openPurse(): Purse {
+    const { ledger, events, now } = this.#kit;
+    const { channel, sender } = this.#claim.message;
+    return createPurse(
+      { book: ledger.spend, events, now },
+      { brain: this.#brain, sender: { channel, id: sender.id } },
+    );
   }
 }

@@ -1,11 +1,11 @@
-import type { Apology, Decision } from '../domain/decision.ts';
+import type { Decision, Sorry } from '../domain/decision.ts';
 import type { ReplyId } from '../domain/ids.ts';
 import type { Reply } from '../domain/reply.ts';
 import type { Effects, InClaim } from '../store/store.ts';
 import type { CommandAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
-import { sentences, sessionNotice, waysOut } from './sentences.ts';
+import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
 import type { SessionDecision } from './sessions.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
@@ -43,7 +43,7 @@ export function effectsOf(
 ): Effects {
   const { message, attempt } = claim;
   const { decision, desk } = timeline;
-  const own = end.kind === 'apology' ? apologyOn(route, end.apology) : null;
+  const own = end.kind === 'apology' ? apologyOn(route, end, timeline.decidedAt) : null;
   const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const reply = replyOf(kit, route, claim, text, timeline);
   const said = decision.act.kind === 'think' ? decision.act.text : null;
@@ -77,10 +77,10 @@ export function effectsOf(
 }
 
 /** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
-function apologyOn({ session }: ActiveRoute, apology: Apology): string {
+function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string {
   const [trigger] = session?.triggers ?? [];
-  const wayOut = trigger === undefined ? undefined : waysOut[apology];
-  return wayOut === undefined ? sentences[apology] : `${sentences[apology]} ${wayOut(trigger!)}`;
+  const wayOut = trigger === undefined ? null : wayOutOf(sorry, trigger);
+  return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
 }
 
 function replyOf(

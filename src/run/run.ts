@@ -244,7 +244,11 @@ class Run {
       control,
       health: () =>
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
-      warnings: () => [...control.warnings, ...this.#alerts.warnings()],
+      warnings: () => [
+        ...control.warnings,
+        ...this.#alerts.warnings(),
+        ...this.#events.meters.budgetWarnings(),
+      ],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;
     const { pairings: admissions } = host;

@@ -12,6 +12,7 @@ import type { SecretLookup } from '../secrets/secrets.ts';
 import { createServiceKit, createTrialKit, type ServiceKit } from '../service.ts';
 import { documentOf, nothingFound, usualPlace } from './document.ts';
 import { firstAnswerMs } from './pages-model.ts';
+import { MemorySpendBook } from '../store/ledger/spend-stub.ts';
 import type { Pouch } from './session.ts';
 import type { ModelChoice, ModelOutcome } from './state.ts';
 
@@ -39,7 +40,8 @@ export async function askModel(
   const kit = createSilentKit(options.version);
   const end = AbortSignal.any([signal, AbortSignal.timeout(firstAnswerMs)]);
   try {
-    const settings = { channel: null, skills: null };
+    const spend = { book: new MemorySpendBook(), events: kit.events };
+    const settings = { channel: null, skills: null, spend };
     const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), settings);
     const { answers, ms } = await rehearsal.ask(question, [], end);
     return outcomeOf(answers[0], brain, ms);

@@ -52,12 +52,13 @@ import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
-import type { SpendReader } from './spend.ts';
+import type { SpendBook, SpendReader } from './spend.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
   readonly figures: StoredFigures;
+  readonly spend: SpendBook;
   /**
    * Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing.
    * `conflict`: a cursor stands elsewhere than its move expects it, moves on their way included.

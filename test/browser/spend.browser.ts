@@ -27,7 +27,7 @@ function startUnspent(): Promise<Site> {
     reader: { ...ports.reader, spent: async () => [] },
     plan: () => {
       const used = ports.plan();
-      const brains = used.config.brains.map((brain) => Object.assign({ ...brain, budget: null }));
+      const brains = used.config.brains.map((brain) => ({ ...brain, budget: null }));
       return { ...used, config: { ...used.config, brains } };
     },
   };

@@ -183,7 +183,14 @@ export function addressOf(host: string, loopback: boolean, port = 0): ListenAddr
   return { host, port, text: `${host}:${port}`, loopback, given: false };
 }
 
-const model = { baseUrl: 'http://127.0.0.1:1', timeoutMs: 1, retriesMax: 0, inFlightMax: 1 };
+const model = {
+  baseUrl: 'http://127.0.0.1:1',
+  timeoutMs: 1,
+  retriesMax: 0,
+  outputTokensMax: null,
+  price: null,
+  inFlightMax: 1,
+};
 const brain = {
   dispatch: 'fanout',
   policy: { kind: 'priority', order: [] },
@@ -192,6 +199,7 @@ const brain = {
     { ...model, provider: 'hosted_runtime', modelId: 'big', locality: 'cloud', apiKeyEnv: null },
   ],
   agent: null,
+  budget: null,
   deadlineMs: 600_000,
 } as const satisfies Partial<BrainConfig>;
 
@@ -222,7 +230,7 @@ const config: Config = {
     },
   ],
   brains: [
-    Object.assign({ name: 'main', sensitivity: 'private', ...brain } as const, { budget }),
+    { name: 'main', sensitivity: 'private', ...brain, budget },
     { name: 'open', sensitivity: 'public', ...brain },
   ],
   routes: [{ channel: 'webhook', brain: 'main' }],

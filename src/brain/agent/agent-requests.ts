@@ -90,6 +90,7 @@ export class AgentRequests {
       keptFrom: said.length - 1,
       tools: protocol === 'native' ? tools : [],
       deadlineAt: desk.deadlineAt,
+      purse: desk.purse,
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { Apology, Decision } from '../../domain/decision.ts';
+import type { Decision, Sorry } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import { kindTypeOf } from '../../channel/kinds.ts';
 import type { Note } from '../../domain/note.ts';
@@ -247,10 +247,10 @@ export class AgentTurn {
     if (kind === 'tool_call_malformed') {
       return this.#apology('unfinished', 'its provider refused what it wrote as a call');
     }
-    return this.#apology(apologyOf([call]), `the model gave no answer: ${kind}`);
+    return { kind: 'apology', ...apologyOf([call]), why: `the model gave no answer: ${kind}` };
   }
 
-  #apology(apology: Apology, why: string): Decision {
+  #apology(apology: Exclude<Sorry['apology'], 'over_budget'>, why: string): Decision {
     return { kind: 'apology', apology, why };
   }
 }

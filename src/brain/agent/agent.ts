@@ -7,6 +7,7 @@ import type { ChannelType } from '../../config/config.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
+import type { Budget } from '../../domain/spend.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import type { Toolbox } from '../../tool/tool.ts';
 import type { AgentFacts, Brain, Desk, Turn } from '../brain.ts';
@@ -19,6 +20,7 @@ import { transcriptCharactersMax } from './tool-transcript.ts';
 export type AgentOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
   /** The best-ranked member that the shield keeps is used. */
   readonly members: readonly Candidate[];
@@ -52,6 +54,7 @@ export type LearnedLimits = {
 class Agent implements Brain {
   readonly name: string;
   readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
   readonly agent: AgentFacts;
   readonly #options: AgentOptions;
@@ -61,9 +64,10 @@ class Agent implements Brain {
   };
 
   constructor(options: AgentOptions) {
-    const { name, deadlineMs, notes, toolbox, sensitivity } = options;
+    const { name, budget, deadlineMs, notes, toolbox, sensitivity } = options;
     this.name = name;
     this.sensitivity = sensitivity;
+    this.budget = budget;
     this.deadlineMs = deadlineMs;
     this.#options = options;
     this.agent = {

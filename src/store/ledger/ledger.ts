@@ -42,6 +42,7 @@ import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
 import { Holding } from './holding.ts';
+import { MemorySpendBook } from './spend-stub.ts';
 import { gaugesOf, type LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -58,6 +59,7 @@ const no = Promise.resolve(false);
 export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
+  readonly spend = new MemorySpendBook();
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
   readonly byHand: Holding;

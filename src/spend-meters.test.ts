@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ModelName } from './domain/ids.ts';
+import { BudgetNotices, TokenCounts } from './spend-meters.ts';
+
+const day = '2026-11-27';
+const limit = 'tokens_per_day';
+
+test('what a budget came to is told once a day', () => {
+  let now = new Date(2026, 10, 27, 23).getTime();
+  const notices = new BudgetNotices(() => now);
+  const nearly = { brain: 'main', limit, state: 'nearly_used', day } as const;
+  assert.equal(notices.reached(nearly)!.code, 'budget_nearly_used');
+  assert.equal(notices.reached(nearly), null);
+  const other = { ...nearly, limit: 'tokens_per_sender_per_day' } as const;
+  assert.equal(notices.reached(other)!.code, 'budget_nearly_used');
+  assert.match(notices.reached({ ...nearly, state: 'used_up' })!.message, /main has used budget/);
+  const codes = (): readonly string[] => notices.warnings.map(({ code }) => code);
+  assert.deepEqual(codes(), ['budget_nearly_used', 'budget_used_up']);
+  now += 2 * 3_600_000;
+  assert.deepEqual(codes(), []);
+  assert.equal(notices.reached(nearly), null, 'a call of yesterday that was under way');
+  assert.ok(notices.reached({ ...nearly, day: '2026-11-28' }));
+});
+
+test('tokens beyond so many pairs of a brain and a model are counted together', () => {
+  const counts = new TokenCounts();
+  const used = { input: 2, output: 1, estimated: false };
+  for (let n = 0; n < 510; n++) {
+    const model = `hosted_runtime/${n}` as ModelName;
+    for (let m = 0; m < 2; m++) counts.spent({ brain: 'main', model, used });
+  }
+  const all = [...counts.values()];
+  const first = { brain: 'main', provider: 'hosted_runtime', model: 'hosted_runtime/0' };
+  assert.deepEqual(all[0], { ...first, input: 4, output: 2 });
+  const rest = { brain: 'others', provider: 'others', model: 'others', input: 40, output: 20 };
+  assert.deepEqual(all.slice(500), [rest]);
+});
