@@ -55,6 +55,20 @@ test('who spent it is told to the operator alone', async () => {
   assert.deepEqual(told['rows'], [spentBy('sender')]);
 });
 
+test('however many ask, the ledger is read once in a while, but for senders', async () => {
+  await using started = await startWalk();
+  const { world } = started;
+  const asked = async (path: string): Promise<number> => {
+    world.calls.length = 0;
+    assert.equal((await get(started, path, right)).status, 200);
+    return world.calls.length;
+  };
+  assert.deepEqual([await asked('spend'), await asked('spend?by=model&days=30')], [2, 0]);
+  world.clockMs += 5_000;
+  assert.equal(await asked('spend'), 2);
+  assert.deepEqual([await asked('spend/senders'), await asked('spend/senders')], [2, 2]);
+});
+
 test('days come newest first, and the total is of all of them, exactly', async () => {
   const row = (key: string, cost: string | null): SpendRow => ({ ...spentBy('day'), key, cost });
   const days = [row('2026-01-02', '0.1'), row('2026-01-03', '0.2'), row('2026-01-01', null)];

@@ -1,7 +1,9 @@
+import type { SpendBy } from '../../domain/spend.ts';
 import type { AdminPorts } from '../admin.ts';
+import { Fresh } from '../fresh.ts';
 import { tell } from '../http/answer.ts';
 import { budgetsSchema, spendSchema } from '../schemas/spend.ts';
-import { budgetsTold, spendDaysMax, spendDaysUsual, spendTold } from '../spend.ts';
+import { budgetsTold, spendDaysMax, spendDaysUsual, spendTold, type SpendTold } from '../spend.ts';
 import { unread } from './parameters.ts';
 import { readRoute, type Parameter, type Route } from './route.ts';
 
@@ -19,13 +21,19 @@ const days = {
   otherwise: spendDaysUsual,
 } as const satisfies Parameter;
 
+/** So long an answer stands, however many ask; but for senders, who may be forgotten meanwhile. */
+const freshMs = 5_000;
+
 /** What calls to models used and cost, and how full budgets are. */
 export function spendRoutes({ reader, plan, now }: Ports): Route[] {
+  const fresh = new Fresh<string, SpendTold>();
+  const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendTold> =>
+    fresh.told(`${by} ${of}`, freshMs, now(), () => spendTold(reader, by, of, now()));
   return [
     readRoute({
       path: '/api/v1/spend',
       principal: 'reader',
-      summary: 'What calls to models used and cost, by model, brain or day.',
+      summary: 'What calls to models used and cost, by model, brain or day; it stands for seconds.',
       parameters: {
         by: {
           kind: 'word',
@@ -37,8 +45,7 @@ export function spendRoutes({ reader, plan, now }: Ports): Route[] {
       contentType,
       problems,
       schema,
-      answer: async (asked) =>
-        tell(spendSchema, await spendTold(reader, asked.by ?? 'model', asked.days, now())),
+      answer: async (asked) => tell(spendSchema, await told(asked.by ?? 'model', asked.days)),
     }),
     readRoute({
       path: '/api/v1/spend/senders',
