@@ -48,6 +48,8 @@ export type SpendLimit =
 export type Spent = {
   readonly calls: number;
   readonly tokens: Tokens;
+  /** Of `tokens`, what models used that cost: what budgets hold for. */
+  readonly costing: Tokens;
   /** How many of the calls are estimated. */
   readonly estimatedCalls: number;
   /** Reserved by calls whose end was never seen, or is still to come. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { localDay, localTime, nextMidnight } from './local-day.ts';
+import { daysBetween, localDay, localDayBefore, localTime, nextMidnight } from './local-day.ts';
 
 /** Tests share their process: the zone is put back. */
 function inZone(zone: string, check: () => void): void {
@@ -43,4 +43,12 @@ test('where clocks skip midnight the day begins after it', () => {
     assert.deepEqual([localDay(ends), localTime(ends)], ['2018-11-04', '01:00']);
     assert.equal(localDay(ends - 1), '2018-11-03');
   });
+});
+
+test('days before are named over the ends of months and years', () => {
+  const newYear = new Date(2026, 0, 1, 0, 0, 1).getTime();
+  assert.equal(localDayBefore(newYear, 1), '2025-12-31');
+  assert.equal(localDayBefore(new Date(2026, 2, 1, 23, 59).getTime(), 29), '2026-01-31');
+  assert.equal(daysBetween('2026-03-01', '2026-03-01'), 0);
+  assert.equal(daysBetween('2025-12-31', '2026-12-31'), 365);
 });

@@ -136,6 +136,7 @@ const titles = [
   ['Delivery', 'Dead letters'],
   ['Models', 'Providers'],
   ['Models', 'Tools'],
+  ['Models', 'Spend'],
   ['Conversations', 'People'],
   ['Settings', 'Configuration'],
   ['Settings', 'Audit'],

@@ -17,6 +17,7 @@ import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
+import { spentBy } from './admin-spend.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
 import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
 
@@ -317,12 +318,12 @@ export function fakeReader(calls: Calls): LedgerReader {
     audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
     figures: (asked) => note(keptFigures(asked), 'figures', asked),
     ...approvalReads(calls),
-    spent: (by, since) => note([], 'spent', by, since),
     foundIds: (id, asked) => note(page(asked, [foundRow]), 'foundIds', id, asked),
     foundTexts: (words, asked) => {
       const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };
       return note(found, 'foundTexts', words, asked);
     },
+    spent: (by, since) => note([spentBy(by)], 'spent', by, since),
     async [Symbol.asyncDispose]() {},
   };
 }

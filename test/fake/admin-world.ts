@@ -23,6 +23,7 @@ import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 import { fakeSecrets } from './admin-secrets.ts';
+import { budget } from './admin-spend.ts';
 import { fakeLooks } from './admin-models.ts';
 import { fakeTrials } from './admin-trials.ts';
 
@@ -229,7 +230,7 @@ const config: Config = {
     },
   ],
   brains: [
-    { name: 'main', sensitivity: 'private', ...brain },
+    { name: 'main', sensitivity: 'private', ...brain, budget },
     { name: 'open', sensitivity: 'public', ...brain },
   ],
   routes: [{ channel: 'webhook', brain: 'main' }],

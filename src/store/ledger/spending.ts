@@ -111,6 +111,8 @@ export type SpendGroup = SpendChange & {
   readonly firstDay: string;
   readonly lastDay: string;
   readonly price: Price | null;
+  /** Of what was used, what models used that cost. */
+  readonly costing: Tokens;
 };
 
 /** The lines of a report, in its order. */
@@ -125,7 +127,7 @@ export function spendRows(groups: Iterable<SpendGroup>): readonly SpendRow[] {
   return [...rows.values()].toSorted(compareRows).slice(0, spendRowsMax);
 }
 
-function rowOf({ key, channel, firstDay, lastDay, price, ...sums }: SpendGroup): SpendRow {
+function rowOf({ key, channel, firstDay, lastDay, price, costing, ...sums }: SpendGroup): SpendRow {
   const { calls, estimatedCalls, input, output, openInput, openOutput } = sums;
   const [tokens, open] = [
     { input, output },
@@ -134,7 +136,7 @@ function rowOf({ key, channel, firstDay, lastDay, price, ...sums }: SpendGroup):
   const cost = price === null ? null : costOf(tokens, price);
   const openCost = price === null ? null : costOf(open, price);
   const of = { key, channel: channel as ChannelKey | null, firstDay, lastDay };
-  return { ...of, calls, tokens, estimatedCalls, open, cost, openCost };
+  return { ...of, calls, tokens, costing, estimatedCalls, open, cost, openCost };
 }
 
 function added(one: SpendRow, other: SpendRow): SpendRow {
@@ -145,6 +147,7 @@ function added(one: SpendRow, other: SpendRow): SpendRow {
     lastDay: one.lastDay > other.lastDay ? one.lastDay : other.lastDay,
     calls: one.calls + other.calls,
     tokens: tokensTogether(one.tokens, other.tokens),
+    costing: tokensTogether(one.costing, other.costing),
     estimatedCalls: one.estimatedCalls + other.estimatedCalls,
     open: tokensTogether(one.open, other.open),
     cost: together(one.cost, other.cost),

@@ -123,6 +123,7 @@ function groupBy(by: SpendBy): (row: Row) => SpendGroup {
     firstDay: place.day,
     lastDay: place.day,
     price: priceOf(place.priceInput, place.priceOutput),
+    costing: place.costs ? { input: sums.input, output: sums.output } : { input: 0, output: 0 },
   });
 }
 

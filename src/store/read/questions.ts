@@ -38,9 +38,9 @@ export function readerOver(
     approvals: (...asked) => ask('approvals', asked),
     approval: (...asked) => ask('approval', asked),
     waitingApprovals: (...asked) => ask('waitingApprovals', asked),
-    spent: (...asked) => ask('spent', asked),
     foundIds: (...asked) => ask('foundIds', asked),
     foundTexts: (...asked) => ask('foundTexts', asked),
+    spent: (...asked) => ask('spent', asked),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -13,10 +13,13 @@ const costOf = (input: string, output: string): string =>
 function rowsBy(by: SpendBy): string {
   const [which, channel] =
     by === 'sender' ? ["channel <> ''", 'channel'] : ["channel = ''", 'NULL'];
+  const costing = (name: string): string =>
+    num(`coalesce(sum(${name}) FILTER (WHERE costs), 0)`, `costing_${name}`);
   const sums = ['calls', 'estimated_calls', 'input', 'output', 'open_input', 'open_output'];
   return (
     `SELECT ${by} AS key, ${channel} AS channel, min(day) AS "firstDay", max(day) AS "lastDay", ` +
     `${sums.map((name) => num(`sum(${name})`, name)).join(', ')}, ` +
+    `${costing('input')}, ${costing('output')}, ` +
     `(${costOf('input', 'output')})::text AS cost, ` +
     `(${costOf('open_input', 'open_output')})::text AS "openCost" FROM svc.spend ` +
     `WHERE ${which} AND day >= $1 AND calls + open_input + open_output > 0 GROUP BY 1, 2 ` +
@@ -34,6 +37,8 @@ type Found = {
   readonly estimated_calls: number;
   readonly input: number;
   readonly output: number;
+  readonly costing_input: number;
+  readonly costing_output: number;
   readonly open_input: number;
   readonly open_output: number;
   readonly cost: string | null;
@@ -54,6 +59,7 @@ export async function readSpend(
     calls,
     estimatedCalls: sums.estimated_calls,
     tokens: { input: sums.input, output: sums.output },
+    costing: { input: sums.costing_input, output: sums.costing_output },
     open: { input: sums.open_input, output: sums.open_output },
     cost: cost === null ? null : sumOf(cost),
     openCost: openCost === null ? null : sumOf(openCost),

@@ -10,6 +10,7 @@ function groupsBy(by: SpendBy): string {
     `SELECT ${by} AS key, ${channel} AS channel, price_input, price_output, ` +
     'min(day) AS first_day, max(day) AS last_day, sum(calls) AS calls, ' +
     'sum(estimated_calls) AS estimated_calls, sum(input) AS input, sum(output) AS output, ' +
+    'sum(input * costs) AS costing_input, sum(output * costs) AS costing_output, ' +
     'sum(open_input) AS open_input, sum(open_output) AS open_output FROM spend ' +
     `WHERE ${which} AND day >= ? AND calls + open_input + open_output > 0 ` +
     'GROUP BY 1, 2, price_input, price_output'
@@ -29,6 +30,7 @@ export function readSpend(db: DatabaseSync, by: SpendBy, since: string): readonl
       estimatedCalls: Number(row['estimated_calls']),
       input: Number(row['input']),
       output: Number(row['output']),
+      costing: { input: Number(row['costing_input']), output: Number(row['costing_output']) },
       openInput: Number(row['open_input']),
       openOutput: Number(row['open_output']),
     })),

@@ -1,0 +1,33 @@
+import { Button } from '../kit/button.tsx';
+import { goTo, usePlace } from '../kit/place.ts';
+
+type Props<Value extends string> = {
+  /** Read out first: what is chosen. */
+  readonly name: string;
+  /** What the page's address calls it. */
+  readonly field: string;
+  readonly values: readonly Value[];
+  readonly chosen: Value;
+  readonly say: (value: Value) => string;
+};
+
+/** A few values beside each other, one of which holds; it is in the page's address. */
+export function OneOf<Value extends string>({ name, field, values, chosen, say }: Props<Value>) {
+  const place = usePlace();
+  return (
+    <div role="group" aria-label={name} className="flex flex-wrap gap-1">
+      {values.map((value) => (
+        <Button
+          key={value}
+          small
+          kind={value === chosen ? 'plain' : 'quiet'}
+          aria-pressed={value === chosen}
+          className="forced-colors:aria-pressed:underline"
+          onClick={() => goTo({ ...place, [field]: value }, { replace: true })}
+        >
+          {say(value)}
+        </Button>
+      ))}
+    </div>
+  );
+}
