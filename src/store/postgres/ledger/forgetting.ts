@@ -67,7 +67,7 @@ DELETE FROM svc.approval WHERE id = ANY(ARRAY(
 const deleteSpend = `
 DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.spend
-  WHERE day IN (${daysOf('svc.spend')}) AND channel = $1 AND sender = $2
+  WHERE day = ANY($3) AND channel = $1 AND sender = $2
   ORDER BY day, brain, model, price_input, price_output, costs, instance FOR UPDATE
 ))`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
@@ -235,7 +235,8 @@ export class Forgetting {
     for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
       conversations.add(fromText(String(conversation)) as ConversationId);
     }
-    await this.#write([{ text: deleteSpend, values: theirs.slice(0, 2) }]);
+    const days = (await this.#ask(daysOf('svc.spend'))).map(({ day }) => day);
+    await this.#write([{ text: deleteSpend, values: [...theirs.slice(0, 2), days] }]);
     let deleted = await this.#turns(bySender, theirs);
     for (const conversation of conversations) {
       deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);

@@ -21,7 +21,12 @@ async function spentOf(all: TestStores, sender = ''): Promise<number> {
   return Number(rows[0]!.n);
 }
 
-function ask({ ledger }: HasLedger, charged: Charged, most: Tokens, limits = [limit]) {
+function ask(
+  { ledger }: HasLedger,
+  charged: Charged,
+  most: Tokens,
+  limits: readonly SpendLimit[] = [limit],
+): Promise<Reserving> {
   return ledger.spend.reserve(charged, most, limits);
 }
 
@@ -34,11 +39,11 @@ postgresTest('two instances share a limit, and never one more fits', async () =>
   const [one, other] = await all.beginTwo();
   for (const it of [one, other]) await reserve(it, charge(), tokens(0));
   for (let round = 0; round < 20; round++) {
-    const asked = Array.from({ length: 600 }, (_, at) => {
+    const both = Array.from({ length: 600 }, (_, at): Promise<Reserving> => {
       const charged = charge({ ...of(`s${at % 7}`), brain: `of round ${round}` });
       return ask(at % 2 === 0 ? one : other, charged, tokens(1, 2), [limit, ofMoney]);
     });
-    assert.equal(countOf(await Promise.all(asked)), 333);
+    assert.equal(countOf(await Promise.all(both)), 333);
   }
   assert.equal(await spentOf(all), 20 * 999);
 });

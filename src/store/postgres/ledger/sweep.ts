@@ -75,7 +75,7 @@ DELETE FROM svc.figure WHERE ctid = ANY(ARRAY(
 const spend = (which: string): string => `
 DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM svc.spend WHERE ${which} AND day < $1
-  LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+  ORDER BY day, channel, sender LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
 )) RETURNING day`;
 
 export type SweepParts = {
