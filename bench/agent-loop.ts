@@ -1,4 +1,5 @@
 /** The loop of an agent alone: a model in the process that answers at once, and the tool `echo`. */
+import { FakePurse } from '../test/fake/purse.ts';
 import { later, steadyNow, systemClock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
@@ -57,6 +58,7 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
     name: 'bench',
     sensitivity: 'public',
     dispatch: 'fanout',
+    budget: null,
     deadlineMs: 600_000,
     members: [{ model, rank: 0, retriesMax: 0 }],
     policy: createPriority(),
@@ -75,7 +77,7 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
   const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
   for (let turn = 0; turn < turns * 2; turn++) {
     if (turn === turns) model.gapsMs.length = 0;
-    const desk = new RehearsalDesk(new Stopper(), later(steadyNow(), 600_000));
+    const desk = new RehearsalDesk(new Stopper(), later(steadyNow(), 600_000), new FakePurse());
     await agent.think({ message, text: 'hi', history: [] }, desk);
   }
   return model.gapsMs;

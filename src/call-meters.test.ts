@@ -69,10 +69,12 @@ test('turns that no model answered are told of their brain, and of the plan in u
   const { hub } = start();
   const ended = (decision: Decision): void =>
     hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
-  const sorry = (apology: Apology): void => ended({ kind: 'apology', apology, why: 'so' });
+  const sorry = (apology: Exclude<Apology, 'over_budget'>): void =>
+    ended({ kind: 'apology', apology, why: 'so' });
   const main = () => hub.meters.brains.get('main');
   sorry('no_consensus');
   sorry('unfinished');
+  ended({ kind: 'apology', apology: 'over_budget', opensAt: null, why: 'so' });
   assert.equal(main(), undefined);
   sorry('busy');
   sorry('no_answer');

@@ -1,5 +1,5 @@
 /** What the calls of models and the turns of brains showed lately, and all that was counted. */
-import type { Decision } from './domain/decision.ts';
+import type { Apology, Decision } from './domain/decision.ts';
 import type { Found } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { ModelName } from './domain/ids.ts';
@@ -27,8 +27,12 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'tool_call_malformed',
   'left_machine',
   'private_refused',
+  'over_budget',
   'fault',
 ]);
+
+/** Turns without an answer that say nothing of the models. */
+const notOfModels: ReadonlySet<Apology> = new Set(['no_consensus', 'over_budget', 'unfinished']);
 
 const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
 const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
@@ -213,7 +217,7 @@ export class AskedCounts {
   decided({ brain, decision }: { brain: string; decision: Decision }): void {
     const isReply = decision.kind === 'reply';
     if (isReply) this.#models.get(decision.model)?.replied();
-    else if (decision.apology === 'no_consensus' || decision.apology === 'unfinished') return;
+    else if (notOfModels.has(decision.apology)) return;
     if (this.brains.size >= brainsMax && !this.brains.has(brain)) return;
     entryOf(this.brains, brain, () => new BrainCounts(this.#clock)).ended(isReply, false);
   }

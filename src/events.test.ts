@@ -107,12 +107,16 @@ test('every kind of decision is counted by its name', () => {
     const decision = { kind: 'apology', apology, why: 'because' } as const;
     hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
   }
+  const why = 'so';
+  const decision = { kind: 'apology', apology: 'over_budget', opensAt: null, why } as const;
+  hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
   assert.deepEqual(hub.meters.decisions, {
     reply: 0,
     by_hand: 0,
     no_consensus: 1,
     busy: 1,
     no_answer: 1,
+    over_budget: 1,
     unfinished: 1,
     fault: 1,
   });

@@ -18,7 +18,9 @@ import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
 import { newDecisions, newPace } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { OperatorCounts } from './operator-meters.ts';
+import { tellFault } from './fault-line.ts';
 import { Frames, type FrameRing, type SharedFrames } from './frames.ts';
+import { SpendMeters } from './spend-meters.ts';
 import { Traffic } from './traffic.ts';
 
 export interface EventHub extends Events {
@@ -44,6 +46,7 @@ class Hub implements EventHub {
   readonly #asked: AskedCounts;
   readonly #traffic = new Traffic();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
+  readonly #spend: SpendMeters;
   readonly #totals = { decisions: newDecisions(), faults: 0 };
   readonly #operator: OperatorCounts;
   readonly #approvals: ApprovalCounts;
@@ -56,6 +59,7 @@ class Hub implements EventHub {
     this.#asked = new AskedCounts(clock);
     this.#operator = new OperatorCounts(log, clock);
     this.#approvals = new ApprovalCounts(log);
+    this.#spend = new SpendMeters(clock.now);
     this.#steady = clock.steady;
     this.#now = clock.now;
     this.frames = new Frames(clock.now);
@@ -74,6 +78,7 @@ class Hub implements EventHub {
       perMinute: () => this.#traffic.perMinute(clock.steady()),
       ways: () => this.#traffic.ways(clock.steady()),
       tools: this.#tools,
+      spend: this.#spend,
       decisions: totals.decisions,
       get faults() {
         return totals.faults;
@@ -184,6 +189,10 @@ class Hub implements EventHub {
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
+  readonly modelSpent: Events['modelSpent'] = (e) => this.#spend.tokens.spent(e);
+
+  readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
+
   modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
     this.#asked.looked(e);
     if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
@@ -275,15 +284,6 @@ class Hub implements EventHub {
 
   faulted({ where, error }: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
-    const name = error instanceof Error ? error.name : typeof error;
-    // A parser's error quotes what it read, which may be what a person wrote.
-    const quotes = !(error instanceof Error) || error instanceof SyntaxError;
-    this.#log.error('fault', `Something went wrong in svc itself, in ${where}.`, {
-      where,
-      error: name,
-      reason: quotes ? undefined : error.message,
-    });
-    if (this.#debug && error instanceof Error)
-      this.#log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
+    tellFault(this.#log, where, error);
   }
 }

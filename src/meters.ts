@@ -11,6 +11,7 @@ import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { turnOutcomes, type TurnOutcome } from './domain/trace.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
+import type { BudgetWarning, TokenTally } from './spend-meters.ts';
 import type { TrafficWays } from './traffic.ts';
 
 export type Meters = {
@@ -30,6 +31,12 @@ export type Meters = {
   ways(): TrafficWays;
   /** Calls of tools, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
+  readonly spend: {
+    /** What calls to models used, in no order. */
+    readonly tokens: { values(): Iterable<TokenTally> };
+    /** Of those that are used up or nearly so today. */
+    readonly budgets: { readonly warnings: readonly BudgetWarning[] };
+  };
   readonly decisions: Readonly<Record<DecisionKind, number>>;
   readonly faults: number;
   /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
@@ -182,10 +189,17 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return entry;
 }
 
-/** A call that svc itself gave up says nothing. */
+/** A call that svc itself gave up, or never made, says nothing. */
 export function isNews(result: CallResult): result is FailureKind {
-  return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
+  return !silent.has(result);
 }
+
+const silent: ReadonlySet<CallResult> = new Set([
+  'answer',
+  'cancelled',
+  'outranked',
+  'over_budget',
+]);
 
 export const newDecisions = () =>
   Object.fromEntries(decisionKinds.map((kind) => [kind, 0])) as Record<DecisionKind, number>;

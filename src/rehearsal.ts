@@ -1,6 +1,7 @@
 /**
  * A brain that is tried: asked as in a turn, at a desk where it changes nothing. Nothing is
- * delivered, kept or counted, and tools that reach out do not run. Its models are really asked.
+ * delivered or kept, and tools that reach out do not run. Its models are really asked, so what they
+ * use counts, and its budget holds.
  */
 import type { Brain } from './brain/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from './config/config.ts';
@@ -15,9 +16,11 @@ import type { Outcome } from './domain/outcome.ts';
 import { strictest, type Sensitivity } from './domain/sensitivity.ts';
 import type { ToolUse } from './domain/tool-use.ts';
 import type { TraceStep } from './domain/trace.ts';
+import { createPurse, type PurseKit } from './flow/purse.ts';
 import { later } from './lib/clock.ts';
 import type { Model } from './model/model.ts';
 import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
+import { MemorySpend } from './store/memory/spend.ts';
 
 /** What one question came to. Times are milliseconds since 1970. */
 export type Rehearsed = {
@@ -48,6 +51,11 @@ export type RehearsalSettings = {
   readonly channel: ChannelType | null;
   /** Text for an agent's prompt; null: none. */
   readonly skills: string | null;
+  /**
+   * Where its calls are charged, and its budget holds; null: there is no ledger, and what is
+   * used is remembered for as long as the rehearsal lives.
+   */
+  readonly spend: Omit<PurseKit, 'now'> | null;
 };
 
 /** How long the first question of a private brain waits to hear whether its model is local. */
@@ -61,6 +69,7 @@ export class Rehearsal {
   readonly #config: BrainConfig;
   readonly #kit: BrainKit;
   readonly #channel: ChannelKey;
+  readonly #spend: PurseKit;
   readonly #brain: Brain;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
   /** What the look tells is remembered by the models; the look never rejects. */
@@ -74,13 +83,14 @@ export class Rehearsal {
     config: BrainConfig,
     secrets: Secrets,
     kit: BrainKit,
-    { channel, skills }: RehearsalSettings,
+    { channel, skills, spend }: RehearsalSettings,
   ) {
     const models = config.models.map((model) => createModel(model, secrets, kit));
     const trusted = models.filter(({ locality }) => locality === 'local');
     const looks = config.sensitivity === 'public' ? [] : trusted;
     this.#config = config;
     this.#kit = kit;
+    this.#spend = { ...(spend ?? createOwnSpend()), now: kit.now };
     this.#channel = (channel ?? 'console') as ChannelKey;
     this.#looked = Promise.all(
       looks.map((model) => model.check('private', later(kit.steady(), lookMs))),
@@ -111,7 +121,8 @@ export class Rehearsal {
     const address = { channel, target: '' };
     const message = { id, channel, conversation, sender, text, media: null, address };
     const deadlineAt = later(since, this.#brain.deadlineMs);
-    const desk = createRehearsalDesk(signal, deadlineAt, this.#notes);
+    const purse = createPurse(this.#spend, { brain: this.#config, sender: null });
+    const desk = createRehearsalDesk(signal, deadlineAt, purse, this.#notes);
     const decision = await this.#brain.think(
       { message: { ...message, acceptedAt: askedAt, sensitivity }, text, history: turns },
       desk,
@@ -161,6 +172,11 @@ export class Rehearsal {
     const why = answered ? listed : 'the turn was over before';
     return { kind: 'not_asked', reason: why };
   }
+}
+
+/** A book for what is tried in this process alone: what it holds ends with it. */
+export function createOwnSpend(): Omit<PurseKit, 'now'> {
+  return { book: new MemorySpend(), events: { modelSpent() {}, budgetReached() {} } };
 }
 
 /** The same model, with each of its outcomes written down. */

@@ -8,7 +8,7 @@ import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
 import { askingOf, createAgent, type AgentOptions } from './brain/agent/agent.ts';
-import { RehearsalDesk } from './brain/rehearsal-desk.ts';
+import { RehearsalDesk, type DeskParts } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { SkillsOfBrains } from './brain/skills.ts';
@@ -32,9 +32,9 @@ import type {
 } from './config/config.ts';
 import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
-import type { Note, NoteScope } from './domain/note.ts';
+import type { NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
-import { systemClock, type Clock, type SteadyTime } from './lib/clock.ts';
+import { systemClock, type Clock } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import type { Lifetime } from './lib/lifetime.ts';
@@ -114,22 +114,19 @@ export function createBrain(
     rank: ranked.indexOf(index),
     retriesMax,
   }));
-  const { name, sensitivity, dispatch, deadlineMs, agent } = config;
+  const { policy, models: _, agent, ...own } = config;
   const shared: Omit<ResponderOptions, 'policy'> = {
-    name,
-    sensitivity,
-    dispatch,
-    deadlineMs,
+    ...own,
     members,
     deadlines: kit.deadlines,
     now: kit.now,
     steady: kit.steady,
     retryDelayMs: (failure, attempt) =>
       retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
-    onFault: (error) => kit.events.faulted({ where: `brain ${name}`, error }),
+    onFault: (error) => kit.events.faulted({ where: `brain ${own.name}`, error }),
   };
   if (agent !== null) return createAgent(agentOptions(agent, shared, kit, skills));
-  return createResponder({ ...shared, policy: policies[config.policy.kind]() });
+  return createResponder({ ...shared, policy: policies[policy.kind]() });
 }
 
 /** An agent asks one model after the other, whatever the brain's policy and dispatch. */
@@ -157,8 +154,8 @@ function agentOptions(
 }
 
 /** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
-export function createRehearsalDesk(signal: AbortSignal, deadlineAt: SteadyTime, notes: Note[]) {
-  return new RehearsalDesk(stopOf(signal), deadlineAt, notes);
+export function createRehearsalDesk(signal: AbortSignal, ...parts: DeskParts): RehearsalDesk {
+  return new RehearsalDesk(stopOf(signal), ...parts);
 }
 
 type Make<Type extends ChannelType> = (

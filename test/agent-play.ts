@@ -1,4 +1,5 @@
 /** Plays one agent's turns against answers that a test gives by hand. */
+import { FakePurse } from './fake/purse.ts';
 import { later, systemClock, type Clock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import type { AgentOptions } from '../src/brain/agent/agent.ts';
@@ -74,6 +75,7 @@ export class Stage {
       name: 'helper',
       sensitivity: 'public',
       dispatch: 'sequential',
+      budget: null,
       deadlineMs: 600_000,
       members: [this.model, ...others].map((model, rank) => ({ model, rank, retriesMax: 2 })),
       policy: createPriority(),
@@ -103,7 +105,12 @@ export class Stage {
       media: null,
       sensitivity: 'public',
     } as unknown as Message;
-    const rehearsal = new RehearsalDesk(stop, later(this.#steady(), turnMs), notes);
+    const rehearsal = new RehearsalDesk(
+      stop,
+      later(this.#steady(), turnMs),
+      new FakePurse(),
+      notes,
+    );
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;
     const thinking = this.brain.think(

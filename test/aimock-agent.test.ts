@@ -1,4 +1,5 @@
 /** An agent's loop against a mock server that others wrote, on both wires. */
+import { FakePurse } from './fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
@@ -35,6 +36,7 @@ for (const kind of kinds) {
         name: 'helper',
         sensitivity: 'public',
         dispatch: 'fanout',
+        budget: null,
         deadlineMs: 60_000,
         members: [{ model, rank: 0, retriesMax: 0 }],
         policy: createPriority(),
@@ -58,7 +60,7 @@ for (const kind of kinds) {
         media: null,
         sensitivity: 'public',
       } as unknown as Message;
-      const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
+      const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
       const decision = await agent.think({ message, text, history: [] }, desk);
       assert.ok(decision.kind === 'reply', decision.why);
       assert.equal(decision.text, 'It is 42.');

@@ -121,7 +121,8 @@ export async function openApprovalHouse(
     return createAgent({
       name,
       sensitivity: 'public',
-      dispatch: 'fanout',
+      dispatch: 'sequential',
+      budget: null,
       deadlineMs: 60_000,
       members: [{ model: modelOf(one.script ?? payer, requests), rank: 0, retriesMax: 0 }],
       policy: createPriority(),

@@ -1,4 +1,5 @@
 /** The time of day is set back by an hour while things wait: none of them waits longer for that. */
+import { FakePurse } from './fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Brain } from '../src/brain/brain.ts';
@@ -37,7 +38,7 @@ function brainOf(kit: ServiceKit, modelUrl: string, more: object): Brain {
 
 function think(brain: Brain, kit: ServiceKit, turnMs: number): Promise<Decision> {
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(new Stopper(), later(kit.steady(), turnMs));
+  const desk = new RehearsalDesk(new Stopper(), later(kit.steady(), turnMs), new FakePurse());
   return brain.think({ message, text: message.text, history: [] }, desk);
 }
 

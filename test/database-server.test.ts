@@ -35,6 +35,7 @@ const reads = [
   'dead-letters list',
   'notes list webhook ada',
   'audit',
+  'spend',
   'pair --list',
 ];
 const writes = [

@@ -39,7 +39,7 @@ const replied = (text: string) =>
 /** Answers with its own name. */
 function prompt(name: string): Brain {
   const think = async () => replied(name);
-  return { name, sensitivity: 'public', agent: null, deadlineMs: 60_000, think };
+  return { name, sensitivity: 'public', agent: null, budget: null, deadlineMs: 60_000, think };
 }
 
 /** Answers nothing before its turn is aborted, or not even then. */
@@ -49,6 +49,7 @@ function hanging(name: string, deaf = false) {
     name,
     sensitivity: 'public',
     agent: null,
+    budget: null,
     deadlineMs: 60_000,
     think: (_turn, { stop }) => {
       held.push(stop);

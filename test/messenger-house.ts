@@ -23,6 +23,7 @@ export function echo(name: string): Brain {
     name,
     sensitivity: 'public',
     agent: null,
+    budget: null,
     deadlineMs: 60_000,
     think: async ({ text }) => {
       const model = 'test/test' as ModelName;

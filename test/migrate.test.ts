@@ -36,6 +36,7 @@ import {
   textsIn,
   type HasLedger,
 } from './contract/ledger/kit.ts';
+import { charge, tokens, used } from './contract/ledger/spend.ts';
 import { busyBucket, figureRow } from './fake/figure-rows.ts';
 import { newDatabase, noPostgres } from './fake/postgres.ts';
 import { scratch } from './program.ts';
@@ -91,6 +92,13 @@ async function fill(path: string): Promise<void> {
   const target = { id: dead.message.id };
   const row = { at: Date.now(), action: 'replay', target, status: 200, reason: 'why not' };
   await ledger.recordWrite(row);
+  const { spend } = ledger;
+  assert.equal((await spend.reserve(charge(), tokens(5, 6), [])).kind, 'reserved');
+  assert.equal((await spend.reserve(charge(), tokens(7), [])).kind, 'reserved');
+  spend.settle(charge(), tokens(7), used(3, 1, true));
+  const free = { model: 'local_runtime/b' as ModelName, price: null, costs: false };
+  spend.settle(charge({ ...free, sender: { channel: hook, id: 'a\0b' } }), null, used(1_000));
+  spend.settle(charge({ ...free, sender: null }), null, used(9));
   await ledger.figures.keep([
     figureRow(2 ** 53 - 1, busyBucket(day, { models: 3, calls: 9 })),
     figureRow(7, busyBucket(day, { models: 1, calls: 2 }), hourMs),
@@ -180,6 +188,7 @@ async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
     figures: await open.figures(figures),
     approvals: await approvalsOf(open),
     hours: await open.figures({ ...figures, lengthMs: hourMs }),
+    spent: [await open.spent('model', ''), await open.spent('sender', '')],
   };
 }
 

@@ -1,4 +1,5 @@
 /** The optional keys of a file do what they say: from the text to what is seen from outside. */
+import { FakePurse } from './fake/purse.ts';
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
@@ -54,7 +55,7 @@ async function ask(brain: Brain): Promise<string> {
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
-    new RehearsalDesk(new Stopper(), fromNow(brain.deadlineMs)),
+    new RehearsalDesk(new Stopper(), fromNow(brain.deadlineMs), new FakePurse()),
   );
   return decision.kind === 'reply' ? decision.text : decision.apology;
 }

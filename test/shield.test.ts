@@ -1,4 +1,5 @@
 /** The two locks of a private brain, together and each alone: no connection to a cloud at all. */
+import { FakePurse } from './fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from './hand-clock.ts';
@@ -43,6 +44,8 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     timeoutMs: 60_000,
     retriesMax: 2,
     inFlightMax: 10,
+    outputTokensMax: null,
+    price: null,
   };
   return buildModel(config, 'key-of-nobody', {
     http,
@@ -55,7 +58,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
 }
 
 function desk() {
-  return new RehearsalDesk(new Stopper(), fromNow(60_000));
+  return new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
 }
 
 async function ask(
@@ -67,6 +70,7 @@ async function ask(
   const brain = createResponder({
     name: 'helper',
     sensitivity,
+    budget: null,
     deadlineMs: 60_000,
     members,
     ...common,
@@ -128,6 +132,7 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     sensitivity: 'private',
     system: null,
     lines: [{ role: 'user', text: 'my secret' }],
+    purse: new FakePurse(),
     keptFrom: 0,
     tools: [],
     deadlineAt: fromNow(60_000),

@@ -17,8 +17,8 @@ export const steps: readonly TraceStep[] = [
   {
     ...model('c', 2, 5, 90, 'rate_limited'),
     tries: [
-      { startedAt: acceptedAt + 15, ms: 20, failed: 'overloaded' },
-      { startedAt: acceptedAt + 85, ms: 20, failed: 'rate_limited' },
+      { startedAt: acceptedAt + 15, ms: 20, failed: 'overloaded', tokens: null },
+      { startedAt: acceptedAt + 85, ms: 20, failed: 'rate_limited', tokens: null },
     ],
   },
   {
@@ -43,7 +43,8 @@ function model(
 ): Extract<TraceStep, { kind: 'model' }> {
   const of = `local_runtime/${name}` as ModelName;
   const usage = result === 'answer' ? { inputTokens: 40, outputTokens: 7 } : null;
-  return { kind: 'model', model: of, rank, startMs, ms, result, tries: [], linesDropped: 0, usage };
+  const call = { model: of, rank, startMs, ms, result, tries: [], linesDropped: 0 };
+  return { kind: 'model', ...call, usage, cost: null };
 }
 
 /** Accepted, waited 10 ms, decided after 115, delivered by its second try. */

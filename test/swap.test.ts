@@ -30,6 +30,7 @@ function brain(name: string): Brain {
     name,
     sensitivity: 'public',
     agent: null,
+    budget: null,
     deadlineMs: 60_000,
     async think(turn) {
       for (let i = 0; i < 5; i++) await new Promise(setImmediate);

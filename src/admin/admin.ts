@@ -38,7 +38,7 @@ export type AdminPorts = {
   readonly meters: Meters;
   readonly frames: FrameRing;
   /** What was counted here in the minute of now, and is not kept yet. */
-  readonly figures: Pick<FigureCounts, 'atHand' | 'unkept' | 'tokens'>;
+  readonly figures: Pick<FigureCounts, 'atHand' | 'unkept'>;
   gauges(): Gauges;
   backlog(): readonly ChannelBacklog[];
   /** Connections open on all listeners. */

@@ -143,9 +143,10 @@ test('several instances are one, and so are the starts of one', async () => {
 test('a model that is called no more keeps what it did', async () => {
   const it = start({ began: -50 });
   const model = 'local_runtime/gone' as ModelName;
-  const usage = { inputTokens: 5, outputTokens: 6 };
-  const call = { model, provider: 'local_runtime', result: 'answer', ms: 100, usage } as const;
+  const call = { model, provider: 'local_runtime', result: 'answer', ms: 100 } as const;
   it.counts.modelAnswered(call);
+  const used = { input: 5, output: 6, estimated: false };
+  it.counts.modelSpent({ brain: 'main', model, used });
   const plan = { channels: 0, brains: 0, models: [] };
   it.counts.planUsed({ revision: 'without', ...plan });
   await it.pass(-49);

@@ -8,6 +8,7 @@ import { others, scales, type KeptFigures, type Mark, type Span } from '../figur
 import { changesIn } from '../figures/gathering.ts';
 import { LogHistogram } from '../lib/log-histogram.ts';
 import type { AdminPorts } from './admin.ts';
+import { Fresh } from './fresh.ts';
 
 /** For so long an answer is given again: a few times in each of its rows at most. */
 const freshMs = { hour: 5_000, day: 15_000, month: 60_000 } as const satisfies Record<Span, number>;
@@ -50,11 +51,10 @@ type CallFigures = {
 type ModelFigures = CallFigures & { readonly model: string; readonly provider: string };
 
 type Ports = Pick<AdminPorts, 'reader' | 'figures' | 'gauges' | 'now'>;
-type Fresh = { readonly at: number; readonly told: Promise<FiguresTold> };
 
 export class FiguresView {
   readonly #ports: Ports;
-  readonly #fresh = new Map<Span, Fresh>();
+  readonly #fresh = new Fresh<Span, FiguresTold>();
 
   constructor(ports: Ports) {
     this.#ports = ports;
@@ -63,16 +63,7 @@ export class FiguresView {
   /** @throws ReadFailed */
   told(span: Span): Promise<FiguresTold> {
     const now = this.#ports.now();
-    const fresh = this.#fresh.get(span);
-    if (fresh !== undefined && Math.abs(now - fresh.at) < freshMs[span]) return fresh.told;
-    const told = this.#read(span, now);
-    const read: Fresh = { at: now, told };
-    this.#fresh.set(span, read);
-    // A read that failed is no answer to who asks next.
-    told.catch(() => {
-      if (this.#fresh.get(span) === read) this.#fresh.delete(span);
-    });
-    return told;
+    return this.#fresh.told(span, freshMs[span], now, () => this.#read(span, now));
   }
 
   async #read(span: Span, now: number): Promise<FiguresTold> {

@@ -32,6 +32,9 @@ operator POST /api/v1/dead-letters/{id}/replay
 operator POST /api/v1/dead-letters/{id}/discard
 operator GET /api/v1/audit
 reader   GET /api/v1/figures
+reader   GET /api/v1/spend
+operator GET /api/v1/spend/senders
+reader   GET /api/v1/spend/budgets
 reader   GET /api/v1/search
 operator GET /api/v1/search/texts
 

@@ -1,5 +1,5 @@
-import type { Apology } from '../domain/decision.ts';
-import type { FailureKind } from '../domain/failure.ts';
+import type { Sorry } from '../domain/decision.ts';
+import type { Failure, FailureKind } from '../domain/failure.ts';
 import type { ModelCall } from './model-call.ts';
 
 /** Failures that may be over in a little while, so that it is worth asking again. */
@@ -14,10 +14,17 @@ const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
 ]);
 
 /** One model that may be there again soon is reason enough to ask for patience. */
-export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Apology {
-  const kinds = calls.map(({ outcome }) =>
-    outcome?.kind === 'failed' ? outcome.failure.kind : null,
+export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Sorry {
+  const failures = calls.flatMap(({ outcome }) =>
+    outcome?.kind === 'failed' ? [outcome.failure] : [],
   );
-  if (kinds.some((kind) => kind !== null && passing.has(kind))) return 'busy';
-  return kinds.includes('fault') ? 'fault' : 'no_answer';
+  if (failures.some(({ kind }) => passing.has(kind))) return { apology: 'busy' };
+  const isOver = failures.some(({ kind }) => kind === 'over_budget');
+  if (isOver) return { apology: 'over_budget', opensAt: soonestOf(failures) };
+  return { apology: failures.some(({ kind }) => kind === 'fault') ? 'fault' : 'no_answer' };
+}
+
+function soonestOf(failures: readonly Failure[]): number | null {
+  const soonest = Math.min(...failures.map(({ opensAt }) => opensAt ?? Infinity));
+  return soonest === Infinity ? null : soonest;
 }

@@ -20,6 +20,7 @@ import type {
   ToolUse,
 } from '../domain/tool-use.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
+import type { Budget, Purse } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
@@ -31,6 +32,8 @@ export interface Brain {
   readonly sensitivity: Sensitivity;
   /** What svc tells about the brain and keeps for it; null: it is no agent. */
   readonly agent: AgentFacts | null;
+  /** What it may use of models that cost; null: no bound. */
+  readonly budget: Budget | null;
   /** How long one turn may take, from its claim. */
   readonly deadlineMs: number;
   think(turn: Turn, desk: Desk): Promise<Decision>;
@@ -76,6 +79,8 @@ export interface Desk {
   readonly rehearsal: boolean;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
+  /** Pays for every call to a model. */
+  readonly purse: Purse;
   addStep(step: TraceStep): void;
   /** What comes of this turn is private: it draws on something that is. */
   becomePrivate(): void;

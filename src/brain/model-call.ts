@@ -8,6 +8,7 @@ import { Stopper } from '../lib/stop.ts';
 import type { Model, ModelRequest } from '../model/model.ts';
 import type { Slot } from '../policy/policy.ts';
 import { narrower, viewOf, type View } from './shield.ts';
+import { Tab } from './tab.ts';
 
 /** A model and its place in a brain. `rank` 0 is the best; `retriesMax` counts no first try. */
 export type Candidate = {
@@ -61,6 +62,7 @@ export class ModelCall implements Slot {
   #stopper: Stopper | null = null;
   #pause: Deadline | null = null;
   #lastFailure: Failed | null = null;
+  #tab: Tab | null = null;
 
   /** @param ended is called once after each `ask`, unless it is given up before */
   constructor(
@@ -90,7 +92,9 @@ export class ModelCall implements Slot {
   }
 
   #ask(): void {
-    const request = this.#requestFor(this.view, this.model);
+    const asking = this.#requestFor(this.view, this.model);
+    this.#tab ??= new Tab(asking.purse);
+    const request = { ...asking, purse: this.#tab };
     const stopper = new Stopper();
     this.#stopper = stopper;
     this.#askedAt = this.#kit.now();
@@ -137,6 +141,7 @@ export class ModelCall implements Slot {
     const { outcome } = this;
     const startedAt = this.#startedAt ?? turnAt;
     const answered = outcome?.kind === 'answer';
+    const cost = this.#tab?.costOf(this.#tries) ?? null;
     return {
       kind: 'model',
       model: this.model,
@@ -147,12 +152,14 @@ export class ModelCall implements Slot {
       tries: this.#tries,
       linesDropped: answered ? outcome.linesDropped : 0,
       usage: answered ? outcome.usage : null,
+      ...(cost === null ? {} : { cost }),
     };
   }
 
   #hear(stopper: Stopper, request: ModelRequest, outcome: Outcome): void {
     if (this.#stopper !== stopper) return;
     this.#stopper = null;
+    this.#tab?.heard();
     const view = outcome.kind === 'failed' ? this.#lessThan(request, outcome) : null;
     if (view !== null) {
       this.#tries = [...this.#tries, ...outcome.tries];
@@ -185,7 +192,9 @@ export class ModelCall implements Slot {
   #failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'fault'): Failed {
     const steady = this.#kit.steady();
     const ms = steady - (this.#askedSince ?? steady);
-    const tries = [{ startedAt: this.#askedAt, ms, failed: kind }];
+    const used = this.#tab?.unheard ?? null;
+    const tokens = used === null ? {} : { tokens: used };
+    const tries = [{ startedAt: this.#askedAt, ms, failed: kind, ...tokens }];
     return { kind: 'failed', failure: failure(kind), tries };
   }
 }

@@ -1,12 +1,16 @@
 import type { AskAnswer } from '../domain/approval.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
+import type { Purse } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Desk } from './brain.ts';
+
+/** `kept`: notes of earlier turns; those of this one are added. */
+export type DeskParts = readonly [deadlineAt: SteadyTime, purse: Purse, kept?: Note[]];
 
 /**
  * The desk for trying a brain: what it does there is recorded and changes nothing. Tools that
@@ -16,14 +20,15 @@ export class RehearsalDesk implements Desk {
   readonly rehearsal = true;
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
+  readonly purse: Purse;
   readonly steps: TraceStep[] = [];
   readonly toolUses: (ToolUse & { readonly told: string })[] = [];
   readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
-  /** @param kept notes of earlier turns; those of this one are added */
-  constructor(stop: Stop, deadlineAt: SteadyTime, kept: Note[] = []) {
+  constructor(stop: Stop, ...[deadlineAt, purse, kept = []]: DeskParts) {
     this.stop = stop;
+    this.purse = purse;
     this.deadlineAt = deadlineAt;
     this.#kept = kept;
   }

@@ -1,6 +1,7 @@
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { Budget } from '../domain/spend.ts';
 import { linesOfTurn } from './turn-lines.ts';
 import { apologyOf } from './apologies.ts';
 import type { Brain, Desk, Turn } from './brain.ts';
@@ -14,6 +15,7 @@ import { tellUnsent } from './unsent-answers.ts';
 export type ResponderOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
   /** In listed order. */
   readonly members: readonly Candidate[];
@@ -28,12 +30,14 @@ class Responder implements Brain {
   readonly name: string;
   readonly sensitivity: Sensitivity;
   readonly agent = null;
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
   readonly #options: ResponderOptions;
 
   constructor(options: ResponderOptions) {
     this.name = options.name;
     this.sensitivity = options.sensitivity;
+    this.budget = options.budget;
     this.deadlineMs = options.deadlineMs;
     this.#options = options;
   }
@@ -77,13 +81,13 @@ class Responder implements Brain {
 }
 
 /** Models that are shown the same are asked the same. */
-function requests(turn: Turn, sensitivity: Sensitivity, { deadlineAt }: Desk): RequestFor {
+function requests(turn: Turn, sensitivity: Sensitivity, { deadlineAt, purse }: Desk): RequestFor {
   const { history } = turn;
   const make = (shown: readonly TurnRow[]) => {
     const lines = linesOfTurn(turn, shown);
     const strict = strictest(sensitivity, ...shown.map((row) => row.sensitivity));
     const keptFrom = lines.length - 1;
-    return { sensitivity: strict, system: null, lines, keptFrom, tools: [], deadlineAt };
+    return { sensitivity: strict, system: null, lines, keptFrom, tools: [], deadlineAt, purse };
   };
   const whole = make(history);
   return (view) => {
@@ -92,11 +96,13 @@ function requests(turn: Turn, sensitivity: Sensitivity, { deadlineAt }: Desk): R
   };
 }
 
+const noConsensus = { apology: 'no_consensus' } as const;
+
 function decisionOf({ verdict, calls }: Dispatched): Decision {
   const { why } = verdict;
   if (verdict.kind === 'none') {
-    const apology = verdict.reason === 'no_consensus' ? verdict.reason : apologyOf(calls);
-    return { kind: 'apology', apology, why };
+    const sorry = verdict.reason === 'no_consensus' ? noConsensus : apologyOf(calls);
+    return { kind: 'apology', ...sorry, why };
   }
   const { model, outcome } = calls[verdict.slot]!;
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');

@@ -28,9 +28,10 @@ export function openSession(
   config: BrainConfig,
   secrets: Secrets,
   log: Log,
-  { version, ...settings }: RehearsalSettings & { readonly version: string },
+  { version, ...place }: Omit<RehearsalSettings, 'spend'> & { readonly version: string },
 ): Session {
   const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
+  const settings = { ...place, spend: null };
   return new BrainSession(
     new Rehearsal(config, secrets, kit, settings),
     kit.http,

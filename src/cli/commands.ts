@@ -42,6 +42,7 @@ const entries: readonly Entry[] = [
   { name: 'notes list', load: async () => (await notes()).notesList },
   { name: 'notes clear', load: async () => (await notes()).notesClear },
   { name: 'audit', load: async () => (await import('./ledger/audit.ts')).audit },
+  { name: 'spend', load: async () => (await import('./ledger/spend.ts')).spend },
   { name: 'secrets set', load: async () => (await import('./secrets/set.ts')).secretsSet },
   { name: 'secrets list', load: async () => (await import('./secrets/list.ts')).secretsList },
   { name: 'secrets where', load: async () => (await import('./secrets/where.ts')).secretsWhere },

@@ -5,6 +5,7 @@
  */
 import type { ChannelType, ConfigOf, MessengerType } from '../channel/kinds.ts';
 import type { ApproverConfig } from './approver.ts';
+import type { Budget, Price } from '../domain/spend.ts';
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];
@@ -59,6 +60,8 @@ export type BrainConfig = {
   readonly policy: PolicyConfig;
   readonly models: readonly ModelConfig[];
   readonly agent: AgentConfig | null;
+  /** What it may use of models that cost; null: as much as it takes. */
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
 };
 
@@ -78,6 +81,9 @@ export type ModelConfig = {
   readonly timeoutMs: number;
   readonly retriesMax: number;
   readonly inFlightMax: number;
+  /** Of one answer; null: as the provider has it. */
+  readonly outputTokensMax: number | null;
+  readonly price: Price | null;
 };
 
 export type ToolName =

@@ -3,7 +3,14 @@
  * check of a document's shape, the TypeScript type of the document, the JSON Schema, the
  * reference and the builder's form.
  */
-export type Field = TextField | ChoiceField | IntegerField | BooleanField | ListField | ObjectField;
+export type Field =
+  | TextField
+  | ChoiceField
+  | IntegerField
+  | DecimalField
+  | BooleanField
+  | ListField
+  | ObjectField;
 
 type Common = {
   /** One sentence (or two) for the person who writes the file. */
@@ -61,6 +68,14 @@ export type IntegerField = Common & {
   readonly defaultNote?: string;
 };
 
+/** A number that may have a fraction, as an amount of money has. */
+export type DecimalField = Common & {
+  readonly type: 'decimal';
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly default?: number;
+};
+
 type BooleanField = Common & { readonly type: 'boolean'; readonly default?: boolean };
 
 export type ListField = Common & {
@@ -92,7 +107,7 @@ type Atom<F> = F extends { readonly names: readonly (infer Name)[] }
   ? Name
   : F extends { readonly type: 'text' }
     ? string
-    : F extends { readonly type: 'integer' }
+    : F extends { readonly type: 'integer' | 'decimal' }
       ? number
       : boolean;
 

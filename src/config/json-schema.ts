@@ -48,6 +48,11 @@ function schemaOf(field: Field): JsonObject {
     }
     case 'integer':
       return integerSchema(field, optional);
+    case 'decimal': {
+      const { minimum, maximum, default: standard } = field;
+      const more = standard === undefined ? {} : { default: standard };
+      return { description, ...typed('number', optional), minimum, maximum, ...more };
+    }
     case 'boolean':
       return {
         description,

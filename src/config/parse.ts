@@ -4,6 +4,8 @@
  * depend on another field.
  */
 import { kindOf } from '../channel/kinds.ts';
+import { amountOf } from '../domain/money.ts';
+import type { Budget, Price } from '../domain/spend.ts';
 import { addressOf, withoutSlashes } from './address.ts';
 import { parseApprover, type ApproverConfig } from './approver.ts';
 import type {
@@ -87,6 +89,7 @@ function parseBrain(brain: BrainDocument): BrainConfig {
     policy: brain.policy,
     models: brain.models.map(parseModel),
     agent: brain.agent === null ? null : parseAgent(brain.agent),
+    budget: parseBudget(brain.budget),
     deadlineMs: brain.deadline_seconds * secondMs,
   };
 }
@@ -102,6 +105,23 @@ function parseModel(model: ModelDocument): ModelConfig {
     timeoutMs: (model.timeout_seconds ?? defaults.timeoutSeconds) * secondMs,
     retriesMax: model.max_retries,
     inFlightMax: model.max_in_flight,
+    outputTokensMax: model.max_output_tokens,
+    price: parsePrice(model.price),
+  };
+}
+
+function parsePrice(price: ModelDocument['price']): Price | null {
+  return price && { input: amountOf(price.input), output: amountOf(price.output) };
+}
+
+function parseBudget(budget: BrainDocument['budget']): Budget | null {
+  if (budget === null) return null;
+  const { cost_per_day: cost } = budget;
+  return {
+    tokensPerTurn: budget.tokens_per_turn,
+    tokensPerDay: budget.tokens_per_day,
+    costPerDay: cost === null ? null : amountOf(cost),
+    tokensPerSenderPerDay: budget.tokens_per_sender_per_day,
   };
 }
 

@@ -97,6 +97,8 @@ function typeOf(field: Field): string {
           : `${field.minimum} to ${field.maximum}`;
       return `whole number, ${range}${field.above === 'clamped' ? ', clamped' : ''}`;
     }
+    case 'decimal':
+      return `number, ${field.minimum} to ${field.maximum}`;
     case 'boolean':
       return '`true` or `false`';
     case 'list':

@@ -8,6 +8,7 @@ import type { ProblemList } from './problems.ts';
 import { finderIn, hasCloudTag, rankModels } from './rank.ts';
 import type { KnownModel } from './rank.ts';
 import { checkAgent } from './rules-agent.ts';
+import { checkBudget } from './rules-budget.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 import { isVendorHost } from './vendor-hosts.ts';
 
@@ -24,6 +25,7 @@ export function checkBrain(
   for (const [index, model] of (brain.models ?? []).entries()) {
     if (model !== undefined) checkModel(model, brain, `${path}.models[${index}]`, problems);
   }
+  checkBudget(brain, path, problems);
   const ranked = checkRank(brain, path, problems);
   if (brain.agent) checkAgent(brain.agent, { brain, path, ranked }, document, problems);
 }

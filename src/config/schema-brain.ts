@@ -27,6 +27,32 @@ const policy = {
   },
 } as const satisfies ObjectField;
 
+const amountMax = 1_000_000_000;
+
+const price = {
+  type: 'object',
+  description:
+    'What a million tokens cost, in whatever currency you count in. A model with a price costs, ' +
+    'also where it is local: budgets hold for it.',
+  added: true,
+  fields: {
+    input: {
+      type: 'decimal',
+      description: 'Of what the model reads.',
+      required: true,
+      minimum: 0,
+      maximum: amountMax,
+    },
+    output: {
+      type: 'decimal',
+      description: 'Of what the model writes.',
+      required: true,
+      minimum: 0,
+      maximum: amountMax,
+    },
+  },
+} as const satisfies ObjectField;
+
 const model = {
   type: 'object',
   description: 'One model of one provider.',
@@ -90,6 +116,16 @@ const model = {
       default: 1000,
       added: true,
     },
+    max_output_tokens: {
+      type: 'integer',
+      description:
+        'Tokens that one answer may have; the provider is told. Needed where a budget holds.',
+      minimum: 1,
+      maximum: 1_000_000,
+      defaultNote: "the provider's own limit",
+      added: true,
+    },
+    price,
   },
   conditions: [
     {
@@ -97,6 +133,37 @@ const model = {
       requires: ['api_key_env'],
     },
   ],
+} as const satisfies ObjectField;
+
+const tokens = { type: 'integer', minimum: 1, added: true } as const;
+
+const budget = {
+  type: 'object',
+  description:
+    'What the brain may use of models that cost: cloud ones, and those with a price. Over it, ' +
+    'models that cost nothing still answer. A day is that of the local time zone.',
+  added: true,
+  fields: {
+    tokens_per_turn: {
+      ...tokens,
+      description: 'Tokens, read and written, for one message: all models, steps and retries.',
+    },
+    tokens_per_day: {
+      ...tokens,
+      description: 'Tokens, read and written, a day.',
+    },
+    cost_per_day: {
+      type: 'decimal',
+      description: 'What a day may cost, in the currency of the prices.',
+      minimum: 0,
+      maximum: amountMax,
+      added: true,
+    },
+    tokens_per_sender_per_day: {
+      ...tokens,
+      description: 'Tokens, read and written, a day for what one person writes.',
+    },
+  },
 } as const satisfies ObjectField;
 
 export const brain = {
@@ -130,6 +197,7 @@ export const brain = {
       items: model,
     },
     agent,
+    budget,
     deadline_seconds: {
       type: 'integer',
       description: 'Seconds that a turn may take, all told.',

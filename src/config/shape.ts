@@ -3,7 +3,8 @@
  * in, synonyms turned into the contract's names, limits clamped. What is wrong becomes undefined,
  * so that everything else can still be checked.
  */
-import type { ChoiceField, Condition, Field, IntegerField, ObjectField } from './field.ts';
+import type { ChoiceField, Condition, DecimalField, Field } from './field.ts';
+import type { IntegerField, ObjectField } from './field.ts';
 import { formatFault } from './formats.ts';
 import { memberPath } from './locate.ts';
 import type { Json, JsonObject } from './locate.ts';
@@ -42,6 +43,8 @@ class ShapeCheck {
         return this.#choice(field, value, path);
       case 'integer':
         return this.#integer(field, value, path);
+      case 'decimal':
+        return this.#decimal(field, value, path);
       case 'boolean':
         return typeof value === 'boolean' ? value : this.#wrongType(value, path, 'true or false');
       case 'list':
@@ -176,6 +179,15 @@ class ShapeCheck {
       return field.maximum;
     }
     return value === 0 && field.zeroIsDefault === true ? field.default : value;
+  }
+
+  #decimal({ minimum, maximum }: DecimalField, value: Json, path: string): unknown {
+    if (typeof value !== 'number') return this.#wrongType(value, path, 'a number');
+    if (value >= minimum && value <= maximum) return value;
+    const message = `this number is too ${value < minimum ? 'small' : 'large'}`;
+    const remedy = `Write a number, ${minimum} to ${maximum}.`;
+    this.#problems.add('out_of_range', path, message, remedy);
+    return undefined;
   }
 
   #wrongType(value: Json, path: string, wanted: string): undefined {

@@ -20,13 +20,14 @@ import { problemWithoutPlace } from '../config/problems.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
 import { fitWindow } from '../domain/conversation.ts';
-import { sentences } from '../flow/sentences.ts';
+import { sentenceOf } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
 import { Mask } from '../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { sentenceOfFolders } from './refusals.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
+import type { SpendBook } from '../store/store.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 
 export type TrialSettings = {
@@ -44,6 +45,8 @@ export type TrialSettings = {
   config(): Config;
   readonly kit: ServiceKit;
   readonly reader: PrivateTurns;
+  /** What trials use is charged to it. */
+  readonly spend: SpendBook;
   /** Is told of every secret that a draft names. */
   readonly log: Pick<Log, 'scrub'>;
 };
@@ -130,9 +133,11 @@ class ServiceTrials implements ConfigTrials {
     if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
     this.#settings.log.scrub(secrets.values());
     const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
-    const place = { channel: draft.channel ?? routed, skills: skills.text };
+    const { kit, spend: book } = this.#settings;
+    const spend = { book, events: kit.events };
+    const place = { channel: draft.channel ?? routed, skills: skills.text, spend };
     const mask = await this.#maskOf(secrets, left);
-    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(this.#settings.kit), place);
+    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), place);
     const { text, turns, sensitivity } = draft;
     const rehearsed = await rehearsal.ask(text, fitWindow(turns), left, sensitivity);
     return { kind: 'tried', result: told(brain, rehearsed, mask) };
@@ -188,7 +193,7 @@ function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
     decision:
       decision.kind === 'reply'
         ? { kind: 'reply', text: mask.clean(decision.text), model: decision.model }
-        : { ...decision, text: sentences[decision.apology] },
+        : { kind: 'apology', apology: decision.apology, text: sentenceOf(decision, decidedAt) },
     ms,
     why,
     trace: { ...times, brain: brain.name, attempt: 1, outcome, steps },

@@ -69,6 +69,8 @@ function sayDecision(trace: Trace | null): string {
     case 'busy':
     case 'no_answer':
       return `no answer: ${sayNoAnswer(trace)}`;
+    case 'over_budget':
+      return `no answer: ${sayOverBudget(trace)}`;
     case 'unfinished':
       return `no answer: ${sayUnfinished(trace)}`;
     case 'fault':
@@ -104,6 +106,12 @@ function sayNoAnswer({ steps }: Trace): string {
   }
   if (calls.length === 1) return `${sayModelName(first.model)} failed (${first.result})`;
   return `every model failed (${sayFailures(calls)})`;
+}
+
+function sayOverBudget({ steps }: Trace): string {
+  const calls = lastCalls(steps);
+  if (calls.every(({ result }) => result === 'over_budget')) return 'its brain is over budget';
+  return `its brain is over budget (${sayFailures(calls)})`;
 }
 
 function sayUnfinished({ steps }: Trace): string {

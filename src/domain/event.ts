@@ -5,7 +5,7 @@ import type { Failure, FailureKind } from './failure.ts';
 import type { Shortage } from './shortage.ts';
 import type { TurnedAwayReason } from './gate.ts';
 import type { Sender } from './message.ts';
-import type { Usage } from './outcome.ts';
+import type { SpendLimit, Used } from './spend.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
 export type Box = 'in' | 'out';
@@ -83,8 +83,16 @@ export interface Events {
     provider: string;
     result: 'answer' | FailureKind;
     ms: number;
-    /** What the provider told of an answer's tokens; left out: nothing. */
-    usage?: Usage;
+  }): void;
+  /** What one call to a provider used, whatever it was for and however it ended. */
+  modelSpent(e: { brain: string; model: ModelName; used: Used }): void;
+  /** Said once a day for each brain, limit and state. Whose day it was of a sender is not told. */
+  budgetReached(e: {
+    brain: string;
+    limit: SpendLimit['kind'];
+    state: 'nearly_used' | 'used_up';
+    /** The service's local day, `YYYY-MM-DD`. */
+    day: string;
   }): void;
   /** A look without any content: whether the model is there. It is no call, and counted nowhere. */
   modelLooked(e: { model: ModelName; provider: string; found: Found }): void;

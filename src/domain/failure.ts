@@ -33,6 +33,7 @@ const failures = {
   answer_too_large: row(false, 'provider', 'the answer was larger than allowed'),
   left_machine: row(false, 'operator', 'the local runtime forwards this model to a vendor'),
   private_refused: row(false, 'operator', 'a cloud model refused a private request'),
+  over_budget: row(false, 'operator', 'the budget of its brain leaves no room for what it may use'),
   cancelled: row(false, 'us', 'it was cancelled'),
   gone: row(false, 'operator', 'the target is gone for good'),
   unroutable: row(false, 'operator', 'its channel or its route is no longer configured'),
@@ -50,6 +51,8 @@ export type Failure = {
   readonly whose: ActionBy;
   readonly status: number | null;
   readonly detail: string;
+  /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
+  readonly opensAt?: number;
 };
 
 /**

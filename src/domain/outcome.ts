@@ -1,10 +1,13 @@
 import type { Failure, FailureKind } from './failure.ts';
+import type { Used } from './spend.ts';
 
 /** One call to a provider. `ms` is its length, `startedAt` milliseconds since 1970. */
 export type Try = {
   readonly startedAt: number;
   readonly ms: number;
   readonly failed: FailureKind | null;
+  /** What it used; absent: nothing, or it is of a trace that tells no such thing. */
+  readonly tokens?: Used | null;
 };
 
 export type Usage = { readonly inputTokens: number | null; readonly outputTokens: number | null };

@@ -9,6 +9,9 @@ type Remedies = Partial<Record<FailureKind, (modelId: string) => string>>;
 const nearer = (): string =>
   'Write a base_url on this machine or in a private network, or declare the model "cloud".';
 
+const roomier = (): string =>
+  "Raise the brain's budget, or give the brain a local model without a price.";
+
 const remedies = {
   local_runtime: {
     connect_failed: (modelId) =>
@@ -21,6 +24,7 @@ const remedies = {
     timeout: () => 'Ollama hangs, or is too slow: `ollama ps` shows what it does; start it again.',
     overloaded: () => 'Ollama has too much to do: name another model beside it.',
     far_address: nearer,
+    over_budget: roomier,
   },
   hosted_runtime: {
     connect_failed: () => 'Check base_url and the way to the network.',
@@ -32,6 +36,7 @@ const remedies = {
     rate_limited: () =>
       "Raise the limit of the provider's account, or name another model beside it.",
     far_address: nearer,
+    over_budget: roomier,
   },
 } as const satisfies Record<string, Remedies>;
 

@@ -48,6 +48,8 @@ export type SpendLimit =
 export type Spent = {
   readonly calls: number;
   readonly tokens: Tokens;
+  /** Of `tokens`, what models used that cost: what budgets hold for. */
+  readonly costing: Tokens;
   /** How many of the calls are estimated. */
   readonly estimatedCalls: number;
   /** Reserved by calls whose end was never seen, or is still to come. */
@@ -88,11 +90,14 @@ export type Payable = {
  */
 export interface Purse {
   /** @param most the most tokens that the call may use */
-  reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | OverBudget>;
+  reserve(payable: Payable, most: Tokens): Reserved | Promise<Reserved | Unpaid>;
 }
 
 /** `settle` is called exactly once. @param used null: nothing was sent */
 export type Reserved = { readonly kind: 'reserved'; settle(used: Used | null): void };
+
+/** `unwritten`: the ledger could not write it down, so that the call may not be made. */
+export type Unpaid = OverBudget | { readonly kind: 'unwritten' };
 
 /** It does not fit. `opensAt`: when it may, milliseconds since 1970; null: not in this turn. */
 export type OverBudget = { readonly kind: 'over_budget'; readonly opensAt: number | null };

@@ -9,7 +9,7 @@ import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
 import type { ToolOutcome } from './tool-use.ts';
-import { sayApproval, sayByHand, sayLeftOut, sayUsage } from './trace.ts';
+import { sayApproval, sayByHand, sayLeftOut, saySpentIn } from './trace.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -207,9 +207,10 @@ function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling:
 function sayModel(step: ModelStep): string {
   const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
   const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
-  const tokens = step.usage === null ? '' : `, ${sayUsage(step.usage)}`;
+  const spent = saySpentIn([step]);
   const name = sayModelName(step.model);
-  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${tokens}${less}`;
+  const told = spent === null ? '' : `, ${spent}`;
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

@@ -4,6 +4,7 @@ import type { MessageId, ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
 import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
+import { sumOf } from './money.ts';
 import type { Try, Usage } from './outcome.ts';
 
 /** One thing that happened to a message, without any text. Times are ms since its claim. */
@@ -42,6 +43,8 @@ export type TraceStep =
       readonly linesDropped: number;
       /** Of the call that answered; null: its provider told none, or none answered. */
       readonly usage: Usage | null;
+      /** Of all its tries, a decimal number; absent: it has no price, or it was not kept. */
+      readonly cost?: string | null;
     }
   | {
       readonly kind: 'tool';
@@ -113,6 +116,7 @@ export const turnOutcomes = [
   'no_consensus',
   'busy',
   'no_answer',
+  'over_budget',
   'unfinished',
   'fault',
 ] as const;
@@ -149,23 +153,42 @@ export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
   return { brain, outcome, model: null };
 }
 
-/** What the models of a turn told of tokens, all together; null: none told any. */
-export function usageOf({ steps }: Trace): Usage | null {
-  const told = steps.flatMap((step) => {
-    return step.kind === 'model' && step.usage !== null ? [step.usage] : [];
-  });
-  const sum = (of: (usage: Usage) => number | null): number | null =>
-    told.reduce<number | null>((all, one) => {
-      const tokens = of(one);
-      return tokens === null ? all : (all ?? 0) + tokens;
-    }, null);
-  const inputTokens = sum((usage) => usage.inputTokens);
-  const outputTokens = sum((usage) => usage.outputTokens);
-  return inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+type ModelStep = Extract<TraceStep, { kind: 'model' }>;
+
+/** `estimated`: a part of it is not told by a provider, but what may have been used. */
+type TurnUsage = Usage & { readonly estimated: boolean };
+
+/**
+ * What is known of the tokens and the cost of all calls, those that lost or failed too:
+ * `about 1,240 tokens in, 80 out, cost 0.0012`; null: nothing is.
+ */
+export function saySpentIn(steps: readonly TraceStep[]): string | null {
+  const calls = steps.filter((step) => step.kind === 'model');
+  const known = calls.flatMap((step) => usageOf(step) ?? []);
+  if (known.length === 0) return null;
+  const costs = calls.flatMap(({ cost }) => cost ?? []);
+  return sayUsage(known.reduce(both)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`);
 }
 
-/** `1,240 tokens in, 80 out` */
-export function sayUsage({ inputTokens, outputTokens }: Usage): string {
+/** A trace of before knows of the call that answered alone. */
+function usageOf({ tries, usage }: ModelStep): TurnUsage | null {
+  const used = tries.flatMap(({ tokens }) => tokens ?? []);
+  if (used.length === 0) return usage && { ...usage, estimated: false };
+  return used
+    .map(({ input, output, estimated }): TurnUsage => {
+      return { inputTokens: input, outputTokens: output, estimated };
+    })
+    .reduce(both);
+}
+
+function both(one: TurnUsage, other: TurnUsage): TurnUsage {
+  const sum = (of: keyof Usage): number | null =>
+    one[of] === null && other[of] === null ? null : (one[of] ?? 0) + (other[of] ?? 0);
+  const estimated = one.estimated || other.estimated;
+  return { inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), estimated };
+}
+
+function sayUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
   const say = (tokens: number | null): string => tokens?.toLocaleString('en-US') ?? '?';
-  return `${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
+  return `${estimated ? 'about ' : ''}${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
 }

@@ -51,11 +51,9 @@ test('a minute counts messages, turns, calls with their tokens, and replies', ()
   counts.commandAnswered();
   counts.buried({ ...where, box: 'in', failure: failure('fault') });
   counts.buried({ ...where, box: 'out', failure: failure('gone') });
-  const usage = { inputTokens: 100, outputTokens: 20 };
-  counts.modelAnswered({ model, provider, result: 'answer', ms: 400, usage });
-  counts.modelAnswered({ model, provider, result: 'answer', ms: 400 });
-  const half = { inputTokens: null, outputTokens: 3 };
-  counts.modelAnswered({ model, provider, result: 'answer', ms: 400, usage: half });
+  for (let n = 0; n < 3; n++) counts.modelAnswered({ model, provider, result: 'answer', ms: 400 });
+  counts.modelSpent({ brain: 'main', model, used: { input: 90, output: 20, estimated: false } });
+  counts.modelSpent({ brain: 'main', model, used: { input: 10, output: 3, estimated: true } });
   counts.modelAnswered({ model, provider, result: 'timeout', ms: 9_000 });
   for (const result of ['cancelled', 'outranked'] as const) {
     counts.modelAnswered({ model, provider, result, ms: 1 });
@@ -72,7 +70,6 @@ test('a minute counts messages, turns, calls with their tokens, and replies', ()
   const tokens = { inputTokens: 100, outputTokens: 23 };
   assert.deepEqual(rest, { model, provider, answered: 3, failed: 1, ...tokens });
   assert.deepEqual(times, [35, 3], 'times are of answers');
-  assert.deepEqual([...counts.tokens], [[model, { provider, input: 100, output: 23 }]]);
 });
 
 test('a minute is kept when the next begins, and its hour with all that came before', () => {
@@ -183,11 +180,12 @@ test('a configuration is marked in its minute, and known in those that follow', 
 
 test('of too many models the rest is counted as one, tokens as well', () => {
   const { counts, turnAt } = start();
-  const usage = { inputTokens: 2, outputTokens: 1 };
   for (let n = 0; n < modelsMax + 10; n++) {
     const name = `hosted_runtime/${n}` as ModelName;
     const call = { model: name, provider: 'hosted_runtime', ms: 5 } as const;
-    counts.modelAnswered({ ...call, result: 'answer', usage });
+    counts.modelAnswered({ ...call, result: 'answer' });
+    const used = { input: 2, output: 1, estimated: false };
+    counts.modelSpent({ brain: 'main', model: name, used });
     counts.modelAnswered({ ...call, result: 'timeout' });
   }
   const [minute] = turnAt(1);
@@ -195,6 +193,5 @@ test('of too many models the rest is counted as one, tokens as well', () => {
   assert.equal(models.length, modelsMax + 1);
   const rest = models.at(-1)!;
   assert.deepEqual([rest.model, rest.answered, rest.failed], [others, 10, 10]);
-  assert.equal(counts.tokens.size, modelsMax + 1);
-  assert.deepEqual(counts.tokens.get(others), { provider: others, input: 20, output: 10 });
+  assert.deepEqual([rest.inputTokens, rest.outputTokens], [20, 10]);
 });

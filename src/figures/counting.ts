@@ -4,8 +4,8 @@
  */
 import type { Events } from '../domain/event.ts';
 import { isNews } from '../meters.ts';
-import { Bucket, type ModelCounts } from './bucket.ts';
-import { hourMs, minuteMs, modelsMax, others } from './figures.ts';
+import { Bucket } from './bucket.ts';
+import { hourMs, minuteMs } from './figures.ts';
 import type { AtHand, Ending, FigureRow } from './figures.ts';
 
 type Of<Name extends keyof Events> = Parameters<Events[Name]>[0];
@@ -32,7 +32,6 @@ export class FigureCounts {
   #hour: Bucket;
   #recent: Bucket[] = [];
   #revision: string | null = null;
-  readonly #tokens = new Map<string, Tokens>();
 
   /** @param newRun a number that nobody else has */
   constructor(now: () => number, newRun: () => number = randomRun) {
@@ -66,7 +65,7 @@ export class FigureCounts {
   }
 
   /** A call that svc itself gave up has no answer, and failed at nothing. */
-  modelAnswered({ model, provider, result, ms, usage }: Of<'modelAnswered'>): void {
+  modelAnswered({ model, provider, result, ms }: Of<'modelAnswered'>): void {
     if (result !== 'answer') {
       if (isNews(result)) this.#minute.model(model, provider).failed++;
       return;
@@ -74,7 +73,12 @@ export class FigureCounts {
     const counts = this.#minute.model(model, provider);
     counts.answered++;
     counts.times.observe(ms);
-    if (usage !== undefined) this.#used(model, counts, usage.inputTokens, usage.outputTokens);
+  }
+
+  modelSpent({ model, used }: Of<'modelSpent'>): void {
+    const counts = this.#minute.model(model, model.split('/', 1)[0]!);
+    counts.inputTokens += used.input;
+    counts.outputTokens += used.output;
   }
 
   replyDelivered({ totalMs }: Of<'replyDelivered'>): void {
@@ -90,11 +94,6 @@ export class FigureCounts {
   get atHand(): AtHand {
     const first = this.#recent[0]?.at ?? this.#minute.at;
     return { run: this.#run, first, last: this.#minute.at };
-  }
-
-  /** By the model's name, since the start; of too many the rest is `others`. */
-  get tokens(): ReadonlyMap<string, Readonly<Tokens>> {
-    return this.#tokens;
   }
 
   /**
@@ -155,25 +154,7 @@ export class FigureCounts {
   #row(lengthMs: FigureRow['lengthMs'], bucket: Bucket): FigureRow {
     return { lengthMs, at: bucket.at, run: this.#run, body: JSON.stringify(bucket.body()) };
   }
-
-  #used(model: string, counts: ModelCounts, input: number | null, output: number | null): void {
-    const total = this.#tokens.get(model) ?? this.#meet(model, counts.provider);
-    total.input += input ?? 0;
-    total.output += output ?? 0;
-    counts.inputTokens += input ?? 0;
-    counts.outputTokens += output ?? 0;
-  }
-
-  #meet(model: string, provider: string): Tokens {
-    const isKept = this.#tokens.size < modelsMax || model === others;
-    if (!isKept) return this.#tokens.get(others) ?? this.#meet(others, others);
-    const made = { provider, input: 0, output: 0 };
-    this.#tokens.set(model, made);
-    return made;
-  }
 }
-
-type Tokens = { readonly provider: string; input: number; output: number };
 
 const startOf = (at: number, lengthMs: number): number => Math.floor(at / lengthMs) * lengthMs;
 

@@ -13,6 +13,7 @@ import type {
   ToolUse,
 } from '../domain/tool-use.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import type { Purse } from '../domain/spend.ts';
 import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
@@ -21,12 +22,13 @@ import type { InClaim } from '../store/store.ts';
 import { sayQuestion } from './approval-sentences.ts';
 import { approvalsOpenMax, approversOf, newApproval, openApprovals } from './asking.ts';
 import type { Kit } from './kit.ts';
+import { createPurse } from './purse.ts';
 
 /** At most so many calls of one turn wait. */
 const askedMax = 4;
 
 type DeskKit = Pick<Kit, 'ledger' | 'ids' | 'now'> & {
-  readonly events: Pick<Events, 'toolUsed'>;
+  readonly events: Pick<Events, 'toolUsed' | 'modelSpent' | 'budgetReached'>;
 };
 
 /** The call that the turn goes on with. `said` stands in the place of what a person says. */
@@ -49,12 +51,13 @@ export class TurnDesk implements Desk {
   followed: FollowedCall | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
-  readonly #brain: Pick<Brain, 'name' | 'agent'>;
+  readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget'>;
+  #purse: Purse | null = null;
 
   constructor(
     kit: DeskKit,
     claim: InClaim,
-    brain: Pick<Brain, 'name' | 'agent' | 'sensitivity'>,
+    brain: Pick<Brain, 'name' | 'agent' | 'sensitivity' | 'budget'>,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
@@ -63,6 +66,11 @@ export class TurnDesk implements Desk {
     this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
     this.stop = claim.stop;
     this.deadlineAt = deadlineAt;
+  }
+
+  /** Made when it is needed: a command asks no model. */
+  get purse(): Purse {
+    return (this.#purse ??= this.#openPurse());
   }
 
   addStep(step: TraceStep): void {
@@ -150,5 +158,14 @@ export class TurnDesk implements Desk {
       outcome,
       ms,
     });
+  }
+
+  #openPurse(): Purse {
+    const { ledger, events, now } = this.#kit;
+    const { channel, sender } = this.#claim.message;
+    return createPurse(
+      { book: ledger.spend, events, now },
+      { brain: this.#brain, sender: { channel, id: sender.id } },
+    );
   }
 }

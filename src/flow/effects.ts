@@ -1,7 +1,7 @@
 import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';
-import type { Apology, Decision } from '../domain/decision.ts';
+import type { Decision, Sorry } from '../domain/decision.ts';
 import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
 import type { Choice, Reply } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
@@ -12,7 +12,7 @@ import { approversOf } from './asking.ts';
 import type { CommandAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
-import { sentences, sessionNotice, waysOut } from './sentences.ts';
+import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
 import type { SessionDecision } from './sessions.ts';
 import { outcomeOf } from './settling.ts';
 
@@ -65,7 +65,7 @@ export function effectsOf(
 ): Effects {
   const { message, attempt } = claim;
   const { decision, desk } = timeline;
-  const own = end.kind === 'apology' ? apologyAfter(route, end.apology, desk) : null;
+  const own = end.kind === 'apology' ? apologyAfter(route, end, timeline) : null;
   const text = own ?? (end as Exclude<typeof end, { kind: 'apology' }>).text;
   const command = end.kind === 'command' ? end : null;
   // What was asked for waits only where the question goes out.
@@ -132,19 +132,19 @@ function choicesOn(
 /** What a yes came to is told, also where no model does it. */
 function apologyAfter(
   route: ActiveRoute,
-  apology: Apology,
-  desk: Pick<TurnDesk, 'followed' | 'toolUses'>,
+  sorry: Sorry,
+  { desk, decidedAt }: Pick<TurnTimeline, 'desk' | 'decidedAt'>,
 ): string {
-  const own = apologyOn(route, apology);
+  const own = apologyOn(route, sorry, decidedAt);
   if (desk.followed === null) return own;
   return `${sayOutcome(desk.followed.approval, outcomeOf(desk))} ${own}`;
 }
 
 /** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
-function apologyOn({ session }: ActiveRoute, apology: Apology): string {
+function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string {
   const [trigger] = session?.triggers ?? [];
-  const wayOut = trigger === undefined ? undefined : waysOut[apology];
-  return wayOut === undefined ? sentences[apology] : `${sentences[apology]} ${wayOut(trigger!)}`;
+  const wayOut = trigger === undefined ? null : wayOutOf(sorry, trigger);
+  return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
 }
 
 function replyOf(

@@ -48,6 +48,7 @@ function house(messagesMax = 10) {
     name: 'main',
     sensitivity: 'public',
     agent: null,
+    budget: null,
     deadlineMs: 60_000,
     async think(_turn, desk) {
       await does.think(desk);

@@ -1,6 +1,7 @@
-import type { Apology } from '../domain/decision.ts';
+import type { Apology, Sorry } from '../domain/decision.ts';
 import type { Note } from '../domain/note.ts';
 import type { Ability, GrantMode, ToolUse } from '../domain/tool-use.ts';
+import { localDay, localTime, nextMidnight } from '../lib/local-day.ts';
 
 /**
  * What a sender is told when there is no model's answer. The sentences name no provider and no
@@ -14,18 +15,43 @@ export const sentences: Readonly<Record<Apology, string>> = {
   no_answer:
     'Sorry, I have no answer right now. ' +
     'If this keeps happening, please tell the person who runs this service.',
+  over_budget: 'This would take more than I may use for one message. A shorter message may help.',
   unfinished:
     'I did not come to the end of this within the steps that I may take. ' +
     'A smaller question may help.',
   fault: 'Sorry, something went wrong here. Please send your message again.',
 };
 
+/**
+ * What a sender is told.
+ * @param now milliseconds since 1970; times are told in the time zone of this machine
+ */
+export function sentenceOf(sorry: Sorry, now: number): string {
+  if (sorry.apology !== 'over_budget' || sorry.opensAt === null) return sentences[sorry.apology];
+  const when = sayWhen(sorry.opensAt, now);
+  return `I have used what I may use for one day. I can answer again ${when}.`;
+}
+
+/** `tomorrow at 00:00` */
+function sayWhen(at: number, now: number): string {
+  const [day, time] = [localDay(at), localTime(at)];
+  if (day === localDay(nextMidnight(now))) return `tomorrow at ${time}`;
+  return day === localDay(now) ? `today at ${time}` : `on ${day} at ${time}`;
+}
+
 /** What is added where a person can begin a new session: what was said before may be the cause. */
-export const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
+const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
   no_answer: (trigger) => `${trigger} begins a new conversation, which may help.`,
   busy: (trigger) => `If it stays so, ${trigger} begins a new conversation, which may help.`,
+  over_budget: (trigger) => `${trigger} begins a new conversation, which is shorter.`,
   fault: (trigger) => `If it happens again, ${trigger} begins a new conversation.`,
 };
+
+/** @returns null: none would help */
+export function wayOutOf(sorry: Sorry, trigger: string): string | null {
+  if (sorry.apology === 'over_budget' && sorry.opensAt !== null) return null;
+  return waysOut[sorry.apology]?.(trigger) ?? null;
+}
 
 /** What svc answers to its own commands. */
 export const commandSentences = {

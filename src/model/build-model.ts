@@ -40,12 +40,13 @@ const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
 
 /** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
 export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
-  const { provider, modelId, locality, baseUrl, timeoutMs } = config;
+  const { provider, modelId, locality, baseUrl, timeoutMs, outputTokensMax, price } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now, steady } = kit;
   const relay = kit.relayDetections.of(config);
+  const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
-  const options = { ...where, http, now, steady };
+  const options = { ...where, outputTokensMax, payable, http, now, steady };
   return new GuardedModel(runtimes[provider](options), kit.bounds.of(config, kit.deadlines), kit);
 }
 
@@ -76,14 +77,12 @@ class GuardedModel implements Model {
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
     const outcome = await this.#askInTurn(request, stop);
-    const usage = outcome.kind === 'answer' ? outcome.usage : null;
     events.modelAnswered({
       brain,
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
       ms: steady() - since,
-      ...(usage === null ? {} : { usage }),
     });
     return outcome;
   }

@@ -16,6 +16,8 @@ function configOf(inFlightMax: number, more: Partial<ModelConfig> = {}): ModelCo
     timeoutMs: 1_000,
     retriesMax: 0,
     inFlightMax,
+    outputTokensMax: null,
+    price: null,
     ...more,
   };
 }

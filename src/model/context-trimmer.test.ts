@@ -1,3 +1,4 @@
+import { FakePurse } from '../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/hand-clock.ts';
@@ -17,6 +18,7 @@ function requestOf(count: number): ModelRequest {
     sensitivity: 'public',
     system: null,
     lines,
+    purse: new FakePurse(),
     keptFrom: count - 1,
     tools: [],
     deadlineAt: fromNow(60_000),

@@ -14,6 +14,7 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, ToolCall } from '../domain/outcome.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
+import type { Purse } from '../domain/spend.ts';
 import type { Stop } from '../lib/stop.ts';
 
 export interface Model {
@@ -68,6 +69,8 @@ export type ModelRequest = {
   readonly tools: readonly ToolNotice[];
   /** After it no answer is of use. */
   readonly deadlineAt: SteadyTime;
+  /** It is asked before each call to the provider. */
+  readonly purse: Purse;
 };
 
 /** A line of history, or of this turn: the model's calls, and the result of each. */

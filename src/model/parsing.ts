@@ -17,7 +17,12 @@ export type Parsed =
       readonly calls: readonly ToolCall[];
       readonly usage: Usage | null;
     }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      /** What it told of tokens all the same; absent: nothing. */
+      readonly usage?: Usage | null;
+    };
 
 type ChatMessage =
   | { role: 'system' | 'user' | 'assistant'; content: string }
@@ -80,9 +85,8 @@ export function answerOf(
     return { kind: 'answer', text, calls, usage: more.usage };
   }
   const wrote = (more.usage?.outputTokens ?? 0) > 0;
-  return failed('empty_answer', {
-    detail: wrote ? 'the model wrote something, but no text for the person' : 'it was empty',
-  });
+  const detail = wrote ? 'the model wrote something, but no text for the person' : 'it was empty';
+  return { kind: 'failed', failure: failure('empty_answer', { detail }), usage: more.usage };
 }
 
 /**
@@ -158,7 +162,8 @@ export function parseJson(text: string): unknown {
 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const countOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+const countOf = (value: unknown): number | null =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 
 export function usageOf(input: unknown, output: unknown): Usage | null {
   const usage = { inputTokens: countOf(input), outputTokens: countOf(output) };

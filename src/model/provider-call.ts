@@ -3,6 +3,7 @@ import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
+import type { Payable } from '../domain/spend.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { farAddressCode } from '../lib/near-connector.ts';
@@ -12,6 +13,7 @@ import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest } from './model.ts';
 import type { Parsed } from './parsing.ts';
+import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 
 /** What a runtime is made of. */
 export type RuntimeOptions = Clock & {
@@ -23,6 +25,10 @@ export type RuntimeOptions = Clock & {
   readonly apiKey: string | null;
   /** For one call, from the question to the last byte of the answer. */
   readonly timeoutMs: number;
+  /** Of one answer; null: as the provider has it. */
+  readonly outputTokensMax: number | null;
+  /** As the purse knows this model. */
+  readonly payable: Payable;
   /** Shared with every model of the same id at the same address. */
   readonly relay: RelayDetection;
   readonly http: HttpClient;
@@ -40,12 +46,15 @@ export type FromWire = (
   offered: boolean,
 ) => Parsed;
 
-/** What a call gave, and the HTTP status that it came with; null when no answer came. */
-export type CallResult = { readonly parsed: Parsed; readonly status: number | null };
+/** What a call gave, and the HTTP answer that it came with; null when none came. */
+export type CallResult = {
+  readonly parsed: Parsed;
+  readonly answer: { readonly status: number; readonly body: string } | null;
+};
 
 /**
- * Asks once.
- * @param tries gets one more entry
+ * Asks once, if the request's purse pays for it.
+ * @param tries gets one more entry, unless nothing was sent for want of money
  */
 export async function callProvider(
   options: RuntimeOptions,
@@ -54,6 +63,12 @@ export async function callProvider(
   stop: Stop,
   tries: Try[],
 ): Promise<CallResult> {
+  const most = mostOf(call.body, options.outputTokensMax);
+  const paying = request.purse.reserve(options.payable, most);
+  const paid = paying instanceof Promise ? await paying : paying;
+  if (paid.kind !== 'reserved') {
+    return { parsed: { kind: 'failed', failure: failureOfUnpaid(paid) }, answer: null };
+  }
   const startedAt = options.now();
   const since = options.steady();
   const ownEnd = later(since, options.timeoutMs);
@@ -80,8 +95,11 @@ export async function callProvider(
           request.tools.length > 0,
         );
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
-  tries.push({ startedAt, ms, failed });
-  return { parsed, status: result.kind === 'answer' ? result.status : null };
+  const used = usedBy(result, parsed, most, options.payable);
+  paid.settle(used);
+  const tokens = used === null || used.input + used.output === 0 ? {} : { tokens: used };
+  tries.push({ startedAt, ms, failed, ...tokens });
+  return { parsed, answer: result.kind === 'answer' ? result : null };
 }
 
 /** Looks at what a provider has, by GET; for private requests only where they may go. */

@@ -1,3 +1,4 @@
+import { FakePurse } from '../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,6 +53,7 @@ const request: ModelRequest = {
   sensitivity: 'public',
   system: null,
   lines: [{ role: 'user', text: 'hi' }],
+  purse: new FakePurse(),
   keptFrom: 0,
   tools: [],
   deadlineAt: fromNow(60_000),
@@ -59,7 +61,7 @@ const request: ModelRequest = {
 const messages = [{ role: 'user', content: 'hi' }];
 
 test('to the local runtime: whole answers, no thinking, no silent forgetting', () => {
-  assert.deepEqual(JSON.parse(local.toWire('llama3', request)), {
+  assert.deepEqual(JSON.parse(local.toWire('llama3', request, null)), {
     model: 'llama3',
     messages,
     stream: false,
@@ -71,7 +73,7 @@ test('to the local runtime: whole answers, no thinking, no silent forgetting', (
 
 test('to a hosted runtime: nothing that only some understand', () => {
   const body = { model: 'gpt-test', messages, stream: false };
-  assert.deepEqual(JSON.parse(hosted.toWire('gpt-test', request)), body);
+  assert.deepEqual(JSON.parse(hosted.toWire('gpt-test', request, null)), body);
 });
 
 test('a wait that was asked for is kept where another try may help', () => {
@@ -131,7 +133,7 @@ test('no half character is sent', () => {
       },
     ],
   };
-  for (const body of [local.toWire('m', odd), hosted.toWire('m', odd)]) {
+  for (const body of [local.toWire('m', odd, null), hosted.toWire('m', odd, null)]) {
     assert.doesNotMatch(body, /\\ud83d/);
   }
 });
@@ -211,7 +213,7 @@ const tools = [
 ];
 
 test('to the local runtime: arguments as an object, results by the name of the tool', () => {
-  const body = JSON.parse(local.toWire('llama3', called)) as Record<string, unknown>;
+  const body = JSON.parse(local.toWire('llama3', called, null)) as Record<string, unknown>;
   assert.deepEqual(body['tools'], tools);
   assert.deepEqual((body['messages'] as unknown[]).slice(1), [
     {
@@ -224,7 +226,7 @@ test('to the local runtime: arguments as an object, results by the name of the t
 });
 
 test('to a hosted runtime: arguments as JSON text, results by the id of the call', () => {
-  const body = JSON.parse(hosted.toWire('gpt-test', called)) as Record<string, unknown>;
+  const body = JSON.parse(hosted.toWire('gpt-test', called, null)) as Record<string, unknown>;
   assert.deepEqual(body['tools'], tools);
   const calculate = { name: 'calc', arguments: '{"expression":"1+1"}' };
   assert.deepEqual((body['messages'] as unknown[]).slice(1), [

@@ -244,6 +244,7 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
       config: () => control.used.config,
       kit,
       reader,
+      spend: ledger.spend,
       log,
     }),
     secrets: secretsOf(setup, parts),

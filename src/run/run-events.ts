@@ -29,6 +29,7 @@ export function createRunEvents(
   tellToo(hub, 'answeredByHand', () => figures.answeredByHand());
   tellToo(hub, 'buried', (e) => figures.buried(e));
   tellToo(hub, 'modelAnswered', (e) => figures.modelAnswered(e));
+  tellToo(hub, 'modelSpent', (e) => figures.modelSpent(e));
   tellToo(hub, 'replyDelivered', (e) => figures.replyDelivered(e));
   tellToo(hub, 'planUsed', (e) => figures.planUsed(e));
   if (watch !== undefined) {

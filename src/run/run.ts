@@ -12,6 +12,7 @@ import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
+import { budgetWarnings } from './budget-warnings.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Admissions } from '../domain/gate.ts';
@@ -247,7 +248,11 @@ class Run {
       control,
       health: () =>
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
-      warnings: () => [...control.warnings, ...this.#alerts.warnings()],
+      warnings: () => [
+        ...control.warnings,
+        ...this.#alerts.warnings(),
+        ...budgetWarnings(this.#events.meters, control.used.config),
+      ],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;
     const { pairings: admissions } = host;

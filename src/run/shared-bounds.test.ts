@@ -15,6 +15,8 @@ const config: ModelConfig = {
   timeoutMs: 1_000,
   retriesMax: 0,
   inFlightMax: 8,
+  outputTokensMax: null,
+  price: null,
 };
 
 test('the limits of the plan in use are shared anew when instances come and go', () => {

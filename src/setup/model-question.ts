@@ -39,7 +39,7 @@ export async function askModel(
   const kit = createSilentKit(options.version);
   const end = AbortSignal.any([signal, AbortSignal.timeout(firstAnswerMs)]);
   try {
-    const settings = { channel: null, skills: null };
+    const settings = { channel: null, skills: null, spend: null };
     const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), settings);
     const { answers, ms } = await rehearsal.ask(question, [], end);
     return outcomeOf(answers[0], brain, ms);

@@ -53,6 +53,7 @@ import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
+import type { SpendBook, SpendReader } from './spend.ts';
 
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
@@ -60,6 +61,7 @@ export interface Ledger extends AuditTrail {
   readonly figures: StoredFigures;
   /** Calls of tools that wait for a person's yes. */
   readonly approvals: Approvals;
+  readonly spend: SpendBook;
   /**
    * Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing.
    * `conflict`: a cursor stands elsewhere than its move expects it, moves on their way included.
@@ -241,7 +243,13 @@ export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
 export interface LedgerReader
-  extends RecordsReader, FiguresReader, SearchReader, ApprovalsReader, AsyncDisposable {
+  extends
+    RecordsReader,
+    FiguresReader,
+    SearchReader,
+    SpendReader,
+    ApprovalsReader,
+    AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */
@@ -274,5 +282,6 @@ export interface LedgerReader
 }
 
 export { ReadFailed } from './read-failed.ts';
+export type { LimitSum, SpendBook } from './spend.ts';
 export type { ChannelBacklog, Gauges } from './gauges.ts';
 export type { ByHand, ByHandMessage } from './by-hand.ts';

@@ -5,7 +5,7 @@
  */
 import type { ChannelType, ModelConfig, Secrets } from '../config/config.ts';
 import { fitWindow, type TurnRow } from '../domain/conversation.ts';
-import { Rehearsal } from '../rehearsal.ts';
+import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
 import type { BrainKit } from '../service.ts';
 import { missesOf, type Miss } from './expectation.ts';
 import { judgeBrain, judgePrompt, verdictOf } from './judge.ts';
@@ -17,6 +17,8 @@ export type TrialSettings = {
   readonly kit: BrainKit;
   /** Texts of the folders of skills, by the brain's name. */
   readonly skills: ReadonlyMap<string, string>;
+  /** What all cases together are charged to: they use one budget. */
+  readonly spend: RehearsalSettings['spend'];
   /** Where the brain is talked to, for the grants of an agent. */
   channelOf(brain: string): ChannelType | null;
   /** At most so many cases are under way. */
@@ -114,8 +116,9 @@ async function runCase(planned: PlannedCase, settings: TrialSettings): Promise<C
 
 async function runOnce(planned: PlannedCase, settings: TrialSettings): Promise<CaseRun> {
   const { brain, text, history, expect, judge } = planned;
-  const { secrets, kit, skills, stop } = settings;
-  const place = { channel: settings.channelOf(brain.name), skills: skills.get(brain.name) ?? null };
+  const { secrets, kit, skills, spend, stop } = settings;
+  const channel = settings.channelOf(brain.name);
+  const place = { channel, skills: skills.get(brain.name) ?? null, spend };
   const turns = history.map(({ asked, answered }): TurnRow => {
     const reply = answered === '' ? null : answered;
     return { at: kit.now(), text: asked, reply, sensitivity: brain.sensitivity };
@@ -139,9 +142,9 @@ async function missOfJudge(
   { brain, text }: PlannedCase,
   { model, asks }: PlannedJudge,
   reply: string,
-  { secrets, kit, stop }: TrialSettings,
+  { secrets, kit, spend, stop }: TrialSettings,
 ): Promise<readonly Miss[]> {
-  const place = { channel: null, skills: null };
+  const place = { channel: null, skills: null, spend };
   const rehearsal = new Rehearsal(judgeBrain(brain, model), secrets, kit, place);
   const mark = crypto.randomUUID().slice(0, 13);
   const { decision } = await rehearsal.ask(judgePrompt(text, reply, asks, mark), [], stop);

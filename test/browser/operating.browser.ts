@@ -137,6 +137,7 @@ const titles = [
   ['Models', 'Providers'],
   ['Models', 'Tools'],
   ['Models', 'Approvals'],
+  ['Models', 'Spend'],
   ['Conversations', 'People'],
   ['Settings', 'Configuration'],
   ['Settings', 'Audit'],

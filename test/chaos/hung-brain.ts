@@ -138,6 +138,7 @@ const echo: Brain = {
   name: 'echo',
   sensitivity: 'public',
   agent: null,
+  budget: null,
   deadlineMs: 60_000,
   think: async ({ text }) => replied(text),
 };
@@ -149,6 +150,7 @@ function hangingBrain() {
     name: 'hung',
     sensitivity: 'public',
     agent: null,
+    budget: null,
     deadlineMs: 600_000,
     think: (_turn, { stop }) => {
       held++;

@@ -4,11 +4,12 @@ import { problemCodes } from '../../src/config/problems.ts';
 import { validateText } from '../../src/config/validate.ts';
 import { approvalCases } from './cases-approvals.ts';
 import { fieldCases, textCases } from './cases-fields.ts';
+import { budgetCases } from './cases-budget.ts';
 import { meaningCases } from './cases-meaning.ts';
 import { agent, change, plain, unmark } from './cases.ts';
 import type { Case } from './cases.ts';
 
-const cases = [...textCases, ...fieldCases, ...meaningCases, ...approvalCases];
+const cases = [...textCases, ...fieldCases, ...meaningCases, ...approvalCases, ...budgetCases];
 const codesOf = (text: string): readonly string[] =>
   validateText(text).problems.map(({ code }) => code);
 

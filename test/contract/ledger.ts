@@ -18,6 +18,7 @@ import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
 import { servingCases } from './ledger/serving.ts';
+import { spendCases } from './ledger/spend.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -36,6 +37,7 @@ const all = [
   ...agentCases,
   ...byHandCases,
   ...approvalCases,
+  ...spendCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

@@ -1,4 +1,5 @@
 /** What every kind of model keeps, whatever it speaks: run over each of them against a fake. */
+import { FakePurse } from '../fake/purse.ts';
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';
@@ -38,6 +39,7 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
     sensitivity: 'public',
     system: null,
     lines: [{ role: 'user', text: secretText }],
+    purse: new FakePurse(),
     keptFrom: (more.lines?.length ?? 1) - 1,
     tools: [],
     deadlineAt: fromNow(600_000),
@@ -70,6 +72,8 @@ export class Bench implements AsyncDisposable {
       apiKeyEnv: null,
       timeoutMs: 5_000,
       retriesMax: 2,
+      outputTokensMax: null,
+      price: null,
       inFlightMax: 1_000,
       ...more,
     };

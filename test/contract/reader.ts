@@ -16,6 +16,7 @@ import { linkReads } from './reader-links.ts';
 import { pageReads } from './reader-pages.ts';
 import { recordReads } from './reader-records.ts';
 import { searchReads } from './reader-search.ts';
+import { spendReads } from './reader-spend.ts';
 import { deliver, effects, hook, oneIn, oneOut, replyTo, type Bench } from './ledger/kit.ts';
 
 export interface ReaderBench extends AsyncDisposable {
@@ -262,6 +263,7 @@ export function testReaderContract(
       ...pageReads,
       ...agentReads,
       ...recordReads,
+      ...spendReads,
       ...figureReads,
       ...approvalReads,
       ...searchReads,

@@ -17,6 +17,7 @@ import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import type { FoundRow, FoundText } from '../../src/domain/search.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
+import { spentBy } from './admin-spend.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
 import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
 
@@ -321,6 +322,7 @@ export function fakeReader(calls: Calls): LedgerReader {
       const found = { ...page(asked, [foundText]), complete: false, indexedSince: 500 };
       return note(found, 'foundTexts', words, asked);
     },
+    spent: (by, since) => note([spentBy(by)], 'spent', by, since),
     async [Symbol.asyncDispose]() {},
   };
 }

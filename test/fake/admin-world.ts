@@ -24,6 +24,7 @@ import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 import { fakeSecrets } from './admin-secrets.ts';
+import { budget } from './admin-spend.ts';
 import { fakeLooks } from './admin-models.ts';
 import { fakeTrials } from './admin-trials.ts';
 
@@ -184,7 +185,14 @@ export function addressOf(host: string, loopback: boolean, port = 0): ListenAddr
   return { host, port, text: `${host}:${port}`, loopback, given: false };
 }
 
-const model = { baseUrl: 'http://127.0.0.1:1', timeoutMs: 1, retriesMax: 0, inFlightMax: 1 };
+const model = {
+  baseUrl: 'http://127.0.0.1:1',
+  timeoutMs: 1,
+  retriesMax: 0,
+  outputTokensMax: null,
+  price: null,
+  inFlightMax: 1,
+};
 const brain = {
   dispatch: 'fanout',
   policy: { kind: 'priority', order: [] },
@@ -193,6 +201,7 @@ const brain = {
     { ...model, provider: 'hosted_runtime', modelId: 'big', locality: 'cloud', apiKeyEnv: null },
   ],
   agent: null,
+  budget: null,
   deadlineMs: 600_000,
 } as const satisfies Partial<BrainConfig>;
 
@@ -223,7 +232,7 @@ const config: Config = {
     },
   ],
   brains: [
-    { name: 'main', sensitivity: 'private', ...brain },
+    { name: 'main', sensitivity: 'private', ...brain, budget },
     { name: 'open', sensitivity: 'public', ...brain },
   ],
   routes: [{ channel: 'webhook', brain: 'main' }],

@@ -106,6 +106,7 @@ export async function fillAll(client: Client, messages: number): Promise<void> {
   );
   await fillFigures(client);
   await fillApprovals(client, messages);
+  await fillSpend(client, messages);
   await client.query(
     'INSERT INTO svc.cut (channel, conversation, session, at, reason) ' +
       `SELECT 'webhook', 'c' || i, 1, i, 'asked' ${many}`,
@@ -140,6 +141,20 @@ export async function fillFigures(client: Client): Promise<void> {
         "SELECT $1::integer, $2::bigint + $1::bigint * at, run, '{}' " +
         `FROM generate_series(1, ${rows}) AS at, generate_series(1, 8) AS run`,
       [lengthMs, beganAt - (beganAt % hourMs)],
+    );
+  }
+}
+
+/** Thirty days of many senders and of all together, which begin 450 days before the messages. */
+async function fillSpend(client: Client, rows: number): Promise<void> {
+  for (const whose of ["'webhook', 'sender ' || i / 30", "'', ''"]) {
+    await client.query(
+      'INSERT INTO svc.spend (channel, sender, day, brain, model, price_input, price_output, ' +
+        'costs, instance, calls, estimated_calls, input, output, open_input, open_output) ' +
+        `SELECT ${whose}, to_char(to_timestamp($1) + i % 30 * interval '1 day', 'YYYY-MM-DD'), ` +
+        "'b1', 'm', '', '', false, i, 1, 0, 1, 1, 0, 0 " +
+        `FROM generate_series(1, ${rows}) AS i`,
+      [beganAt / 1_000 - 450 * 86_400],
     );
   }
 }

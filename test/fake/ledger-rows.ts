@@ -119,6 +119,23 @@ const usual: Readonly<Record<string, Columns>> = {
   },
   tool_call: { key: 'k', message_id: idOf(1), tool: 'calc', hash: 'h', private: false },
   dedupe: { channel: 'webhook', key: 'k', message_id: idOf(1), expires_at: 1 },
+  spend: {
+    channel: 'webhook',
+    sender: 'ann',
+    day: '2027-03-04',
+    brain: 'main',
+    model: 'm',
+    price_input: '',
+    price_output: '',
+    costs: false,
+    instance: 1,
+    calls: 1,
+    estimated_calls: 0,
+    input: 1,
+    output: 1,
+    open_input: 0,
+    open_output: 0,
+  },
   audit: { at: 1, action: 'replay', target: '{}', status: 200, reason: null },
 };
 

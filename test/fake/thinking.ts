@@ -1,4 +1,5 @@
 /** One turn of a brain over scripted models. */
+import { FakePurse } from './purse.ts';
 import type { TestContext } from 'node:test';
 import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from '../../src/brain/responder.ts';
@@ -48,6 +49,7 @@ export function think(
     name: 'helper',
     sensitivity: 'public',
     dispatch: 'fanout',
+    budget: null,
     deadlineMs: turnMs,
     members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
     policy: createPriority(),
@@ -58,7 +60,7 @@ export function think(
     ...options,
   });
   const message = { text, media, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(stop, mockedClock.in(turnMs));
+  const desk = new RehearsalDesk(stop, mockedClock.in(turnMs), new FakePurse());
   const { steps } = desk;
   const unsent: UnsentAnswer[] = [];
   desk.keepUnsent = (answers) => void unsent.push(...answers);

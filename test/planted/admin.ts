@@ -112,7 +112,7 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'What a parser quotes of a message stands in the log.',
-    file: 'src/events.ts',
+    file: 'src/fault-line.ts',
     find: 'const quotes = !(error instanceof Error) || error instanceof SyntaxError;',
     replace: 'const quotes = !(error instanceof Error);',
   },

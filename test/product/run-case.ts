@@ -1,4 +1,5 @@
 /** Plays a case with real models over sockets and writes down what came of it. */
+import { FakePurse } from '../fake/purse.ts';
 import { fromNow } from '../hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
@@ -59,6 +60,7 @@ export async function play(given: Case): Promise<Played> {
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
+    budget: null,
     deadlineMs: 60_000,
     dispatch: given.dispatch,
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),
@@ -76,7 +78,7 @@ export async function play(given: Case): Promise<Played> {
     onFault: (error) => stage.faults.push(error),
   });
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
+  const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
   const asked = [...elsewhere.calls, ...elsewhere.looks];
@@ -97,6 +99,8 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
     timeoutMs: hangs ? 500 : 30_000,
     retriesMax: 2,
     inFlightMax: 10,
+    outputTokensMax: null,
+    price: null,
   };
 }
 

@@ -24,6 +24,7 @@ import { People } from './people/people.tsx';
 import { Providers } from './providers/providers.tsx';
 import { Search } from './search/search.tsx';
 import { Secrets } from './secrets/secrets.tsx';
+import { Spend } from './spend/spend.tsx';
 import { StatusOfService } from './status.tsx';
 import { Tools } from './tools/tools.tsx';
 
@@ -56,6 +57,7 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'model', title: 'Model', shows: ModelPage, group: 'Models', under: 'providers' },
   { name: 'tools', title: 'Tools', shows: Tools, group: 'Models' },
   { name: 'approvals', title: 'Approvals', shows: Approvals, group: 'Models' },
+  { name: 'spend', title: 'Spend', shows: Spend, group: 'Models' },
   { name: 'config', title: 'Configuration', shows: Configuration, group: 'Settings' },
   { name: 'secrets', title: 'Secrets', shows: Secrets, group: 'Settings' },
   { name: 'instances', title: 'Instances', shows: Instances, group: 'Settings', ofShared: true },

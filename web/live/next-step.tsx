@@ -78,3 +78,11 @@ export const NoChannel = () => (
     No channel is configured. <ToConfigure />
   </p>
 );
+
+export const NoBudget = () => (
+  <p className="max-w-prose">
+    No brain has a budget: models that cost may use as much as they are asked for. To bound that by
+    turn, day or sender, give a brain a <code>budget</code>; to see it in money, give models a{' '}
+    <code>price</code>. <ToConfigure />
+  </p>
+);

@@ -14,6 +14,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   no_consensus: 'bad',
   busy: 'bad',
   no_answer: 'bad',
+  over_budget: 'bad',
   unfinished: 'bad',
   fault: 'bad',
   waiting: 'off',

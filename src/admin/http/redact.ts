@@ -7,6 +7,8 @@ const meanings: Readonly<Record<string, string>> = {
     Object.entries(problemCodes).map(([code, { meaning }]) => [code, meaning.replace(/\.$/, '')]),
   ),
   config_not_applied: 'The configuration file is not in use',
+  budget_nearly_used: 'A budget is nearly used for today',
+  budget_used_up: 'A budget is used up for today',
   storage_full: 'The disk of the database is full',
   storage_away: 'The database server does not answer',
   storage_low: 'The disk of the database is nearly full',

@@ -237,17 +237,16 @@ test('what left the configuration has counters, and no state', async () => {
   );
 });
 
-test('tokens are counted by model, as far as the providers tell them', () => {
+test('tokens are counted by brain and model', () => {
   const world = makeWorld();
-  const call = { provider: 'hosted_runtime', result: 'answer', ms: 40 } as const;
   const model = 'hosted_runtime/big' as ModelName;
-  const usage = { inputTokens: 900, outputTokens: 80 };
-  for (let n = 0; n < 2; n++) world.events.modelAnswered({ ...call, model, usage });
-  world.events.modelAnswered({ ...call, model: 'hosted_runtime/mute' as ModelName });
+  for (const estimated of [true, false]) {
+    world.events.modelSpent({ brain: 'main', model, used: { input: 900, output: 80, estimated } });
+  }
   using metrics = new MetricsPage(world.ports);
   const told = [...parse(metrics.text())].filter(([key]) => key.startsWith('svc_tokens_total'));
   const of = (kind: string): string =>
-    `svc_tokens_total{provider="hosted_runtime",model="${model}",kind="${kind}"}`;
+    `svc_tokens_total{brain="main",provider="hosted_runtime",model="${model}",kind="${kind}"}`;
   assert.deepEqual(told, [
     [of('input'), 1_800],
     [of('output'), 160],

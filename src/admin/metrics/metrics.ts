@@ -234,13 +234,13 @@ function shortageFamily({ meters }: AdminPorts): Family {
   return counter('svc_shortages_total', help, samples);
 }
 
-/** A provider that tells none has no series. */
-function tokenFamily({ figures }: AdminPorts): Family {
-  const samples = [...figures.tokens].flatMap(([model, { provider, input, output }]) => [
-    one(input, { provider, model, kind: 'input' }),
-    one(output, { provider, model, kind: 'output' }),
+function tokenFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.spend.tokens.values()].flatMap(({ input, output, ...whose }) => [
+    one(input, { ...whose, kind: 'input' }),
+    one(output, { ...whose, kind: 'output' }),
   ]);
-  return counter('svc_tokens_total', 'Tokens of answers, as the providers told.', samples);
+  const help = 'Tokens of all calls: as the providers told, else estimated.';
+  return counter('svc_tokens_total', help, samples);
 }
 
 function loadFamily(ports: AdminPorts): Family {

@@ -24,6 +24,7 @@ import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
 import { searchRoutes } from './search.ts';
 import { secretRoutes } from './secrets.ts';
+import { spendRoutes } from './spend.ts';
 import { trialRoutes } from './trials.ts';
 import { readRoute, type Route } from './route.ts';
 
@@ -46,6 +47,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...messageRoutes(ports),
     ...recordRoutes(ports),
     figuresRoute(ports),
+    ...spendRoutes(ports),
     ...searchRoutes(ports),
     ...deliveryRoutes(ports),
     ...deadLetterRoutes(ports),

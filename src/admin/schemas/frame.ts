@@ -16,7 +16,14 @@ const failed = {
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
 };
-const apologies = ['no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'] as const;
+const apologies = [
+  'no_consensus',
+  'busy',
+  'no_answer',
+  'over_budget',
+  'unfinished',
+  'fault',
+] as const;
 
 /** Of `Frame` and `Dropped` in domain/frame.ts. */
 export const frameSchema = kinds(

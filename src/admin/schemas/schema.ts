@@ -4,6 +4,7 @@
  * service tells by `only`; its caller takes by `read`.
  */
 declare const brand: unique symbol;
+declare const absent: unique symbol;
 
 export type Schema =
   | {
@@ -34,11 +35,15 @@ interface Shapes<S> {
   readonly number: number;
   readonly boolean: boolean;
   readonly array: S extends { readonly items: infer Item } ? readonly Described<Item>[] : never;
-  readonly object: S extends { readonly properties: infer Properties }
-    ? { readonly [Key in keyof Properties]: Described<Properties[Key]> }
-    : S extends { readonly additionalProperties: infer Value }
-      ? Readonly<Record<string, Described<Value>>>
-      : never;
+  readonly object: S extends { readonly properties: infer Properties; readonly [absent]: infer May }
+    ? {
+        readonly [Key in Exclude<keyof Properties, keyof May>]: Described<Properties[Key]>;
+      } & { readonly [Key in keyof May]?: Described<May[Key]> }
+    : S extends { readonly properties: infer Properties }
+      ? { readonly [Key in keyof Properties]: Described<Properties[Key]> }
+      : S extends { readonly additionalProperties: infer Value }
+        ? Readonly<Record<string, Described<Value>>>
+        : never;
 }
 
 export const text = { type: 'string' } as const;
@@ -75,6 +80,15 @@ export function objectWith<
 >(required: Required, optional: Optional) {
   const properties: Required & Optional = { ...required, ...optional };
   return { type: 'object', required: Object.keys(required), properties } as const;
+}
+
+/** Like `objectWith`, of a type that may lack those properties: they are told as null then. */
+export function objectMay<
+  const Required extends Readonly<Record<string, Schema>>,
+  const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
+>(required: Required, optional: Optional) {
+  const schema = objectWith(required, optional);
+  return schema as typeof schema & { readonly [absent]: Optional };
 }
 
 /** Values by names that nobody knows beforehand. */
@@ -121,7 +135,7 @@ export function only(schema: Schema, value: unknown): unknown {
   if (properties === undefined || typeof value !== 'object' || value === null) return value;
   const fields = value as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
-    Object.entries(properties).map(([key, inner]) => [key, only(inner, fields[key])]),
+    Object.entries(properties).map(([key, inner]) => [key, only(inner, fields[key] ?? null)]),
   );
 }
 

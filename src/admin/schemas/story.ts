@@ -2,7 +2,7 @@
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
-import { number, object, objectWith, oneOf, pageOf, text } from './schema.ts';
+import { number, object, objectMay, objectWith, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
 import { verdicts } from '../../domain/approval.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
@@ -25,6 +25,12 @@ const tries = list(
   object({ startedAt: integer, ms: number, failed: maybe(failureKind), status: maybeInteger }),
 );
 
+const used = object({ input: integer, output: integer, estimated: boolean });
+const modelTry = objectMay(
+  { startedAt: integer, ms: number, failed: maybe(failureKind) },
+  { tokens: maybe(used) },
+);
+
 const traceStep = kinds(
   object({
     kind: oneOf('session'),
@@ -41,17 +47,20 @@ const traceStep = kinds(
     turns: integer,
     notes: integer,
   }),
-  object({
-    kind: oneOf('model'),
-    model,
-    rank: integer,
-    startMs: number,
-    ms: number,
-    result: oneOf('answer', ...failureKinds),
-    tries: list(object({ startedAt: integer, ms: number, failed: maybe(failureKind) })),
-    linesDropped: integer,
-    usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
-  }),
+  objectMay(
+    {
+      kind: oneOf('model'),
+      model,
+      rank: integer,
+      startMs: number,
+      ms: number,
+      result: oneOf('answer', ...failureKinds),
+      tries: list(modelTry),
+      linesDropped: integer,
+      usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
+    },
+    { cost: maybeText },
+  ),
   object({
     kind: oneOf('tool'),
     tool: text,

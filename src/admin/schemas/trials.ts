@@ -37,7 +37,7 @@ export const tryResultSchema = object({
     object({ kind: oneOf('reply'), text, model: maybeText }),
     object({
       kind: oneOf('apology'),
-      apology: oneOf('no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'),
+      apology: oneOf('no_consensus', 'busy', 'no_answer', 'over_budget', 'unfinished', 'fault'),
       text,
     }),
   ),

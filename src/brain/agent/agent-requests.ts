@@ -96,6 +96,7 @@ export class AgentRequests {
       keptFrom: said.length - 1,
       tools: protocol === 'native' ? tools : [],
       deadlineAt: desk.deadlineAt,
+      purse: desk.purse,
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { Apology, Decision } from '../../domain/decision.ts';
+import type { Decision, Sorry } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { kindTypeOf } from '../../channel/kinds.ts';
@@ -263,10 +263,10 @@ export class AgentTurn {
       return this.#apology('unfinished', 'its provider refused what it wrote as a call');
     }
     const who = calls.length === 1 ? 'the model gave no answer' : 'no model gave an answer';
-    return this.#apology(apologyOf(calls), `${who}: ${kinds.join(', ')}`);
+    return { kind: 'apology', ...apologyOf(calls), why: `${who}: ${kinds.join(', ')}` };
   }
 
-  #apology(apology: Apology, why: string): Decision {
+  #apology(apology: Exclude<Sorry['apology'], 'over_budget'>, why: string): Decision {
     return { kind: 'apology', apology, why };
   }
 }

@@ -10,6 +10,7 @@ import { isCloudTag } from '../../domain/cloud-tag.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import type { NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
+import type { Budget } from '../../domain/spend.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import type { Toolbox } from '../../tool/tool.ts';
 import type { AgentFacts, Asking, Brain, Desk, Turn } from '../brain.ts';
@@ -25,6 +26,7 @@ export { askingOf } from './asking.ts';
 export type AgentOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
   /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
   readonly members: readonly Candidate[];
@@ -60,6 +62,7 @@ export type LearnedLimits = {
 class Agent implements Brain {
   readonly name: string;
   readonly sensitivity: Sensitivity;
+  readonly budget: Budget | null;
   readonly deadlineMs: number;
   readonly agent: AgentFacts;
   readonly #options: AgentOptions;
@@ -69,9 +72,10 @@ class Agent implements Brain {
   };
 
   constructor(options: AgentOptions) {
-    const { name, deadlineMs, notes, asking, toolbox, sensitivity } = options;
+    const { name, budget, deadlineMs, notes, asking, toolbox, sensitivity } = options;
     this.name = name;
     this.sensitivity = sensitivity;
+    this.budget = budget;
     this.deadlineMs = deadlineMs;
     this.#options = { ...options, dispatch: 'sequential' };
     this.agent = {

@@ -1,4 +1,5 @@
 /** What ends, shortens or redirects an agent's turn from outside its script. */
+import { FakePurse } from '../../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow, mockedClock } from '../../../test/hand-clock.ts';
@@ -91,7 +92,7 @@ test('a turn keeps its native calls while another finds out that there are none'
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
+    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -119,7 +120,7 @@ test('a turn keeps its native calls while another finds out that there are none'
 test('a second turn that is refused tools goes on in text as well', async () => {
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
+    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -165,7 +166,7 @@ test("the turn's deadline ends a tool that does not listen, and the person is to
 test('the deadline holds for the model too', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stage = new Stage({ tools: [calc()], clock: mockedClock });
-  const desk = new RehearsalDesk(new Stopper(), mockedClock.in(40));
+  const desk = new RehearsalDesk(new Stopper(), mockedClock.in(40), new FakePurse());
   const message = {
     id: 'm',
     channel: 'webhook',

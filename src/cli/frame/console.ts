@@ -6,7 +6,7 @@
  * a line begun → an empty one, an empty one → over;  /quit, Ctrl-D, SIGTERM → over
  */
 import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
-import { sentences } from '../../flow/sentences.ts';
+import { sentenceOf } from '../../flow/sentences.ts';
 import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { explain } from '../explain.ts';
@@ -96,7 +96,7 @@ class Console {
     if (decision.kind === 'reply') {
       stdout.write(`${plainText(decision.text)}\n`);
     } else {
-      stderr.write(`${sentences[decision.apology]}\n`);
+      stderr.write(`${sentenceOf(decision, Date.now())}\n`);
       this.#unanswered++;
     }
     // The sentence for senders names no reason, but the person at this console runs the service.

@@ -6,7 +6,9 @@
 import { pairingSchema, pairingsSchema, unpairedSchema } from '../../admin/schemas/gate.ts';
 import * as records from '../../admin/schemas/records.ts';
 import { foundIdsSchema, foundTextsSchema } from '../../admin/schemas/search.ts';
+import { spendSchema } from '../../admin/schemas/spend.ts';
 import * as stories from '../../admin/schemas/story.ts';
+import { spendDaysMax } from '../../admin/spend.ts';
 import type { LedgerWrites } from '../../control/audited.ts';
 import type { ApprovalState } from '../../domain/approval.ts';
 import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts';
@@ -14,9 +16,11 @@ import type { NotesOf } from '../../domain/note.ts';
 import type { PageAsked } from '../../domain/page.ts';
 import type { DeliveryFilter, MessageFilter } from '../../domain/records.ts';
 import type { TriedNow, WhichDeferred } from '../../domain/records.ts';
+import type { SpendBy } from '../../domain/spend.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { FiguresAsked } from '../../figures/figures.ts';
 import { Gathering } from '../../figures/gathering.ts';
+import { daysBetween, localDay } from '../../lib/local-day.ts';
 import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
 import { AdminClient, codeOf, isNotFound, type AdminClientOptions } from './admin-client.ts';
 import { RemoteApprovals } from './remote-approvals.ts';
@@ -137,6 +141,14 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
 
   approval(id: string) {
     return this.deciding.show(id);
+  }
+
+  /** Of the days of the service, should its zone be another. */
+  async spent(by: SpendBy, since: string) {
+    const days = Math.min(spendDaysMax, Math.max(1, daysBetween(since, localDay(Date.now())) + 1));
+    const isPeople = by === 'sender';
+    const path = isPeople ? `spend/senders?${queryOf({ days })}` : `spend?${queryOf({ by, days })}`;
+    return (await this.#service.read(isPeople ? 'operator' : 'reader', path, spendSchema)).rows;
   }
 
   foundIds(q: string, page: PageAsked) {

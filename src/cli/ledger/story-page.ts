@@ -4,7 +4,7 @@ import { endingOf } from '../../domain/ending.ts';
 import { sayModelName } from '../../domain/model-words.ts';
 import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
 import { modeWords, outcomeWords } from '../../domain/tool-words.ts';
-import { sayUsage, usageOf } from '../../domain/trace.ts';
+import { saySpentIn } from '../../domain/trace.ts';
 import { plainLine, plainText } from '../../lib/plain-text.ts';
 import { length, localTime } from './table.ts';
 
@@ -18,7 +18,7 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
   const lost = length(unexplainedIn(rows));
   const ends = [story.settledAt ?? 0, ...story.replies.map(({ settledAt }) => settledAt ?? 0)];
   const lastAt = Math.max(story.acceptedAt, ...ends);
-  const usage = story.trace === null ? null : usageOf(story.trace);
+  const spent = story.trace === null ? null : saySpentIn(story.trace.steps);
   const brain = story.trace === null ? '' : `, brain ${plainLine(story.trace.brain)}`;
   return [
     `message ${story.id}: ${plainLine(endingOf(story, now, localTime).words)}\n`,
@@ -28,7 +28,7 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
     rowsOf(rows),
     '\n',
     `${length(lastAt - story.acceptedAt)} in all, ${lost} not accounted for\n`,
-    ...(usage === null ? [] : [`${sayUsage(usage)}\n`]),
+    ...(spent === null ? [] : [`${spent}\n`]),
     ...(story.trace === null && story.state !== 'waiting'
       ? ['What happened between its acceptance and its end was not kept.\n']
       : []),

@@ -1,3 +1,4 @@
+import { localDay } from '../../lib/local-day.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 
 /** Columns for a terminal, two spaces apart. Cells are shown without what could drive one. */
@@ -25,8 +26,8 @@ export const right = (title: string): Column => ({ title, side: 'right' });
 export function localTime(at: number): string {
   const date = new Date(at);
   const two = (number: number): string => String(number).padStart(2, '0');
-  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  return `${localDay(at)} ${time}`;
 }
 
 /** A length in the largest unit that tells enough: `12 ms`, `1.2 s`, `3 min`, `4 h`, `2 d`. */

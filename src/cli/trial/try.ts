@@ -8,6 +8,7 @@ import { plainJson, plainLine, plainText } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
 import { createEvents } from '../../events.ts';
 import { createServiceKit, readSkills } from '../../service.ts';
+import { createOwnSpend } from '../../rehearsal.ts';
 import { planCases, type PlannedCase } from '../../trial/plan.ts';
 import { startCases } from '../../trial/run-cases.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -131,6 +132,7 @@ async function runAll(cases: readonly PlannedCase[], trial: Trial): Promise<read
     secrets,
     kit,
     skills: skills.texts,
+    spend: createOwnSpend(),
     channelOf: (brain) => config.routes.find((route) => route.brain === brain)?.channel ?? null,
     jobsMax: jobs,
     stop: io.stop,

@@ -7,8 +7,8 @@ import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
-import type { RuntimeOptions } from '../provider-call.ts';
-import { findModel, fromWire, toWire } from './wire.ts';
+import type { CallResult, RuntimeOptions } from '../provider-call.ts';
+import { findModel, fromWire, toWire, wantsOtherLimit, type LimitField } from './wire.ts';
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
   return new HostedRuntime(options);
@@ -24,6 +24,8 @@ class HostedRuntime implements Model {
   #base: Base;
   /** Another base where the API may be: asked once after a 404, and kept if the API is there. */
   #otherBase: Base | null;
+  /** The other one is used once the model has said that it takes no `max_tokens`. */
+  #limitField: LimitField = 'max_tokens';
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -39,15 +41,32 @@ class HostedRuntime implements Model {
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
-    const body = toWire(this.modelId, request);
-    const askAt = ({ chatUrl: url }: Base): ReturnType<typeof callProvider> =>
-      callProvider(this.#options, { url, body, fromWire }, request, stop, tries);
-    const first = await askAt(this.#base);
-    if (first.status !== 404 || this.#otherBase === null) return outcomeOf(first.parsed, tries);
+    const first = await this.#askAt(this.#base, request, stop, tries);
+    if (first.answer?.status !== 404 || this.#otherBase === null) {
+      return outcomeOf(first.parsed, tries);
+    }
     const otherBase = this.#otherBase;
-    const second = await askAt(otherBase);
-    if (second.status !== null && second.status !== 404) this.#settleAt(otherBase);
-    return outcomeOf(second.parsed, tries);
+    const { parsed, answer } = await this.#askAt(otherBase, request, stop, tries);
+    if (answer !== null && answer.status !== 404) this.#settleAt(otherBase);
+    return outcomeOf(parsed, tries);
+  }
+
+  /** Where the model takes the limit of its answers in the other field, it is asked once more. */
+  async #askAt(
+    { chatUrl: url }: Pick<Base, 'chatUrl'>,
+    request: ModelRequest,
+    stop: Stop,
+    tries: Try[],
+  ): Promise<CallResult> {
+    const field = this.#limitField;
+    const tokens = this.#options.outputTokensMax;
+    const body = toWire(this.modelId, request, tokens === null ? null : { field, tokens });
+    const result = await callProvider(this.#options, { url, body, fromWire }, request, stop, tries);
+    const { answer } = result;
+    if (tokens === null || field !== 'max_tokens' || answer === null) return result;
+    if (!wantsOtherLimit(answer.status, answer.body)) return result;
+    this.#limitField = 'max_completion_tokens';
+    return this.#askAt({ chatUrl: url }, request, stop, tries);
   }
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {

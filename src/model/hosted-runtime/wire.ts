@@ -8,10 +8,27 @@ import { messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../pa
 import type { CallWire, Parsed } from '../parsing.ts';
 import type { ModelRequest } from '../model.ts';
 
-/** The body of `POST /chat/completions`. */
-export function toWire(modelId: string, request: ModelRequest): string {
+/** The field that bounds an answer: most providers know the first, some models only the other. */
+export type LimitField = 'max_tokens' | 'max_completion_tokens';
+
+/**
+ * The body of `POST /chat/completions`.
+ * @param limit null: an answer is as long as the provider lets it be
+ */
+export function toWire(
+  modelId: string,
+  request: ModelRequest,
+  limit: { readonly field: LimitField; readonly tokens: number } | null,
+): string {
   const messages = messagesOf(request, callWire);
-  return JSON.stringify({ model: modelId, messages, ...toolsOf(request), stream: false });
+  const bounded = limit === null ? {} : { [limit.field]: limit.tokens };
+  return JSON.stringify({
+    model: modelId,
+    messages,
+    ...toolsOf(request),
+    ...bounded,
+    stream: false,
+  });
 }
 
 /** Arguments go as a JSON text, and a result names its call. */
@@ -31,22 +48,34 @@ export function fromWire(
   offered: boolean,
 ): Parsed {
   const root = recordOf(parseJson(body));
+  const told = recordOf(root?.['usage']);
+  const usage = usageOf(told?.['prompt_tokens'], told?.['completion_tokens']);
   if (status !== 200 || root?.['error']) {
     const error = recordOf(root?.['error']);
     const words = error === null ? textOf(root?.['error']) : wordsOf(error);
     // Some answer 200 and hold the real status in the error's code.
     const code = Number(error?.['code']);
     const real = status !== 200 ? status : code >= 400 && code < 600 ? code : 500;
-    return { kind: 'failed', failure: failureOf(real, words, retryAfterMs) };
+    return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
   }
   const message = recordOf(recordOf(listOf(root?.['choices'])[0])?.['message']);
   if (message === null) return failed('malformed_answer', { status });
-  const usage = recordOf(root?.['usage']);
   return answerOf(contentOf(message['content']), {
     calls: callsOf(message['tool_calls']),
     offered,
-    usage: usageOf(usage?.['prompt_tokens'], usage?.['completion_tokens']),
+    usage,
   });
+}
+
+/**
+ * Whether the model takes its limit in the other field alone. Format: OpenAI says
+ * `unsupported_parameter` with `param`, others say it in the message alone.
+ */
+export function wantsOtherLimit(status: number, body: string): boolean {
+  if (status !== 400) return false;
+  const error = recordOf(recordOf(parseJson(body))?.['error']);
+  const isNamed = error?.['code'] === 'unsupported_parameter' && error['param'] === 'max_tokens';
+  return isNamed || /max_tokens.+max_completion_tokens/s.test(textOf(error?.['message']));
 }
 
 /** Whether the list of `GET /models` has this model; null when it is no list. */

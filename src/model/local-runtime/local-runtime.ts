@@ -61,7 +61,8 @@ class LocalRuntime implements Model {
     const isPrivate = request.sensitivity === 'private';
     const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
-    const call = { url: this.#chatUrl, body: toWire(this.modelId, request), fromWire: this.#hear };
+    const body = toWire(this.modelId, request, this.#options.outputTokensMax);
+    const call = { url: this.#chatUrl, body, fromWire: this.#hear };
     const { parsed } = await callProvider(this.#options, call, request, stop, tries);
     if (isPrivate && this.#relay.state === 'away') {
       const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));

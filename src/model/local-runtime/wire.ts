@@ -10,8 +10,13 @@ import type { ModelRequest } from '../model.ts';
 /**
  * The body of `POST /api/chat`. Without `stream: false` it would stream; without `truncate` and
  * `shift` false it would silently forget the oldest lines of a long conversation.
+ * @param outputTokensMax null: as the runtime has it
  */
-export function toWire(modelId: string, request: ModelRequest): string {
+export function toWire(
+  modelId: string,
+  request: ModelRequest,
+  outputTokensMax: number | null,
+): string {
   return JSON.stringify({
     model: modelId,
     messages: messagesOf(request, callWire),
@@ -20,6 +25,7 @@ export function toWire(modelId: string, request: ModelRequest): string {
     think: false,
     truncate: false,
     shift: false,
+    ...(outputTokensMax === null ? {} : { options: { num_predict: outputTokensMax } }),
   });
 }
 
@@ -55,17 +61,20 @@ function parsedOf(
   offered: boolean,
 ): Parsed {
   const error = textOf(root?.['error']);
-  if (status !== 200) return { kind: 'failed', failure: failureOf(status, error, retryAfterMs) };
+  const usage = usageOf(root?.['prompt_eval_count'], root?.['eval_count']);
+  if (status !== 200) {
+    return { kind: 'failed', failure: failureOf(status, error, retryAfterMs), usage };
+  }
   if (root === null) return failed('malformed_answer', { status });
   if (root['error']) {
-    return { kind: 'failed', failure: failureOf(500, error, null) };
+    return { kind: 'failed', failure: failureOf(500, error, null), usage };
   }
   const message = recordOf(root['message']);
   if (message === null || root['done'] === false) return failed('malformed_answer', { status });
   return answerOf(textOf(message['content']), {
     calls: callsOf(message['tool_calls']),
     offered,
-    usage: usageOf(root['prompt_eval_count'], root['eval_count']),
+    usage,
   });
 }
 

@@ -18,6 +18,7 @@ import type { Whose } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import type { StoredFigures } from '../figures.ts';
+import type { SpendBook } from '../spend.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
 import { laterParts, type Row } from '../order/rows.ts';
@@ -61,6 +62,7 @@ export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly figures: StoredFigures;
   readonly approvals: Approvals;
+  readonly spend: SpendBook;
   readonly calls: ToolCalls;
   readonly deferred: Deferred;
   readonly byHand: Holding;
@@ -88,6 +90,7 @@ export class LaneLedger implements Ledger {
     this.durability = storage.durability;
     this.figures = storage.figures;
     this.approvals = new OpenApprovals(storage.approvals, () => this.#closing !== null);
+    this.spend = storage.spend;
     this.calls = new ToolCalls(this.#open, storage);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);

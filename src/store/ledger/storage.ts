@@ -22,6 +22,7 @@ import type { HeldConversation, Hold } from '../../domain/hold.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { Approvals } from '../approvals.ts';
 import type { StoredFigures } from '../figures.ts';
+import type { SpendBook } from '../spend.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
 import type { WholeInRow, WholeOutRow, WholeRow } from '../order/rows.ts';
 import type { Quarantine } from '../order/quarantine.ts';
@@ -47,6 +48,7 @@ export interface LedgerStorage {
   readonly figures: StoredFigures;
   /** Asked and settled by the ends of turns. */
   readonly approvals: Approvals;
+  readonly spend: SpendBook;
   readonly byHand: StoredByHand;
   gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */

@@ -51,6 +51,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly quarantine = null;
   readonly figures: LedgerStorage['figures'];
   readonly approvals: LedgerStorage['approvals'];
+  readonly spend: LedgerStorage['spend'];
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
   protected readonly cursors = new Cursors(() => null);
@@ -79,6 +80,7 @@ export class MemoryStorage implements LedgerStorage {
     forget: async ({ whose, beforeId, removed }) => {
       this.#stories.uses.remove(whose);
       this.#stories.approvals.remove(whose, beforeId);
+      if (whose.kind === 'sender') this.#stories.spend.forget(whose.channel, whose.sender);
       return removed;
     },
     clearNotes: async () => 0,
@@ -100,6 +102,7 @@ export class MemoryStorage implements LedgerStorage {
     this.#stories = stories;
     this.figures = stories.figures;
     this.approvals = stories.approvals;
+    this.spend = stories.spend;
     this.#known = new KnownKeys(dedupeKeysMax);
   }
 

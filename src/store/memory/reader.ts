@@ -68,6 +68,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
     },
     figures: (asked) => stories.figures.figures(asked),
+    spent: (by, since) => stories.spend.spent(by, since),
     toolUse: async (key) => stories.uses.told().find((use) => use.key === key) ?? null,
     [Symbol.asyncDispose]: async () => {},
   };

@@ -13,6 +13,7 @@ import type { Trace } from '../../domain/trace.ts';
 import { KeptApprovals } from './approvals.ts';
 import { AuditRing } from './audit-ring.ts';
 import { FigureRing } from './figure-ring.ts';
+import { MemorySpend } from './spend.ts';
 import { wholeIdLength, type InRow, type OutRow } from '../order/rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
@@ -124,6 +125,7 @@ export class StoryRing {
   readonly audit = new AuditRing();
   readonly figures = new FigureRing();
   readonly approvals = new KeptApprovals();
+  readonly spend = new MemorySpend();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;

@@ -58,13 +58,20 @@ const selects: Readonly<Record<TableName, string>> = {
   approvals: `SELECT id, code, state, channel, conversation, sender, message_id, brain, tool,
     private, asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body
     FROM svc.approval`,
+  // Those of all instances.
+  spend: `SELECT channel, sender, day, brain, model, price_input, price_output, costs,
+      sum(calls)::bigint AS calls, sum(estimated_calls)::bigint AS estimated_calls,
+      sum(input)::bigint AS input, sum(output)::bigint AS output,
+      sum(open_input)::bigint AS open_input, sum(open_output)::bigint AS open_output
+    FROM svc.spend GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
 };
 
 /** Whole numbers of eight bytes, which the client may give as texts. */
 const numbers = new Set(
   (
     'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at ' +
-    'replayed_at seq n number run asked_at decided_at'
+    'replayed_at seq n number run asked_at decided_at calls estimated_calls input output ' +
+    'open_input open_output'
   ).split(' '),
 );
 /** Ready JSON, which is stored as it is. */

@@ -78,6 +78,13 @@ const intos: Readonly<Record<TableName, Into>> = {
       'expires_at bigint, decided_at bigint, decided_by text, settled_at bigint, outcome text, ' +
       'body text',
   },
+  spend: {
+    table: 'spend',
+    columns:
+      'channel text, sender text, day text, brain text, model text, price_input text, ' +
+      'price_output text, costs boolean, instance bigint, calls bigint, estimated_calls bigint, ' +
+      'input bigint, output bigint, open_input bigint, open_output bigint',
+  },
 };
 
 /** Their numbers go on behind what was moved. */
@@ -98,7 +105,7 @@ export class PostgresTarget extends PostgresSide implements Target {
     if (rows.length === 0) return;
     const names = columns.split(', ').map((column) => column.split(' ')[0]!);
     const chosen = rows.map((row) =>
-      Object.fromEntries(names.map((name) => [name, stored(name, row[name] ?? null)])),
+      Object.fromEntries(names.map((name) => [name, stored(name, valueOf(name, row))])),
     );
     await this.client.query(
       `INSERT INTO svc.${table} (${names.join(', ')}) ` +
@@ -137,6 +144,11 @@ export class PostgresTarget extends PostgresSide implements Target {
     await this.client.query('COMMIT');
     await this.client.query('ANALYZE svc.lane, svc.inbox, svc.outbox, svc.message, svc.sent');
   }
+}
+
+/** No instance has the number 0: rows that were moved are changed by none. */
+function valueOf(name: string, row: Row): Value {
+  return name === 'instance' ? 0 : (row[name] ?? null);
 }
 
 function stored(name: string, value: Value): Value {

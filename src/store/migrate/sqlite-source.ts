@@ -51,9 +51,12 @@ const selects: Readonly<Record<TableName, string>> = {
     'SELECT id, code, state, channel, conversation, sender, message_id, brain, tool, private, ' +
     'asked_at, expires_at, decided_at, decided_by, settled_at, outcome, body ' +
     'FROM approvals',
+  spend:
+    'SELECT channel, sender, day, brain, model, price_input, price_output, costs, calls, ' +
+    'estimated_calls, input, output, open_input, open_output FROM spend',
 };
 
-const booleans = ['private', 'possible_duplicate', 'late', 'parked'];
+const booleans = ['private', 'possible_duplicate', 'late', 'parked', 'costs'];
 
 export class SqliteSide implements Side {
   protected readonly db: DatabaseSync;

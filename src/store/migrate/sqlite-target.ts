@@ -17,6 +17,7 @@ const names: Readonly<Record<TableName, string>> = {
   audit: 'audit',
   figures: 'figures',
   approvals: 'approvals',
+  spend: 'spend',
 };
 
 /** Messages and turns are numbered anew, all together. */

@@ -20,6 +20,7 @@ export const tableNames = [
   'audit',
   'figures',
   'approvals',
+  'spend',
 ] as const;
 
 export type TableName = (typeof tableNames)[number];
@@ -69,6 +70,10 @@ export const tables: Readonly<Record<TableName, Table>> = {
   approvals: tableOf(
     'id code state channel conversation sender message_id brain tool private asked_at expires_at ' +
       'decided_at decided_by settled_at outcome body',
+  ),
+  spend: tableOf(
+    'channel sender day brain model price_input price_output costs calls estimated_calls input ' +
+      'output open_input open_output',
   ),
 };
 

@@ -6,6 +6,7 @@ import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import type { Figures } from './ledger/figures.ts';
 import type { History } from './ledger/history.ts';
+import type { Spend } from './ledger/spend.ts';
 import type { Lanes } from './lanes/lanes.ts';
 import type { PostgresLimits } from './limits.ts';
 import type { BeatingPeers } from './peers/peers.ts';
@@ -23,6 +24,7 @@ export type PostgresParts = Clock & {
   readonly history: History;
   readonly deadLetters: DeadLetters;
   readonly figures: Figures;
+  readonly spend: Spend;
   readonly byHand: ByHand;
   /** What goes on beside the messages. */
   readonly beside: AsyncDisposable;

@@ -53,6 +53,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly forgetting: Forgetting;
   readonly figures: PostgresParts['figures'];
   readonly approvals: StoredApprovals;
+  readonly spend: PostgresParts['spend'];
   readonly deferredReplies: StoredReplies;
   readonly byHand: ByHand;
   readonly #parts: PostgresParts;
@@ -71,6 +72,7 @@ export class PostgresStorage implements LedgerStorage {
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = history;
     this.figures = parts.figures;
+    this.spend = parts.spend;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
     this.byHand = byHand;

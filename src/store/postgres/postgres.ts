@@ -17,6 +17,7 @@ import { History } from './ledger/history.ts';
 import { endedByStorage, ownProcess, type Locked, type ProcessFacts } from './ledger/instance.ts';
 import { lastId } from './ledger/last-id.ts';
 import { beginIndexing } from './ledger/search-index.ts';
+import { Spend } from './ledger/spend.ts';
 import { beginSweeping } from './ledger/sweep.ts';
 import { Lanes } from './lanes/lanes.ts';
 import { postgresLimits, type PostgresLimits } from './limits.ts';
@@ -152,8 +153,9 @@ async function open(
   beside.use(beginSweeping(swept));
   beside.use(beginIndexing({ reads: slowReads, now, isMine }));
   const figures = beside.use(new Figures(slowReads));
+  const spend = beside.use(new Spend({ instance, flights, connect: reach }));
   const notes = failureNotes(instance, again);
-  const own = { limits, deadLetters, byHand, beside, figures, news, giveUp };
+  const own = { limits, deadLetters, byHand, beside, figures, spend, news, giveUp };
   const parts: PostgresParts = { ...shared, ...own, ...notes };
   const ledger = new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
   await lanes.start(given.signal);

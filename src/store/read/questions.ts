@@ -39,6 +39,7 @@ export function readerOver(
     approval: (...asked) => ask('approval', asked),
     foundIds: (...asked) => ask('foundIds', asked),
     foundTexts: (...asked) => ask('foundTexts', asked),
+    spent: (...asked) => ask('spent', asked),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -64,7 +64,9 @@ const isOperators = (step: unknown): step is { readonly answeredWith?: MessageId
 /** What steps of an older svc do not tell is null. */
 function whole(trace: Trace): Trace {
   const steps = trace.steps.map((step): TraceStep => {
-    return step.kind === 'model' ? { ...step, usage: step.usage ?? null } : step;
+    if (step.kind !== 'model') return step;
+    const tries = step.tries.map((one) => ({ ...one, tokens: one.tokens ?? null }));
+    return { ...step, tries, usage: step.usage ?? null, cost: step.cost ?? null };
   });
   return { ...trace, steps };
 }

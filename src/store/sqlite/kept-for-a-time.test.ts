@@ -17,6 +17,7 @@ import {
   until,
   type Bench,
 } from '../../../test/contract/ledger/kit.ts';
+import { charge, used } from '../../../test/contract/ledger/spend.ts';
 import { ended, LedgerFolder } from '../../../test/fake/ledger-folder.ts';
 import { sweep } from './write/sweep.ts';
 
@@ -130,6 +131,36 @@ suite('what is kept for a time', () => {
     const [second] = await accept(it, said('ann', 'hi', { dedupeKey: 'k' }));
     assert.equal(second!.duplicate, false);
     assert.notEqual(second!.id, first!.id);
+  });
+
+  test('spend of senders goes with the texts, and all of it after 400 days', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    const now = Date.now();
+    for (const ago of [401, 399, 31, 29]) {
+      const day = new Date(now - ago * dayMs).toISOString().slice(0, 10);
+      it.ledger.spend.settle(charge({ day, brain: `d${ago}` }), null, used(1));
+    }
+    await ended(it.ledger);
+    const db = beside(place.path);
+    const left = (where: string): unknown[] => {
+      const select = `SELECT brain FROM spend WHERE channel ${where} '' ORDER BY day`;
+      return db
+        .prepare(select)
+        .all()
+        .map(({ brain }) => brain);
+    };
+    sweep(db, 0, now);
+    assert.deepEqual(
+      [left('='), left('<>')],
+      [
+        ['d399', 'd31', 'd29'],
+        ['d399', 'd31', 'd29'],
+      ],
+    );
+    sweep(db, 30, now);
+    assert.deepEqual([left('='), left('<>')], [['d399', 'd31', 'd29'], ['d29']]);
+    db.close();
   });
 
   test('with too little room on the disk nothing comes in', async () => {

@@ -27,8 +27,9 @@ import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { DiskWatch } from './files/disk-watch.ts';
 import { Figures } from './ledger/figures.ts';
+import { Spend } from './ledger/spend.ts';
 import { Forgetting } from './ledger/forgetting.ts';
-import type { Known } from './write/write-batch.ts';
+import type { Told } from './write/write-batch.ts';
 import type { Journal } from './write/journal.ts';
 import type { SqliteParts } from './ledger/parts.ts';
 import { Quarantine } from '../order/quarantine.ts';
@@ -52,6 +53,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly forgetting: Forgetting;
   readonly figures: Figures;
   readonly approvals: StoredApprovals;
+  readonly spend: Spend;
   readonly byHand: LedgerStorage['byHand'];
   readonly #parts: SqliteParts;
   readonly #journal: Journal;
@@ -72,6 +74,7 @@ export class SqliteStorage implements LedgerStorage {
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.figures = new Figures(journal, () => this.hasRoom);
     this.approvals = new StoredApprovals(reader, journal);
+    this.spend = new Spend(journal);
     this.byHand = storedByHand(parts, this.history);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.quarantine = new Quarantine(suspects, {
@@ -122,11 +125,11 @@ export class SqliteStorage implements LedgerStorage {
         cursors.refused(moves);
         resolve(refused(reason, storageRetryMs));
       };
-      const written = (known: Known | null): void => {
-        if (known === null) return refuse('storage_failed');
+      const written = (told: Told | null): void => {
+        if (told === null) return refuse('storage_failed');
         cursors.landed(moves);
         const receipts = arrivals.map((arrival, at): Receipt => {
-          const first = known.get(places[at]!);
+          const first = told.known.get(places[at]!);
           if (first !== undefined) return receiptOf(first);
           enter(arrival);
           return { id: arrival.message.id, duplicate: false, keyReused: false, safe };
@@ -164,8 +167,8 @@ export class SqliteStorage implements LedgerStorage {
 
   async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
     this.#journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);
-    const written = (known: Known | null): void => {
-      if (known !== null) then();
+    const written = (told: Told | null): void => {
+      if (told !== null) then();
     };
     if (row.lane.outbox.length > 1) this.#journal.flush(written);
     else this.#journal.flushSoon(written);

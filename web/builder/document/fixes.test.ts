@@ -42,6 +42,8 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
   ['wrong_type', { observability: { enabled: 'true' } }, ['Write true']],
   ['wrong_type', { storage: {}, session: { triggers: '/new' } }, ['Write ["/new"]']],
   ['wrong_type', { storage: 'svc.db' }, ['Begin it anew']],
+  ['wrong_type', { brains: [{ ...brain, budget: { cost_per_day: '0.5' } }] }, ['Write 0.5']],
+  ['out_of_range', { brains: [{ ...brain, budget: { cost_per_day: -1 } }] }, ['Write 0']],
   ['unknown_value', { brains: [{ ...brain, sensitivity: 'privat' }] }, ['Write private']],
   ['unknown_value', { channels: [{ ...messenger, mode: 'gateway' }, hook] }, ['Write polling']],
   ['out_of_range', { storage: {}, session: { recall_max: 99 } }, ['Write 50']],

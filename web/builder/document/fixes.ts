@@ -169,6 +169,10 @@ function converted(field: Field, value: Json): Json | undefined {
     const number = Number(value);
     return typeof value !== 'object' && Number.isInteger(number) ? number : undefined;
   }
+  if (field.type === 'decimal') {
+    const number = Number(value);
+    return typeof value === 'string' && Number.isFinite(number) ? number : undefined;
+  }
   if (field.type === 'boolean') {
     return value === 'true' ? true : value === 'false' ? false : undefined;
   }
@@ -185,7 +189,8 @@ function isEntryOf(items: Field, value: Json): boolean {
 
 function toBound({ path, value }: Fault): readonly Fix[] {
   const field = fieldAt(path);
-  if (field?.type !== 'integer' || typeof value !== 'number') return [];
+  if (field?.type !== 'integer' && field?.type !== 'decimal') return [];
+  if (typeof value !== 'number') return [];
   if (value < field.minimum) return setTo(path, field.minimum);
   return field.maximum === undefined ? [] : setTo(path, field.maximum);
 }

@@ -109,6 +109,7 @@ function emptyOf(field: Field): Json {
       );
     case 'list':
       return [];
+    case 'decimal':
     case 'integer':
       return field.default ?? field.minimum;
     case 'boolean':

@@ -1,5 +1,5 @@
 import { useRef, type ChangeEvent } from 'react';
-import type { ChoiceField, IntegerField } from '../../../src/config/field.ts';
+import type { ChoiceField, DecimalField, IntegerField } from '../../../src/config/field.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { meant } from '../document/fields.ts';
 import { textOf } from '../../../src/config/edit/path.ts';
@@ -48,27 +48,47 @@ export function TextInput({ path, field, required, onLeave }: TextProps) {
 }
 
 /** A whole number; other text stays as it was written, with the problem that says so. */
-export function IntegerInput({ path, field, required }: InputProps<IntegerField>) {
+export function IntegerInput(props: InputProps<IntegerField>) {
+  return <NumberInput {...props} inputMode="numeric" isNumber={isWhole} />;
+}
+
+/** A number with or without a fraction. */
+export function DecimalInput(props: InputProps<DecimalField>) {
+  return <NumberInput {...props} inputMode="decimal" isNumber={isDecimal} />;
+}
+
+const isWhole = (written: string): boolean => /^-?(?:0|[1-9]\d{0,14})$/.test(written);
+const isDecimal = (written: string): boolean =>
+  /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,12})?$/.test(written);
+
+type NumberProps = InputProps & {
+  readonly inputMode: 'numeric' | 'decimal';
+  readonly isNumber: (written: string) => boolean;
+};
+
+/** While it is written, what would be shown otherwise as a number (`0.10`) is still a text. */
+function NumberInput({ path, field, required, inputMode, isNumber }: NumberProps) {
   const value = useValue(path);
   const problems = useProblems(path);
   const group = textOf(path);
-  const write = (written: string): void => {
-    const draft = useDraft.getState();
-    const isWhole = /^-?(?:0|[1-9]\d{0,14})$/.test(written);
-    draft.edit(path, isWhole ? Number(written) : written, group);
+  const write = (written: string, isLeft: boolean): void => {
+    const isSame = isLeft || String(Number(written)) === written;
+    const typed = isNumber(written) && isSame ? Number(written) : written;
+    useDraft.getState().edit(path, typed, group);
   };
   return (
     <Row path={path} field={field} required={required} problems={problems}>
       <input
         {...aboutOf(path, problems)}
         type="text"
-        inputMode="numeric"
+        inputMode={inputMode}
         autoComplete="off"
         value={value === null ? '' : wordOf(value)}
         placeholder={placeholderOf(field)}
-        onChange={(event) => write(event.target.value.trim())}
+        onChange={(event) => write(event.target.value.trim(), false)}
         onBlur={() => {
           if (value === '' && !required) useDraft.getState().remove(path, group);
+          else if (typeof value === 'string' && isNumber(value)) write(value, true);
         }}
         className={`${inputLook} max-w-48 tabular-nums`}
       />

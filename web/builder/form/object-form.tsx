@@ -12,7 +12,14 @@ import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
 import { GrantsTable } from './grants.tsx';
 import { BrainNameInput } from './brain-name-input.tsx';
-import { BooleanInput, ChoiceInput, IntegerInput, SelectInput, TextInput } from './inputs.tsx';
+import {
+  BooleanInput,
+  ChoiceInput,
+  DecimalInput,
+  IntegerInput,
+  SelectInput,
+  TextInput,
+} from './inputs.tsx';
 import { TextList } from './lists.tsx';
 import type { InputProps } from './row.tsx';
 import { SecretInput } from './secret-input.tsx';
@@ -72,6 +79,8 @@ function FieldOf({ path, field, required, only }: InputProps) {
       return <ChoiceInput {...{ path, field, required, only }} />;
     case 'integer':
       return <IntegerInput {...{ path, field, required }} />;
+    case 'decimal':
+      return <DecimalInput {...{ path, field, required }} />;
     case 'boolean':
       return <BooleanInput {...{ path, field, required }} />;
     case 'list':

@@ -1,6 +1,6 @@
 /** Names and sentences of fields for a person who does not read JSON. */
 import type { ReactNode } from 'react';
-import type { Field, IntegerField } from '../../../src/config/field.ts';
+import type { Field } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { channelName, modelName } from '../outline/tree.ts';
 import { choiceOf, inPlainWords } from '../document/choice-words.ts';
@@ -144,7 +144,7 @@ function limitsOf(field: Field): string {
   const note = 'defaultNote' in field ? field.defaultNote : undefined;
   const standard = note ?? (field.type === 'object' ? undefined : shown(field.default));
   const without = standard === undefined ? '' : ` Left empty: ${standard}.`;
-  return (field.type === 'integer' ? rangeOf(field) : '') + without;
+  return rangeOf(field) + without;
 }
 
 function shown(value: Json | undefined): string | undefined {
@@ -153,7 +153,10 @@ function shown(value: Json | undefined): string | undefined {
   return value.length === 0 ? 'none' : value.map((one) => `\`${wordOf(one)}\``).join(', ');
 }
 
-function rangeOf({ minimum, maximum, zeroIsDefault }: IntegerField): string {
+function rangeOf(field: Field): string {
+  if (field.type === 'decimal') return ` A number, ${field.minimum} to ${field.maximum}.`;
+  if (field.type !== 'integer') return '';
+  const { minimum, maximum, zeroIsDefault } = field;
   const range = maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
   return ` A whole number, ${range}${zeroIsDefault === true ? '; 0 is the default' : ''}.`;
 }

@@ -5,7 +5,7 @@ import { endingOf } from '../../../src/domain/ending.ts';
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import { endOf, timelineOf } from '../../../src/domain/timeline.ts';
 import { unexplainedIn } from '../../../src/domain/timeline.ts';
-import { sayUsage, summaryOf, usageOf } from '../../../src/domain/trace.ts';
+import { saySpentIn, summaryOf } from '../../../src/domain/trace.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -85,7 +85,7 @@ type FactsProps = { readonly story: Story; readonly endMs: number; readonly lost
 function Facts({ story, endMs, lostMs }: FactsProps) {
   const { trace, channel, acceptedAt, diedUnder } = story;
   const model = trace === null ? null : summaryOf(trace).model;
-  const usage = trace === null ? null : usageOf(trace);
+  const spent = trace === null ? null : saySpentIn(trace.steps);
   return (
     <dl className="flex flex-wrap gap-x-8 gap-y-2 rounded-md border border-line bg-card px-4 py-3">
       <Fact name="Accepted">{moment(acceptedAt)}</Fact>
@@ -96,7 +96,7 @@ function Facts({ story, endMs, lostMs }: FactsProps) {
       </Fact>
       <Fact name={isOver(story) ? 'In all' : 'So far'}>{length(endMs)}</Fact>
       <Fact name="Not accounted for">{lostMs === 0 ? 'nothing' : length(lostMs)}</Fact>
-      {usage === null ? null : <Fact name="Tokens">{upper(sayUsage(usage))}</Fact>}
+      {spent === null ? null : <Fact name="Tokens">{upper(spent)}</Fact>}
       {diedUnder > 0 ? (
         <Fact name="svc ended while it was next">{some(diedUnder, 'time')}</Fact>
       ) : null}

@@ -13,6 +13,7 @@ import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../ledger/storage.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
+import { daysOf } from '../../ledger/spending.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
@@ -61,6 +62,13 @@ const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 const deleteApprovals = (which: string): string => `
 DELETE FROM svc.approval WHERE id = ANY(ARRAY(
   SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
+))`;
+/** Rows of it are locked in one order, as everywhere. */
+const deleteSpend = `
+DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.spend
+  WHERE day = ANY($3) AND channel = $1 AND sender = $2
+  ORDER BY day, brain, model, price_input, price_output, costs, instance FOR UPDATE
 ))`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
 /** A conversation in which something is left keeps its place. */
@@ -227,6 +235,8 @@ export class Forgetting {
     for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
       conversations.add(fromText(String(conversation)) as ConversationId);
     }
+    const days = (await this.#ask(daysOf('svc.spend'))).map(({ day }) => day);
+    await this.#write([{ text: deleteSpend, values: [...theirs.slice(0, 2), days] }]);
     let deleted = await this.#turns(bySender, theirs);
     for (const conversation of conversations) {
       deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);

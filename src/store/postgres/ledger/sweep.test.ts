@@ -157,11 +157,11 @@ test('it begins by itself, and ends with the storage', async (t) => {
   t.mock.timers.tick(60_000);
   await first;
   await new Promise(setImmediate);
-  assert.equal(asked, 7);
+  assert.equal(asked, 9);
   sweeping[Symbol.dispose]();
   t.mock.timers.tick(600_000);
   await new Promise(setImmediate);
-  assert.equal(asked, 7);
+  assert.equal(asked, 9);
 });
 
 postgresTest('figures go by their own times, and the oldest of very many', async () => {
@@ -185,4 +185,29 @@ postgresTest('figures go by their own times, and the oldest of very many', async
   );
   await sweepAll(it, 0);
   assert.equal(await count(it.client, 'figure'), figureRowsMax + 1);
+});
+
+postgresTest('spend of senders goes with the texts, and all of it after 400 days', async () => {
+  await using it = await openParts();
+  const agos = { d401: 401, d399: 399, d31: 31, d29: 29 };
+  const rows = Object.entries(agos).flatMap(([brain, ago]): Columns[] => {
+    const day = new Date(now - ago * dayMs).toISOString().slice(0, 10);
+    return [
+      { brain: `${brain} of all`, day, channel: '', sender: '' },
+      { brain, day },
+    ];
+  });
+  await put(it.client, 'spend', ...rows);
+  await sweepAll(it, 0);
+  assert.deepEqual(await all(it.client, 'spend', 'brain'), [
+    'd29',
+    'd29 of all',
+    'd31',
+    'd31 of all',
+    'd399',
+    'd399 of all',
+  ]);
+  await sweepAll(it, 30);
+  const left = await all(it.client, 'spend', 'brain');
+  assert.deepEqual(left, ['d29', 'd29 of all', 'd31 of all', 'd399 of all']);
 });

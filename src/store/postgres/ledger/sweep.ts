@@ -4,6 +4,7 @@
  */
 import { auditDays } from '../../../domain/audit.ts';
 import { figureRowsMax, kept } from '../../../figures/figures.ts';
+import { firstDaysKept } from '../../ledger/spending.ts';
 import type { Reads } from '../parts.ts';
 import type { Asked } from '../write/statement.ts';
 import { Keeping } from './keeping.ts';
@@ -71,9 +72,15 @@ DELETE FROM svc.figure WHERE ctid = ANY(ARRAY(
   )) ORDER BY at LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
 )) RETURNING run`;
 
+const spend = (which: string): string => `
+DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.spend WHERE ${which} AND day < $1
+  ORDER BY day, channel, sender LIMIT ${rowsAtOnce} FOR UPDATE SKIP LOCKED
+)) RETURNING day`;
+
 export type SweepParts = {
   readonly reads: Reads;
-  /** 0 keeps everything but expired keys, old figures, and the audit of a year. */
+  /** 0 keeps everything but expired keys, old figures and spend, and the audit of a year. */
   readonly retentionDays: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -92,6 +99,7 @@ export async function sweepOnce({
 }: SweepParts): Promise<number> {
   const at = now();
   const before = retentionDays === 0 ? 0 : at - retentionDays * dayMs;
+  const firstDays = firstDaysKept(at, retentionDays);
   const steps: readonly Asked[] = [
     { text: replies, values: [before] },
     { text: messages, values: [before] },
@@ -99,6 +107,8 @@ export async function sweepOnce({
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },
     ...kept.map(({ lengthMs, forMs }) => ({ text: figures, values: [lengthMs, at - forMs] })),
+    { text: spend("channel = ''"), values: [firstDays.all] },
+    { text: spend("channel <> ''"), values: [firstDays.ofSenders] },
   ];
   let rows = 0;
   for (const step of steps) {

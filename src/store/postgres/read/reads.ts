@@ -18,6 +18,7 @@ import { readFigures } from './figures.ts';
 import { findByIds } from './found-ids.ts';
 import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
+import { readSpend } from './spend.ts';
 import { findStory, findStoryText } from './stories.ts';
 import { listTurns } from './turns.ts';
 
@@ -46,6 +47,7 @@ export const questions: {
   figures: readFigures,
   approvals: listApprovals,
   approval: showApproval,
+  spent: readSpend,
   foundIds: findByIds,
   foundTexts: findByWords,
 };

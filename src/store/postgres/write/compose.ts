@@ -3,6 +3,7 @@ import { acceptSteps, type AcceptWrite, type LockedLane, type Taker } from './ac
 import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
 import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
+import { spentSteps, type SpentWrite } from './spend.ts';
 import type { Composed } from './statement.ts';
 import { turnSteps, type TurnWrite } from './turns.ts';
 import type { Landed, Landing, Single, Step, Write } from './writes.ts';
@@ -18,6 +19,7 @@ type Sorted = {
   readonly ended: EndedWrite[];
   readonly cursor: CursorWrite[];
   readonly audit: AuditWrite[];
+  readonly spent: SpentWrite[];
 };
 
 export function compose(writes: readonly Write[], taker: Taker): Composed<Landed> {
@@ -65,6 +67,7 @@ function stepsOf(sets: Sorted, taker: Taker): readonly Step[] {
     ...deferredSteps(sets.deferred),
     ...cursorSteps(sets.cursor),
     ...auditSteps(sets.audit),
+    ...spentSteps(sets.spent),
   ];
 }
 
@@ -95,6 +98,7 @@ function sorted(writes: readonly Write[]): Sorted {
     ended: [],
     cursor: [],
     audit: [],
+    spent: [],
   };
   for (const write of writes) (sets[write.kind] as Write[]).push(write);
   return sets;

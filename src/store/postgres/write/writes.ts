@@ -6,6 +6,7 @@ import type { AcceptWrite, LockedLane } from './accepts.ts';
 import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
 import type { DeferredWrite, SentWrite } from './deliveries.ts';
 import type { Rows, Statement } from './statement.ts';
+import type { SpentWrite } from './spend.ts';
 import type { TurnWrite } from './turns.ts';
 
 /**
@@ -30,7 +31,8 @@ export type Write =
   | BegunWrite
   | EndedWrite
   | CursorWrite
-  | AuditWrite;
+  | AuditWrite
+  | SpentWrite;
 
 /** The message that came first with a key. */
 export type First = { readonly id: string; readonly fingerprint: string | null };

@@ -158,6 +158,7 @@ export class Forgetting {
       );
       deleted += turns.length;
     }
+    await this.#write([['spendForgotten', channel, sender]]);
     // The quoted block may hold what they said.
     for (const conversation of touched) {
       deleted += await this.#turnsOf(asked, conversation, this.#search.quoted);

@@ -18,6 +18,7 @@ import { readFigures } from './figures.ts';
 import { findByIds } from './found-ids.ts';
 import { findByWords } from './found-texts.ts';
 import { listMessages } from './messages.ts';
+import { readSpend } from './spend.ts';
 import { findStory, findStoryText } from './stories.ts';
 
 const questions: {
@@ -45,6 +46,7 @@ const questions: {
   figures: readFigures,
   approvals: listApprovals,
   approval: showApproval,
+  spent: readSpend,
   foundIds: findByIds,
   foundTexts: findByWords,
 };

@@ -29,7 +29,10 @@ const orderly = `
     if (closing) return parentPort.close();
     closing = message.kind === 'close';
     if (closing) parentPort.postMessage({ kind: 'disk', freeBytes: 1 });
-    else parentPort.postMessage({ kind: 'done', number: JSON.parse(message).number, known: [] });
+    else {
+      const { number } = JSON.parse(message);
+      parentPort.postMessage({ kind: 'done', number, known: [], reservings: [] });
+    }
   });`;
 
 test('what is asked of a journal that closes is written, or told that it is not', async () => {
@@ -59,7 +62,7 @@ function mute(about: 'a group' | 'the close', ends: boolean) {
   const postMessage = (message: ToWriter): void => {
     if (typeof message !== 'string' || about === 'a group') return;
     const { number } = JSON.parse(message) as { number: number };
-    setImmediate(() => writer.emit('message', { kind: 'done', number, known: [] }));
+    setImmediate(() => writer.emit('message', { kind: 'done', number, known: [], reservings: [] }));
   };
   const terminate = (): Promise<void> => (ends ? Promise.resolve() : new Promise(() => {}));
   return Object.assign(writer, { postMessage, terminate });

@@ -9,13 +9,13 @@
  * is room. Its messages are taken out of it, and refused. Later writes stay behind it.
  */
 import { joined } from '../../ledger/gathering.ts';
-import { withoutTries, type WriteBatch, type Known } from './write-batch.ts';
+import { withoutTries, type WriteBatch } from './write-batch.ts';
 import type { WaitingCaller, Written } from './write-batch.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { sqliteFull } from '../files/problem.ts';
 import type { ClosingLimits } from '../ledger/limits.ts';
 import type { Writer } from './start-writer.ts';
-import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
+import type { AnyWrite, FromWriter, GroupDone, ToWriter, Write } from './statements.ts';
 
 /** For how long a write that nobody waits for may wait for company. */
 const lazyMs = 5;
@@ -23,13 +23,11 @@ const lazyMs = 5;
 /** How long after a full disk the group is sent again. */
 const fullRetryMs = 1_000;
 
-const nothingKnown: Known = new Map();
-
 export class Journal {
   readonly #writer: Writer;
   readonly #limits: ClosingLimits;
   #failed: (message: string) => void = () => {};
-  #writes: (Write | KeyedAccept)[] = [];
+  #writes: AnyWrite[] = [];
   #waiting: WaitingCaller[] = [];
   /** The group that is with the writer; null: none is. */
   #sent: WriteBatch | null = null;
@@ -91,9 +89,14 @@ export class Journal {
     return this.#broken;
   }
 
-  /** @returns its place in the group, by which a keyed message is told whether it was known */
-  add(write: Write | KeyedAccept): number {
+  /** @returns its place in the group, by which it is told what the writer found out of it */
+  add(write: AnyWrite): number {
     return this.#writes.push(write) - 1;
+  }
+
+  /** Another thing when what is added next is of another group. */
+  get gathering(): unknown {
+    return this.#writes;
   }
 
   /**
@@ -216,7 +219,7 @@ export class Journal {
     this.#sent = { writes, waiting: this.#waiting };
     this.#writes = [];
     this.#waiting = [];
-    if (writes.length === 0) this.#hear({ kind: 'done', number, known: [] });
+    if (writes.length === 0) this.#hear({ kind: 'done', number, known: [], reservings: [] });
     else this.#writer.postMessage(JSON.stringify({ number, writes }) satisfies ToWriter);
   };
 
@@ -245,12 +248,12 @@ export class Journal {
     }
   }
 
-  #done({ known }: Extract<GroupDone, { kind: 'done' }>): void {
+  #done({ known, reservings }: Extract<GroupDone, { kind: 'done' }>): void {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
-    const ids = known.length === 0 ? nothingKnown : new Map(known);
+    const told = { known: new Map(known), reservings: new Map(reservings) };
     if (this.#full) this.#roomAgain();
-    for (const { written } of waiting) written(ids);
+    for (const { written } of waiting) written(told);
     if (this.#waiting.length > 0) this.#send();
   }
 

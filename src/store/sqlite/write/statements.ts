@@ -1,4 +1,7 @@
 import type { KeyCheck } from '../../../domain/message.ts';
+import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
+import { daysOf } from '../../ledger/spending.ts';
+import type { Reserving } from '../../spend.ts';
 import type { Upgrade } from '../files/migrations.ts';
 
 const here = 'channel = ?1 AND conversation = ?2';
@@ -11,6 +14,8 @@ const notesOfBrain = 'notes WHERE brain = ?1';
 
 const isPublicBefore =
   '(SELECT stamped FROM owner) = 1 AND channel IN (SELECT channel FROM public_before)';
+
+const spendDays = daysOf('spend');
 
 /** Of those whose numbers are given as a JSON list: one statement for the very many of a start. */
 const ofNumbers = 'WHERE seq IN (SELECT value FROM json_each(?))';
@@ -140,6 +145,22 @@ export const statements = {
   holdsOver: 'DELETE FROM holds WHERE until_at <= ?',
   audit: 'INSERT INTO audit (at, action, target, status, reason) VALUES (?, ?, ?, ?, ?)',
   figure: 'INSERT OR REPLACE INTO figures (length_ms, at, run, body) VALUES (?, ?, ?, ?)',
+  // What is reserved for a call, or used by one that had nothing reserved.
+  spent:
+    'INSERT INTO spend (calls, estimated_calls, input, output, open_input, open_output, channel, ' +
+    'sender, day, brain, model, price_input, price_output, costs) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ' +
+    'calls = calls + excluded.calls, ' +
+    'estimated_calls = estimated_calls + excluded.estimated_calls, ' +
+    'input = input + excluded.input, output = output + excluded.output, ' +
+    'open_input = open_input + excluded.open_input, ' +
+    'open_output = open_output + excluded.open_output',
+  spendSettled:
+    'UPDATE spend SET calls = calls + ?, estimated_calls = estimated_calls + ?, ' +
+    'input = input + ?, output = output + ?, open_input = max(0, open_input + ?), ' +
+    'open_output = max(0, open_output + ?) WHERE channel = ? AND sender = ? AND day = ? ' +
+    'AND brain = ? AND model = ? AND price_input = ? AND price_output = ? AND costs = ?',
+  spendForgotten: `DELETE FROM spend WHERE day IN (${spendDays}) AND channel = ? AND sender = ?`,
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',
@@ -177,18 +198,35 @@ export type KeyedAccept = {
   readonly write: Write;
 };
 
+/** What a call to a model may use: written only if it fits. */
+export type AskedReservation = {
+  readonly charged: Charged;
+  readonly most: Tokens;
+  readonly limits: readonly SpendLimit[];
+};
+
+export type AnyWrite = Write | KeyedAccept | AskedReservation;
+
+export function isPlain(write: AnyWrite): write is Write {
+  return Array.isArray(write);
+}
+
 /** What becomes one transaction. */
-export type Group = { readonly number: number; readonly writes: readonly (Write | KeyedAccept)[] };
+export type Group = { readonly number: number; readonly writes: readonly AnyWrite[] };
 
 /** The message that came first with a key; `reused`: it said something else. */
 export type KnownMessage = { readonly id: string; readonly reused: boolean };
 
-/** `known` says which keyed messages had come before: place in the group → first message. */
+/**
+ * By their place in the group: `known`, the first message with the key of one that had come before;
+ * `reservings`, what became of each reservation.
+ */
 export type GroupDone =
   | {
       readonly kind: 'done';
       readonly number: number;
       readonly known: readonly (readonly [place: number, first: KnownMessage])[];
+      readonly reservings: readonly (readonly [place: number, became: Reserving])[];
     }
   /** There was no room for it, and nothing of it was written. */
   | { readonly kind: 'full'; readonly number: number }

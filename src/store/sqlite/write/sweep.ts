@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { auditDays } from '../../../domain/audit.ts';
 import { timeText } from '../../../domain/ids.ts';
 import { figureRowsMax, kept } from '../../../figures/figures.ts';
+import { firstDaysKept } from '../../ledger/spending.ts';
 
 /** So many of a kind are deleted in one step: a group that arrives meanwhile waits that long. */
 export const rowsAtOnce = 50;
@@ -19,10 +20,11 @@ const nothing: Swept = { rows: 0, deadLetters: [] };
 
 /**
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
- * letters, traces, settled approvals, dedupe keys that have expired, figures by their own times,
- * and after a year what operators did.
+ * letters, traces, settled approvals, dedupe keys that have expired, figures and spend by their own
+ * times, and after a year what operators did.
  * Conversations stay until a person deletes them.
- * @param retentionDays 0 keeps everything but expired keys, old figures, and the audit of a year
+ * @param retentionDays 0 keeps everything but expired keys, old figures and spend, and the audit of
+ *   a year
  * @param now milliseconds since 1970
  * @param most so many of a kind
  * @returns how many rows went (with so many there may be more), and which dead letters
@@ -89,7 +91,16 @@ function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: n
   for (const { lengthMs, forMs } of kept) {
     rows += remove(db, figuresBefore(lengthMs, most), now - forMs);
   }
+  const firstDays = firstDaysKept(now, retentionDays);
+  rows += remove(db, spendBefore("channel = ''", most), firstDays.all);
+  rows += remove(db, spendBefore("channel <> ''", most), firstDays.ofSenders);
   return { rows, deadLetters };
+}
+
+function spendBefore(which: string, most: number): string {
+  const key = 'day, channel, sender, brain, model, price_input, price_output, costs';
+  const old = `SELECT ${key} FROM spend WHERE day < ? AND ${which} LIMIT ${most}`;
+  return `DELETE FROM spend WHERE (${key}) IN (${old})`;
 }
 
 /** Of those of one length: what is older than that, and what is more than may be. */

@@ -1,17 +1,21 @@
 /** What the journal gathers for one group. */
 import { withoutRefused, type Gathered, type Waiter } from '../../ledger/gathering.ts';
-import type { KeyedAccept, KnownMessage, Write } from './statements.ts';
+import type { Reserving } from '../../spend.ts';
+import { isPlain, type AnyWrite, type KnownMessage } from './statements.ts';
 
-/** Which keyed messages had come before: place in the group → the first one. */
-export type Known = ReadonlyMap<number, KnownMessage>;
-export type Written = (known: Known | null) => void;
+/** What the writer found out: place in the group → the first message with a key, a decision. */
+export type Told = {
+  readonly known: ReadonlyMap<number, KnownMessage>;
+  readonly reservings: ReadonlyMap<number, Reserving>;
+};
+export type Written = (told: Told | null) => void;
 
-export type WaitingCaller = Waiter<Known>;
-export type WriteBatch = Gathered<Write | KeyedAccept, Known>;
+export type WaitingCaller = Waiter<Told>;
+export type WriteBatch = Gathered<AnyWrite, Told>;
 
 /** Without the writes of refused callers, and without its last try for room. */
 export const withoutTries = (batch: WriteBatch) => withoutRefused(batch, isTry);
 
-function isTry([write]: readonly (Write | KeyedAccept)[]): boolean {
-  return write !== undefined && !('key' in write) && write[0] === 'roomTaken';
+function isTry([write]: readonly AnyWrite[]): boolean {
+  return write !== undefined && isPlain(write) && write[0] === 'roomTaken';
 }

@@ -9,9 +9,11 @@ import type { MessagePort } from 'node:worker_threads';
 import { migrate, type Upgrade } from '../files/migrations.ts';
 import { freeBytesAt } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
-import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
+import { isPlain, statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
 import { prepareKeyedAccepts } from './keyed-accepts.ts';
+import { prepareReservations } from './spend-writes.ts';
+import type { Reserving } from '../../spend.ts';
 import { Rush } from './rush.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
@@ -104,17 +106,23 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
     Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
   const firstWithKey = prepareKeyedAccepts(db);
+  const reserve = prepareReservations(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
 
   return ({ number, writes }) => {
     const known: [number, KnownMessage][] = [];
+    const reservings: [number, Reserving][] = [];
     try {
       begin.run();
       for (const [place, write] of writes.entries()) {
-        if (!('key' in write)) {
+        if (isPlain(write)) {
           const [name, ...values] = write;
           prepared[name].run(...values);
+          continue;
+        }
+        if ('limits' in write) {
+          reservings.push([place, reserve(write)]);
           continue;
         }
         const first = firstWithKey(write);
@@ -123,7 +131,7 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
         else known.push([place, first]);
       }
       commit.run();
-      return { kind: 'done', number, known };
+      return { kind: 'done', number, known, reservings };
     } catch (error) {
       // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');

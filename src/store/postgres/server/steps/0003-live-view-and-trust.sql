@@ -94,3 +94,26 @@ CREATE INDEX approval_open ON svc.approval (id) WHERE settled_at IS NULL;
 CREATE INDEX approval_settled ON svc.approval (settled_at) WHERE settled_at IS NOT NULL;
 CREATE INDEX approval_conversation ON svc.approval (channel, conversation);
 CREATE INDEX approval_sender ON svc.approval (channel, sender);
+
+-- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
+-- Channel and sender are empty in the row of all senders together. A price is a decimal number as
+-- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
+-- the price of their row. Each instance has rows of its own, so that no flight waits for another's.
+CREATE TABLE svc.spend (
+  day text COLLATE "C" NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  sender text COLLATE "C" NOT NULL,
+  brain text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  price_input text COLLATE "C" NOT NULL,
+  price_output text COLLATE "C" NOT NULL,
+  costs boolean NOT NULL,
+  instance bigint NOT NULL,
+  calls bigint NOT NULL,
+  estimated_calls bigint NOT NULL,
+  input bigint NOT NULL,
+  output bigint NOT NULL,
+  open_input bigint NOT NULL,
+  open_output bigint NOT NULL,
+  PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs, instance)
+) WITH (fillfactor = 70);

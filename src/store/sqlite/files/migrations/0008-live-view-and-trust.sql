@@ -78,3 +78,25 @@ CREATE INDEX approvals_open ON approvals (id) WHERE settled_at IS NULL;
 CREATE INDEX approvals_settled ON approvals (settled_at) WHERE settled_at IS NOT NULL;
 CREATE INDEX approvals_conversation ON approvals (channel, conversation);
 CREATE INDEX approvals_sender ON approvals (channel, sender);
+
+-- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
+-- Channel and sender are empty in the row of all senders together. A price is a decimal number as
+-- text, per million tokens; both are empty where there is none. Money is not kept: it is tokens times
+-- the price of their row. What is written is of today: it lies close together.
+CREATE TABLE spend (
+  day TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  sender TEXT NOT NULL,
+  brain TEXT NOT NULL,
+  model TEXT NOT NULL,
+  price_input TEXT NOT NULL,
+  price_output TEXT NOT NULL,
+  costs INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  estimated_calls INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  output INTEGER NOT NULL,
+  open_input INTEGER NOT NULL,
+  open_output INTEGER NOT NULL,
+  PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,72 @@
+import type { SpendBy } from '../../domain/spend.ts';
+import type { AdminPorts } from '../admin.ts';
+import { Fresh } from '../fresh.ts';
+import { tell } from '../http/answer.ts';
+import { budgetsSchema, spendSchema } from '../schemas/spend.ts';
+import { budgetsTold, spendDaysMax, spendDaysUsual, spendTold, type SpendTold } from '../spend.ts';
+import { unread } from './parameters.ts';
+import { readRoute, type Parameter, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'reader' | 'plan' | 'now'>;
+
+const contentType = 'application/json';
+const schema = { name: 'Spend', of: spendSchema };
+const problems = unread;
+
+const days = {
+  kind: 'integer',
+  summary: 'Of how many local days, today among them.',
+  min: 1,
+  max: spendDaysMax,
+  otherwise: spendDaysUsual,
+} as const satisfies Parameter;
+
+/** So long an answer stands, however many ask; but for senders, who may be forgotten meanwhile. */
+const freshMs = 5_000;
+
+/** What calls to models used and cost, and how full budgets are. */
+export function spendRoutes({ reader, plan, now }: Ports): Route[] {
+  const fresh = new Fresh<string, SpendTold>();
+  const told = (by: Exclude<SpendBy, 'sender'>, of: number): Promise<SpendTold> =>
+    fresh.told(`${by} ${of}`, freshMs, now(), () => spendTold(reader, by, of, now()));
+  return [
+    readRoute({
+      path: '/api/v1/spend',
+      principal: 'reader',
+      summary: 'What calls to models used and cost, by model, brain or day; it stands for seconds.',
+      parameters: {
+        by: {
+          kind: 'word',
+          summary: 'What it is added up by; models where left out.',
+          words: ['day', 'brain', 'model'],
+        },
+        days,
+      },
+      contentType,
+      problems,
+      schema,
+      answer: async (asked) => tell(spendSchema, await told(asked.by ?? 'model', asked.days)),
+    }),
+    readRoute({
+      path: '/api/v1/spend/senders',
+      principal: 'operator',
+      summary: 'The same by sender, with the ids of the senders; the calls of trials have none.',
+      parameters: { days },
+      contentType,
+      problems,
+      schema,
+      answer: async (asked) =>
+        tell(spendSchema, await spendTold(reader, 'sender', asked.days, now())),
+    }),
+    readRoute({
+      path: '/api/v1/spend/budgets',
+      principal: 'reader',
+      summary: 'The budgets of brains, and how much of each is used and reserved today.',
+      contentType,
+      problems,
+      schema: { name: 'Budgets', of: budgetsSchema },
+      answer: async () =>
+        tell(budgetsSchema, await budgetsTold(reader, plan().config.brains, now())),
+    }),
+  ];
+}

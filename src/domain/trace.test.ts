@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ModelName } from './ids.ts';
+import type { Try } from './outcome.ts';
+import { saySpentIn, type TraceStep } from './trace.ts';
+
+function call(tries: readonly Try[], more: object = {}): TraceStep {
+  const model = 'hosted_runtime/big' as ModelName;
+  const where = { model, rank: 0, startMs: 0, ms: 1 };
+  return {
+    kind: 'model',
+    ...where,
+    result: 'answer',
+    tries,
+    linesDropped: 0,
+    usage: null,
+    ...more,
+  };
+}
+
+const tried = (input: number, output: number, estimated = false): Try => {
+  return { startedAt: 0, ms: 1, failed: null, tokens: { input, output, estimated } };
+};
+
+test('what every call used is told: of losers and retries, too, and that it is estimated', () => {
+  const first = call([tried(1_000, 0, true), tried(1_000, 80)], { cost: '0.1' });
+  const second = call([tried(7, 3)], { result: 'outranked', cost: '0.02' });
+  assert.equal(saySpentIn([first, second]), 'about 2,007 tokens in, 83 out, cost 0.12');
+  assert.equal(saySpentIn([second]), '7 tokens in, 3 out, cost 0.02');
+  assert.equal(saySpentIn([call([])]), null);
+});
+
+test('a trace of before tells of the calls that answered', () => {
+  const plain = { startedAt: 0, ms: 1, failed: null };
+  const before = call([plain], { usage: { inputTokens: 40, outputTokens: null } });
+  assert.equal(saySpentIn([before]), '40 tokens in, ? out');
+  assert.equal(saySpentIn([before, call([tried(2, 5)])]), '42 tokens in, 5 out');
+});

@@ -1,0 +1,34 @@
+/** Days of the time zone of this machine. */
+
+/** `YYYY-MM-DD`. @param at milliseconds since 1970 */
+export function localDay(at: number): string {
+  const date = new Date(at);
+  return [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
+}
+
+/** The day so many days before, however long these were. */
+export function localDayBefore(at: number, days: number): string {
+  const date = new Date(at);
+  return localDay(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days).getTime());
+}
+
+/** How many days lie between two of them, as `localDay` names them: 0 where they are the same. */
+export function daysBetween(first: string, last: string): number {
+  return Math.round((Date.parse(last) - Date.parse(first)) / 86_400_000);
+}
+
+/** When the next day begins: at 00:00, or later where clocks skip that. */
+export function nextMidnight(at: number): number {
+  const date = new Date(at);
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime();
+}
+
+/** `HH:MM` */
+export function localTime(at: number): string {
+  const date = new Date(at);
+  return `${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, '0');
+}

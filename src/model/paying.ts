@@ -1,0 +1,59 @@
+/**
+ * What a call to a provider may use, before it is made, and what it used, once it is over.
+ *
+ * Before: the answer is bounded by `max_output_tokens`, which the provider is told. What it reads
+ * is bounded by its bytes: one token for every two bytes of the request's body, in UTF-8. The
+ * tokenizers in wide use need about one for four bytes of English and one for two to three of most
+ * other languages, and the body has JSON around the texts, too.
+ */
+import type { HttpResult } from '../lib/http-client.ts';
+import { failure, type Failure } from '../domain/failure.ts';
+import type { Payable, Tokens, Unpaid, Used } from '../domain/spend.ts';
+import type { Parsed } from './parsing.ts';
+
+const bytesPerToken = 2;
+
+/** @param outputTokensMax null: no bound is known */
+export function mostOf(body: string, outputTokensMax: number | null): Tokens {
+  return { input: tokensIn(body), output: outputTokensMax ?? 0 };
+}
+
+/** Why a call that is not paid for is not made. */
+export function failureOfUnpaid(unpaid: Unpaid): Failure {
+  if (unpaid.kind === 'unwritten') {
+    const detail = 'what it may use could not be written down, so it was not asked';
+    return failure('fault', { detail });
+  }
+  const { opensAt } = unpaid;
+  return opensAt === null ? failure('over_budget') : { ...failure('over_budget'), opensAt };
+}
+
+/** @returns null: nothing was sent */
+export function usedBy(
+  result: HttpResult,
+  parsed: Parsed,
+  most: Tokens,
+  { costs }: Payable,
+): Used | null {
+  // Nobody knows how far it came: all that it may have used counts.
+  const whole = { input: most.input, output: costs ? most.output : 0, estimated: true };
+  if (result.kind === 'fault') return result.sent ? whole : null;
+  const { inputTokens = null, outputTokens = null } = parsed.usage ?? {};
+  if (inputTokens !== null && outputTokens !== null) {
+    return { input: inputTokens, output: outputTokens, estimated: false };
+  }
+  const isAnswer = parsed.kind === 'answer' || answersWithout.has(parsed.failure.kind);
+  if (!isAnswer && inputTokens === null && outputTokens === null) return nothing;
+  const written = Math.min(tokensIn(result.body), most.output || Infinity);
+  const [input, output] = [inputTokens ?? most.input, outputTokens ?? written];
+  return { input, output, estimated: true };
+}
+
+const nothing: Used = { input: 0, output: 0, estimated: false };
+
+/** Failures of an answer that came: its model has worked. */
+const answersWithout: ReadonlySet<Failure['kind']> = new Set(['empty_answer', 'malformed_answer']);
+
+function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+}

@@ -1,0 +1,205 @@
+/** How spend is kept, decided and added up: the same in every form of the ledger. */
+import { compareAmounts, costOf, sumOf } from '../../domain/money.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Charged, Price, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
+import type { LimitSum, Reserving } from '../spend.ts';
+
+/** All of it is deleted after so many days. */
+const spendDays = 400;
+export const spendRowsMax = 1_000;
+const dayMs = 86_400_000;
+
+/**
+ * What one row adds up. Each call is charged to two of them: to that of all senders, in which
+ * channel and sender are empty, and to that of its own sender. Without a price both are empty.
+ */
+export type SpendPlace = {
+  readonly channel: string;
+  readonly sender: string;
+  readonly day: string;
+  readonly brain: string;
+  readonly model: string;
+  readonly priceInput: string;
+  readonly priceOutput: string;
+  readonly costs: boolean;
+};
+
+/** What is added to a row. `open`: what is reserved; less than nothing: it is given back. */
+export type SpendChange = {
+  readonly calls: number;
+  readonly estimatedCalls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly openInput: number;
+  readonly openOutput: number;
+};
+
+export function placesOf({ day, brain, model, price, costs, sender }: Charged) {
+  const { input: priceInput, output: priceOutput } = price ?? { input: '', output: '' };
+  const rest = { day, brain, model, priceInput, priceOutput, costs };
+  const all: SpendPlace = { channel: '', sender: '', ...rest };
+  const places: SpendPlace[] = [all];
+  if (sender !== null) places.push({ channel: sender.channel, sender: sender.id, ...rest });
+  return places;
+}
+
+export function openedBy({ input, output }: Tokens): SpendChange {
+  const nothing = { calls: 0, estimatedCalls: 0, input: 0, output: 0 };
+  return { ...nothing, openInput: input, openOutput: output };
+}
+
+export function settledBy(reserved: Tokens | null, used: Used | null): SpendChange {
+  return {
+    calls: used === null ? 0 : 1,
+    estimatedCalls: used?.estimated === true ? 1 : 0,
+    input: used?.input ?? 0,
+    output: used?.output ?? 0,
+    openInput: 0 - (reserved?.input ?? 0),
+    openOutput: 0 - (reserved?.output ?? 0),
+  };
+}
+
+/** Used and reserved at one price. */
+export type SpendTotal = Tokens & { readonly price: Price | null };
+
+export function priceOf(input: string, output: string): Price | null {
+  return input === '' ? null : { input, output };
+}
+
+/**
+ * Whether a reservation fits.
+ * @param all what is used and reserved of the day and the brain, of models that cost
+ * @param ofSender the same of the sender
+ */
+export function decide(
+  { price, sender }: Charged,
+  most: Tokens,
+  limits: readonly SpendLimit[],
+  { all, ofSender }: { readonly all: readonly SpendTotal[]; readonly ofSender: typeof all },
+): Exclude<Reserving, { readonly kind: 'unwritten' }> {
+  const sums: LimitSum[] = [];
+  for (const limit of limits) {
+    if (limit.kind === 'cost_per_day') {
+      const before = costOfAll(all);
+      const after = sumOf(before, price === null ? '0' : costOf(most, price));
+      if (compareAmounts(after, limit.most) > 0) return { kind: 'over', limit };
+      sums.push({ limit, before });
+      continue;
+    }
+    const isOfSender = limit.kind === 'tokens_per_sender_per_day';
+    // A trial has no sender.
+    if (isOfSender && sender === null) continue;
+    const before = tokensOf(isOfSender ? ofSender : all);
+    if (before + most.input + most.output > limit.most) return { kind: 'over', limit };
+    sums.push({ limit, before });
+  }
+  return { kind: 'reserved', sums };
+}
+
+function tokensOf(totals: readonly SpendTotal[]): number {
+  return totals.reduce((sum, { input, output }) => sum + input + output, 0);
+}
+
+function costOfAll(totals: readonly SpendTotal[]): string {
+  return sumOf(...totals.map((total) => (total.price === null ? '0' : costOf(total, total.price))));
+}
+
+/** Rows of a report's key at one price. */
+export type SpendGroup = SpendChange & {
+  readonly key: string;
+  readonly channel: string | null;
+  readonly firstDay: string;
+  readonly lastDay: string;
+  readonly price: Price | null;
+  /** Of what was used, what models used that cost. */
+  readonly costing: Tokens;
+};
+
+/** The lines of a report, in its order. */
+export function spendRows(groups: Iterable<SpendGroup>): readonly SpendRow[] {
+  const rows = new Map<string, SpendRow>();
+  for (const group of groups) {
+    const key = `${group.channel} ${group.key}`;
+    const known = rows.get(key);
+    const row = rowOf(group);
+    rows.set(key, known === undefined ? row : added(known, row));
+  }
+  return [...rows.values()].toSorted(compareRows).slice(0, spendRowsMax);
+}
+
+function rowOf({ key, channel, firstDay, lastDay, price, costing, ...sums }: SpendGroup): SpendRow {
+  const { calls, estimatedCalls, input, output, openInput, openOutput } = sums;
+  const [tokens, open] = [
+    { input, output },
+    { input: openInput, output: openOutput },
+  ];
+  const cost = price === null ? null : costOf(tokens, price);
+  const openCost = price === null ? null : costOf(open, price);
+  const of = { key, channel: channel as ChannelKey | null, firstDay, lastDay };
+  return { ...of, calls, tokens, costing, estimatedCalls, open, cost, openCost };
+}
+
+function added(one: SpendRow, other: SpendRow): SpendRow {
+  return {
+    key: one.key,
+    channel: one.channel,
+    firstDay: one.firstDay < other.firstDay ? one.firstDay : other.firstDay,
+    lastDay: one.lastDay > other.lastDay ? one.lastDay : other.lastDay,
+    calls: one.calls + other.calls,
+    tokens: tokensTogether(one.tokens, other.tokens),
+    costing: tokensTogether(one.costing, other.costing),
+    estimatedCalls: one.estimatedCalls + other.estimatedCalls,
+    open: tokensTogether(one.open, other.open),
+    cost: together(one.cost, other.cost),
+    openCost: together(one.openCost, other.openCost),
+  };
+}
+
+function tokensTogether(one: Tokens, other: Tokens): Tokens {
+  return { input: one.input + other.input, output: one.output + other.output };
+}
+
+function together(one: string | null, other: string | null): string | null {
+  return one === null || other === null ? (one ?? other) : sumOf(one, other);
+}
+
+function compareRows(one: SpendRow, other: SpendRow): number {
+  return compareCosts(one.cost, other.cost) || sizeOf(other) - sizeOf(one) || byName(one, other);
+}
+
+/** The larger one first; no cost comes last. Most differ by much, and need no exact look. */
+function compareCosts(one: string | null, other: string | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return Number(other) - Number(one) || compareAmounts(other, one);
+}
+
+function sizeOf({ tokens: { input, output } }: SpendRow): number {
+  return input + output;
+}
+
+function byName(one: SpendRow, other: SpendRow): number {
+  const [a, b] = [`${one.channel} ${one.key}`, `${other.channel} ${other.key}`];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * The first days of which rows are kept, give or take the hours between the local day and the
+ * day of Greenwich.
+ * @param now milliseconds since 1970
+ * @param retentionDays how long texts are kept; 0: for ever
+ */
+export function firstDaysKept(now: number, retentionDays: number) {
+  const dayBefore = (days: number): string =>
+    new Date(now - days * dayMs).toISOString().slice(0, 10);
+  const ofSenders = retentionDays === 0 ? spendDays : Math.min(retentionDays, spendDays);
+  return { all: dayBefore(spendDays), ofSenders: dayBefore(ofSenders) };
+}
+
+/** Every day of which there is a row, each found by one look at the table's key. */
+export function daysOf(table: string): string {
+  return (
+    `WITH RECURSIVE days (day) AS (SELECT min(day) FROM ${table} UNION ALL ` +
+    `SELECT (SELECT min(day) FROM ${table} WHERE day > days.day) FROM days ` +
+    'WHERE day IS NOT NULL) SELECT day FROM days WHERE day IS NOT NULL'
+  );
+}

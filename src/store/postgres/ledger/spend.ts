@@ -1,0 +1,46 @@
+/** What is used goes with the flights; what may be used is reserved beside them. */
+import type { Client } from 'pg';
+import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
+import { settledBy } from '../../ledger/spending.ts';
+import type { Reserving, SpendBook } from '../../spend.ts';
+import type { PostgresFlights } from '../parts.ts';
+import { Reservations } from './reservations.ts';
+
+export type SpendParts = {
+  readonly instance: number;
+  readonly flights: PostgresFlights;
+  /** @throws where no host takes writes now */
+  readonly connect: () => Promise<Client>;
+};
+
+export class Spend implements SpendBook, Disposable {
+  readonly #parts: SpendParts;
+  readonly #reservations: Reservations;
+  /** What has been used and has not landed. */
+  #flying = 0;
+
+  constructor(parts: SpendParts) {
+    this.#parts = parts;
+    const { instance, flights, connect } = parts;
+    const settled = async (): Promise<boolean> =>
+      !flights.broken && (this.#flying === 0 || flights.writtenNow());
+    this.#reservations = new Reservations({ instance, connect, settled });
+  }
+
+  reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
+    return this.#reservations.reserve(charged, most, limits);
+  }
+
+  settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
+    if (reserved === null && used === null) return;
+    const { flights, instance } = this.#parts;
+    const change = settledBy(reserved, used);
+    flights.add({ kind: 'spent', instance, charged, change, known: reserved !== null });
+    this.#flying++;
+    flights.flushSoon(() => void this.#flying--);
+  }
+
+  [Symbol.dispose](): void {
+    this.#reservations[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What was spent goes with whatever is written just then. Calls of one kind that end while a group
+ * gathers are one write of it; a reservation is decided where it is written.
+ */
+import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
+import { placesOf, settledBy } from '../../ledger/spending.ts';
+import type { SpendChange, SpendPlace } from '../../ledger/spending.ts';
+import type { Reserving, SpendBook } from '../../spend.ts';
+import type { Journal } from '../write/journal.ts';
+import { spendValues, type SpendWrite } from '../write/spend-writes.ts';
+
+export class Spend implements SpendBook {
+  readonly #journal: Journal;
+  /** Writes of the group that gathers; the sums in them grow. */
+  readonly #gathered = new Map<string, SpendWrite>();
+  #group: unknown = null;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
+    const place = this.#journal.add({ charged, most, limits });
+    return new Promise((resolve) => {
+      this.#journal.flush(
+        (told) => resolve(told?.reservings.get(place) ?? { kind: 'unwritten' }),
+        () => resolve({ kind: 'unwritten' }),
+      );
+    });
+  }
+
+  settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
+    if (this.#journal.broken || (reserved === null && used === null)) return;
+    if (this.#journal.gathering !== this.#group) {
+      this.#gathered.clear();
+      this.#group = this.#journal.gathering;
+    }
+    // What was reserved and is not there was forgotten since, and is not to come back.
+    const name = reserved === null ? 'spent' : 'spendSettled';
+    const change = settledBy(reserved, used);
+    let isNew = false;
+    for (const place of placesOf(charged)) {
+      const key = `${name}\0${keyOf(place)}`;
+      const known = this.#gathered.get(key);
+      if (known !== undefined) addTo(known, change);
+      else {
+        const write: SpendWrite = [name, ...spendValues(place, change)];
+        this.#gathered.set(key, write);
+        this.#journal.add(write);
+        isNew = true;
+      }
+    }
+    if (isNew) this.#journal.flushSoon(() => {});
+  }
+}
+
+function keyOf({ day, channel, sender, brain, model, ...rest }: SpendPlace): string {
+  const { priceInput, priceOutput, costs } = rest;
+  const charged = `${day}\0${channel}\0${sender}\0${brain}\0${model}`;
+  return `${charged}\0${priceInput}\0${priceOutput}\0${costs}`;
+}
+
+function addTo(known: SpendWrite, change: SpendChange): void {
+  known[1] += change.calls;
+  known[2] += change.estimatedCalls;
+  known[3] += change.input;
+  known[4] += change.output;
+  known[5] += change.openInput;
+  known[6] += change.openOutput;
+}

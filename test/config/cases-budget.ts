@@ -1,0 +1,40 @@
+/** What is wrong, or unwise, about the budget of a brain and what its models cost. */
+import { plain, spoil, type Case } from './cases.ts';
+
+const spoilt = spoil(plain);
+const head = '"dispatch": "fanout",';
+const withBudget = (budget: string): string => `${head} "budget": ${budget},`;
+const model = '{ "provider": "local_runtime", "model_id": "llama3", "locality": "local" }';
+const modelWith = (more: string): string =>
+  `«{ "provider": "local_runtime", "model_id": "llama3", "locality": "local"${more} }`;
+
+export const budgetCases: readonly Case[] = [
+  spoilt(
+    'a budget over a model whose answers have no limit',
+    [
+      head,
+      withBudget('{ "tokens_per_day": 10 }'),
+      model,
+      modelWith(', "price": { "input": 0.1, "output": 2 }'),
+    ],
+    'budget_unbounded',
+    'brains[0].models[0].max_output_tokens',
+  ),
+  spoil(plain.replace('"sensitivity": "private"', '"sensitivity": "public"'))(
+    'a budget of money over a model without a price',
+    [
+      head,
+      withBudget('{ "cost_per_day": 0.5 }'),
+      model,
+      modelWith(', "max_output_tokens": 9').replace('"locality": "local"', '"locality": "cloud"'),
+    ],
+    'budget_without_price',
+    'brains[0].models[0].price',
+  ),
+  spoilt(
+    'a budget where nothing costs',
+    [head, `${head} "budget": «{ "tokens_per_turn": 10 },`],
+    'budget_idle',
+    'brains[0].budget',
+  ),
+];

@@ -1,0 +1,18 @@
+/** A purse that pays for every call, and keeps what it was told. */
+import type { Payable, Purse, Reserved, Tokens, Used } from '../../src/domain/spend.ts';
+
+export class FakePurse implements Purse {
+  readonly calls: { payable: Payable; most: Tokens; used?: Used | null }[] = [];
+
+  reserve(payable: Payable, most: Tokens): Reserved {
+    const call: (typeof this.calls)[number] = { payable, most };
+    this.calls.push(call);
+    return {
+      kind: 'reserved',
+      settle(used) {
+        if ('used' in call) throw new Error('a call is settled twice');
+        call.used = used;
+      },
+    };
+  }
+}

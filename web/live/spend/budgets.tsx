@@ -1,0 +1,77 @@
+import type { BudgetsTold, LimitTold } from '../../../src/admin/spend.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State } from '../../kit/state.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { NoBudget } from '../next-step.tsx';
+import { fullness, sayLimit } from './spend-words.ts';
+
+const everyMs = 10_000;
+
+/** How full the budgets of brains are today. */
+export function Budgets() {
+  const { value: budgets, refused } = useAsked<BudgetsTold>('spend/budgets', everyMs);
+  return (
+    <Panel title="Budgets today">
+      <Refusal refused={refused} />
+      {budgets === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : budgets.rows.length === 0 ? (
+        <NoBudget />
+      ) : (
+        <ul aria-label="Budgets today" className="grid gap-3 sm:grid-cols-2">
+          {budgets.rows.map(({ brain, limits }) => (
+            <li
+              key={brain}
+              className="flex min-w-0 flex-col gap-2 rounded-md border border-line bg-card px-3 py-2"
+            >
+              <h3 className="text-sm font-medium wrap-anywhere">
+                <AsWritten text={brain} />
+              </h3>
+              {limits.map((limit) => (
+                <Limit key={limit.limit} limit={limit} />
+              ))}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function Limit({ limit }: { readonly limit: LimitTold }) {
+  const { percent } = limit;
+  return (
+    <div className="flex flex-col gap-1 text-sm">
+      <p className="flex flex-wrap items-baseline justify-between gap-x-3">
+        <span>{sayLimit(limit)}</span>
+        {percent === null ? null : <Full percent={percent} />}
+      </p>
+      {percent === null ? null : <Bar percent={percent} />}
+    </div>
+  );
+}
+
+function Full({ percent }: { readonly percent: number }) {
+  const [tone, words] = fullness(percent);
+  return <State tone={tone}>{words}</State>;
+}
+
+const grounds = { good: 'bg-good', wait: 'bg-wait', bad: 'bg-bad', off: 'bg-soft' };
+
+/** The text above it says the same. */
+function Bar({ percent }: { readonly percent: number }) {
+  const [tone] = fullness(percent);
+  return (
+    <div
+      aria-hidden="true"
+      className="h-2 overflow-hidden rounded-full border border-line bg-raised"
+    >
+      <div
+        className={`h-full forced-colors:bg-[CanvasText] ${grounds[tone]}`}
+        style={{ width: `${Math.min(100, percent)}%` }}
+      />
+    </div>
+  );
+}
