@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { asks, lastOf } from './agent-stage.ts';
 import { openApprovalHouse } from './approval-house.ts';
 import { adminToken } from './fake/admin-api.ts';
+import { fakeReader } from './fake/admin-ledger.ts';
 import { makeWorld, openAdmin } from './fake/admin-world.ts';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
@@ -131,9 +132,9 @@ test('an operator decides by the id alone, and a reader is not told who decided'
   await house.say('boss', `/refuse ${code}`);
   assert.equal((await house.ledger.approvals.find(id))?.decidedBy, 'messenger_a:boss');
   const world = makeWorld();
-  const { approvals } = world.ports.reader;
+  const reader = fakeReader([]);
   world.ports.reader.approvals = async (...asked) => {
-    const { rows, next } = await approvals(...asked);
+    const { rows, next } = await reader.approvals(...asked);
     return { rows: rows.map((row) => ({ ...row, decidedBy: 'messenger_a:boss' })), next };
   };
   await using admin = await openAdmin(world);

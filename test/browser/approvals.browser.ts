@@ -130,7 +130,7 @@ browserTest('a call is found, approved and followed', startStage, async (it) => 
   await view.assertAccessible();
   await view.assertFits();
   await page.getByRole('link', { name: /^[0-9a-z]{22}$/ }).click();
-  await page.getByText('waits for a yes', { exact: false }).first().waitFor();
+  await page.getByRole('link', { name: 'calls that wait for a yes' }).waitFor();
 });
 
 browserTest('a call is refused, in forced colours', startStage, async (it) => {
