@@ -57,7 +57,7 @@ test('a model that takes the limit in the other field is asked once more', async
 
 const isLimit = (key: string): boolean => key.startsWith('max_');
 
-test('before each try so much is reserved as it may use: a token for two bytes, and the answer', async () => {
+test('before a try all it may use is reserved: a token for two bytes, and the answer', async () => {
   await using bench = new Bench();
   await using openai = await startFakeOpenai({ answer: 'hello' });
   const purse = new FakePurse();
