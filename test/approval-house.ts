@@ -1,7 +1,8 @@
 /** A Host with a messenger and an agent whose call of `webhook_call` asks first, on either form. */
+import { test } from 'node:test';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import type { Brain } from '../src/brain/brain.ts';
-import type { GrantConfig } from '../src/config/config.ts';
+import type { GrantConfig, SessionConfig } from '../src/config/config.ts';
 import type { Approval } from '../src/domain/approval.ts';
 import { createIdSource, type ConversationId, type ModelName } from '../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../src/domain/outcome.ts';
@@ -16,11 +17,13 @@ import { keepApprovals } from '../src/run/approval-keeping.ts';
 import { Host } from '../src/run/host.ts';
 import { Plan } from '../src/run/plan.ts';
 import { createAlone } from '../src/store/alone.ts';
+import type { Peers } from '../src/store/peers.ts';
 import type { Ledger } from '../src/store/store.ts';
 import { createToolbox } from '../src/tool/governance.ts';
 import { FakeMessenger } from './fake/messenger.ts';
 import { fakeTool, type FakeTool } from './fake/tools.ts';
-import { until, type Clock } from './messenger-house.ts';
+import { openMemory, openStorage, until, type Clock } from './messenger-house.ts';
+import { scratch } from './program.ts';
 
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
@@ -33,6 +36,8 @@ export type House = AsyncDisposable & {
   readonly messenger: FakeMessenger;
   readonly tool: FakeTool;
   readonly requests: ModelRequest[];
+  /** Codes of warnings. */
+  readonly warned: readonly string[];
   readonly meters: ReturnType<typeof createEvents>['meters'];
   /** Says it, and resolves with the next reply in that conversation. */
   say(sender: string, text: string): Promise<Reply>;
@@ -54,6 +59,9 @@ export type Settings = {
   /** Where a person is talked to alone; null: nowhere. Left out: the conversation of their id. */
   readonly direct?: ((user: string) => string | null) | undefined;
   readonly script?: Script;
+  readonly session?: SessionConfig;
+  /** How its channel cuts a text. */
+  readonly split?: (text: string) => readonly string[];
 };
 
 export const hourMs = 3_600_000;
@@ -88,21 +96,24 @@ function modelOf(script: Script, requests: ModelRequest[]): Model {
   };
 }
 
-/** @param keeps false: nobody keeps what is owed, as where the process died */
+/** @param peers the other instances on that ledger */
 export async function openApprovalHouse(
   ledger: Ledger,
   clock: Clock,
   settings: Settings = {},
-  keeps = true,
+  peers: Peers = createAlone(),
 ): Promise<House> {
   const now = (): number => clock.now;
   const idSource = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const warned: string[] = [];
   const events = createEvents({ log, now, steady: steadyNow });
+  Object.assign(events, { warned: ({ code }: { code: string }) => warned.push(code) });
   const flow = { ledger, events, ids: idSource, now, steady: steadyNow, random: Math.random };
-  const host = new Host(flow);
+  const host = new Host(flow, { peers });
   const messenger = new FakeMessenger();
   const requests: ModelRequest[] = [];
   const tool = fakeTool('webhook_call', 'url', { effect: 'outside', reachesOut: true });
+  let applied = 0;
   const brainOf = (one: Settings): Brain => {
     const { name = 'helper', mode = 'ask', approvers = ['messenger_a:boss'], tools = [tool] } = one;
     const onFault = (error: unknown): void => events.faulted({ where: 'test', error });
@@ -130,7 +141,8 @@ export async function openApprovalHouse(
   };
   const planOf = (one: Settings): Plan => {
     const { direct = (user: string) => user } = one;
-    const channel = Object.assign(messenger.bot('77:token', JSON.stringify(one)), {
+    const channel = Object.assign(messenger.bot('77:token', `settings ${++applied}`), {
+      ...(one.split && { split: one.split }),
       async direct(user: string) {
         const target = direct(user);
         if (target === null) return null;
@@ -139,16 +151,16 @@ export async function openApprovalHouse(
       },
     });
     const brain = brainOf(one);
-    const planned = { type: 'messenger_a', channel, brain, session: null, access: null } as const;
-    return new Plan(JSON.stringify(one), [planned], new Map([[brain.name, brain]]), []);
+    const { session = null } = one;
+    const planned = { type: 'messenger_a', channel, brain, session, access: null } as const;
+    return new Plan(`plan ${applied}`, [planned], new Map([[brain.name, brain]]), []);
   };
   const apply = async (one: Settings): Promise<void> => {
     const problem = await host.use(planOf(one));
     if (problem !== null) throw new Error(problem.message);
   };
   await apply(settings);
-  const peers = createAlone();
-  const end = keeps ? keepApprovals({ ...flow, peers, host }) : () => {};
+  const end = keepApprovals({ ...flow, peers, host });
   const repliesIn = (where: string): readonly Reply[] =>
     messenger.delivered.filter(({ conversation }) => (conversation as string) === where);
   const reply = async (where: string, n: number): Promise<Reply> => {
@@ -161,6 +173,7 @@ export async function openApprovalHouse(
     messenger,
     tool,
     requests,
+    warned,
     meters: events.meters,
     reply,
     apply,
@@ -180,4 +193,25 @@ export async function openApprovalHouse(
       await host.drain(0);
     },
   };
+}
+
+export type Opened = { readonly house: House; readonly clock: Clock };
+
+export function inEachForm(
+  name: string,
+  play: (opened: Opened) => Promise<void>,
+  settings: Settings = {},
+): void {
+  const forms: Readonly<Record<string, (folder: string, clock: Clock) => Promise<Ledger>>> = {
+    memory: async (_folder, clock) => openMemory(clock),
+    SQLite: openStorage,
+  };
+  for (const [form, open] of Object.entries(forms)) {
+    test(`${form}: ${name}`, async () => {
+      await using folder = await scratch();
+      const clock = { now: Date.UTC(2026, 10, 27, 12) };
+      await using house = await openApprovalHouse(await open(folder.path, clock), clock, settings);
+      await play({ house, clock });
+    });
+  }
 }

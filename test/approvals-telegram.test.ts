@@ -141,7 +141,7 @@ const deaths: readonly (readonly [what: string, nth: number])[] = [
   ['sendMessage', 2],
 ];
 
-test('killed with the question asked: it still waits, and a press after the restart runs it', async () => {
+test('killed with the question asked: it waits on, and a press after it runs it', async () => {
   await using it = await stage({ step() {} });
   const { ann, bob } = it.people;
   {
@@ -161,7 +161,7 @@ test('killed with the question asked: it still waits, and a press after the rest
 });
 
 for (const [what, nth] of deaths) {
-  test(`killed at ${what} ${nth} after the yes: it ran once at most, and nothing hangs`, async () => {
+  test(`killed at ${what} ${nth} after the yes: it ran at most once, no more`, async () => {
     const hooks: Hooks = { step() {} };
     await using it = await stage(hooks);
     it.web.pages.set('/pay', { body: 'paid, number 17' });

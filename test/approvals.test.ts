@@ -1,33 +1,9 @@
 /** A call that asks first, from the question to the turn that follows, on both forms here. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { ConversationId } from '../src/domain/ids.ts';
-import type { Ledger } from '../src/store/store.ts';
-import { hourMs, openApprovalHouse, pays, type House, type Settings } from './approval-house.ts';
+import { hourMs, inEachForm, pays, type House } from './approval-house.ts';
 import { fakeTool } from './fake/tools.ts';
-import { openMemory, openStorage, until, type Clock } from './messenger-house.ts';
-import { scratch } from './program.ts';
-
-type Opened = { readonly house: House; readonly clock: Clock };
-
-function inEachForm(
-  name: string,
-  play: (opened: Opened) => Promise<void>,
-  settings: Settings = {},
-): void {
-  const forms: Readonly<Record<string, (folder: string, clock: Clock) => Promise<Ledger>>> = {
-    memory: async (_folder, clock) => openMemory(clock),
-    SQLite: openStorage,
-  };
-  for (const [form, open] of Object.entries(forms)) {
-    test(`${form}: ${name}`, async () => {
-      await using folder = await scratch();
-      const clock = { now: Date.UTC(2026, 10, 27, 12) };
-      await using house = await openApprovalHouse(await open(folder.path, clock), clock, settings);
-      await play({ house, clock });
-    });
-  }
-}
+import { until } from './messenger-house.ts';
 
 /** What a person who may decide is shown, with the code in it. */
 const codeIn = (text: string): string => /\/approve (\w{10})/.exec(text)![1]!;

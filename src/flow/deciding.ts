@@ -15,7 +15,7 @@ function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): strin
   return `${channelTypeOf(channel)}:${sender.id}`;
 }
 
-/** Whether who wrote it may decide for any brain. Where there is nobody who may, it costs nothing. */
+/** Whether who wrote it may decide for any brain; it costs nothing where nobody may. */
 export function isApprover(brains: Brains, message: Pick<Message, 'channel' | 'sender'>): boolean {
   let name: string | null = null;
   for (const { agent } of brains.values()) {

@@ -52,6 +52,6 @@ export async function buryMessage(
   const kept = kind === 'poison' ? { ...effects, turn: null } : effects;
   // Otherwise its approval would be owed a turn for ever, and a replay could run the call again.
   const settled = await settledBy(kit.ledger, claim.message);
-  const left = settled === null ? kept : { ...kept, settled: { id: settled, outcome: null } };
+  const left = settled === undefined ? kept : { ...kept, settled };
   if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);
 }

@@ -151,10 +151,10 @@ async function answer(
   desk: TurnDesk,
 ): Promise<TurnEnd | null> {
   const { message, memory } = claim;
-  const { act, move } = decision;
+  const { act } = decision;
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
-  const history = move === null ? memory.turns : [];
+  const history = decision.move === null ? memory.turns : [];
   return think(kit, route.brain, { message, text: act.text, history }, desk);
 }
 

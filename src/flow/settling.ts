@@ -3,7 +3,7 @@ import type { Approval, ApprovalId } from '../domain/approval.ts';
 import type { Message } from '../domain/message.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { ToolOutcome } from '../domain/tool-use.ts';
-import type { Ledger } from '../store/store.ts';
+import type { Effects, Ledger } from '../store/store.ts';
 import { openApprovals } from './asking.ts';
 import type { TurnDesk } from './desk.ts';
 
@@ -24,14 +24,18 @@ export function outcomeOf({
   return toolUses?.[0]?.outcome ?? null;
 }
 
-/** The approval that ends with this message, which is buried; null: none, or none can be read. */
+/**
+ * What ends with this message, which is buried; undefined: nothing, or it cannot be read. Of a call
+ * that was approved nobody knows whether it began.
+ */
 export async function settledBy(
   { approvals }: Pick<Ledger, 'approvals'>,
   message: Message,
-): Promise<ApprovalId | null> {
-  if (message.approval === undefined) return null;
+): Promise<Effects['settled']> {
+  if (message.approval === undefined) return undefined;
   const approval = await approvals.find(message.approval).catch(() => null);
-  return approval !== null && isAskedIn(approval, message) ? approval.id : null;
+  if (approval === null || !isAskedIn(approval, message)) return undefined;
+  return { id: approval.id, outcome: approval.state === 'approved' ? 'unknown' : null };
 }
 
 /** Those that may end with a message of that conversation, which an operator answers. */

@@ -26,8 +26,8 @@ export const byHand: readonly Fault[] = [
   {
     name: 'An answer by hand to a private question is public.',
     file: 'src/flow/by-hand.ts',
-    find: 'sensitivity: strictest(message.sensitivity, route.brain.sensitivity, ...stamps),',
-    replace: "sensitivity: strictest('public', ...stamps),",
+    find: 'bareDesk(strictest(message.sensitivity, route.brain.sensitivity, ...stamps),',
+    replace: "bareDesk(strictest('public', ...stamps),",
   },
   {
     name: 'An answer by hand that came after that of a model is told as sent.',

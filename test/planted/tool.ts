@@ -23,8 +23,8 @@ export const tool: readonly Fault[] = [
   {
     name: 'A call that changes something elsewhere is not written down before it is made.',
     file: 'src/tool/governance.ts',
-    find: "if (tool.effect === 'none') return",
-    replace: 'if (tool.effect) return',
+    find: 'if (isFree) return',
+    replace: 'if (isFree || tool.effect) return',
   },
   {
     name: 'Of the addresses that a name has, the first alone is judged.',

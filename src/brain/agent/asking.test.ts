@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { brief, call, calls, Stage } from '../../../test/agent-play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
 import type { WantedCall } from '../../domain/approval.ts';
+import type { AgentConfig } from '../../config/config.ts';
 import type { Desk } from '../brain.ts';
+import { askingOf } from './asking.ts';
 
 const grants = [
   { tool: 'echo', mode: 'ask', channels: null },
@@ -48,7 +50,7 @@ test('a call that waits already ends no turn: the model is told', async () => {
 });
 
 for (const protocol of ['native', 'text'] as const) {
-  test(`what follows is the first call and result, and tools may be used (${protocol})`, async () => {
+  test(`what follows is the first result, and tools may be used (${protocol})`, async () => {
     const [echo, calc] = [fakeTool('echo', 'text'), fakeTool('calc', 'expression')];
     const stage = new Stage({ tools: [echo, calc], grants });
     const { desk, wanted } = askingDesk();
@@ -88,7 +90,7 @@ for (const verdict of ['refused', 'expired'] as const) {
   });
 }
 
-test('a yes to other arguments than those that are kept runs nothing: it is asked anew', async () => {
+test('a yes to other arguments than those kept runs nothing: it is asked anew', async () => {
   const echo = fakeTool('echo', 'text');
   const stage = new Stage({ tools: [echo], grants });
   const { desk, wanted } = askingDesk();
@@ -98,4 +100,15 @@ test('a yes to other arguments than those that are kept runs nothing: it is aske
   assert.equal(brief(played), 'I ask for 1');
   assert.deepEqual([echo.ran, wanted.length], [[], 1]);
   assert.equal(played.uses[0]?.outcome, 'asked');
+});
+
+test('who is named on what is no messenger may decide nothing: anybody could be them there', () => {
+  const approver = (channel: 'webhook' | 'messenger_a', user: string) => {
+    return { channel, user, name: `${channel}:${user}` };
+  };
+  const approvers = [approver('webhook', 'ada'), approver('messenger_a', '42')];
+  const config = { governance: grants, approvers, approvalMs: 5 } as unknown as AgentConfig;
+  assert.deepEqual(askingOf(config), { approvers: ['messenger_a:42'], waitMs: 5 });
+  const without = { ...config, governance: [], approvers: [] };
+  assert.equal(askingOf(without), null);
 });

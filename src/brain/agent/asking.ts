@@ -1,4 +1,5 @@
 /** Calls that a person is asked about first, and what becomes of them in the turn that follows. */
+import { isMessengerType } from '../../channel/kinds.ts';
 import type { AgentConfig } from '../../config/config.ts';
 import type { Verdict } from '../../domain/approval.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
@@ -19,5 +20,7 @@ export function callOf({ tool, arguments: text }: Followed): ToolCall {
 export function askingOf({ governance, approvers, approvalMs }: AgentConfig): Asking | null {
   const asks = governance.some(({ mode }) => mode === 'ask');
   if (!asks && approvers.length === 0) return null;
-  return { approvers: approvers.map(({ name }) => name), waitMs: approvalMs };
+  // Elsewhere whoever has the channel's secret may say that they are anybody.
+  const known = approvers.filter(({ channel }) => isMessengerType(channel));
+  return { approvers: known.map(({ name }) => name), waitMs: approvalMs };
 }

@@ -1,0 +1,94 @@
+/** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
+import assert from 'node:assert/strict';
+import { hourMs, inEachForm, payer } from './approval-house.ts';
+import { until } from './messenger-house.ts';
+
+const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 0 };
+
+inEachForm(
+  'a turn that svc itself breaks is buried, and its approval ends with it',
+  async ({ house }) => {
+    await house.say('ada', 'pay');
+    const { id } = await house.waiting();
+    await house.apply({
+      split: (text) => {
+        if (text.startsWith('told: ')) throw new Error('a bug');
+        return [text];
+      },
+    });
+    await house.host.decide(id, 'approved');
+    const sorry = await house.reply('ada', 2);
+    assert.match(sorry.text, /^Sorry, something went wrong here/);
+    await until(() => house.meters.channels.get('messenger_a')!.deadLetters.in === 1);
+    const settled = await house.ledger.approvals.find(id);
+    assert.deepEqual([settled?.outcome, settled?.settledAt === null], ['unknown', false]);
+    assert.deepEqual(await house.ledger.approvals.owed(Number.MAX_SAFE_INTEGER), []);
+    assert.equal(house.tool.ran.length, 1);
+    if (!house.ledger.durability.durable) return;
+    await house.apply({});
+    assert.equal(await house.ledger.replay(sorry.inReplyTo), 'done');
+    assert.equal(
+      (await house.reply('ada', 3)).text,
+      'webhook_call was decided and settled before.',
+    );
+    assert.equal(house.tool.ran.length, 1);
+  },
+);
+
+inEachForm(
+  'a session that ended meanwhile stays ended: the result is told in the new one',
+  async ({ house, clock }) => {
+    await house.say('ada', 'pay');
+    const { id } = await house.waiting();
+    await house.say('ada', '/new');
+    clock.now += 2 * hourMs;
+    await house.host.decide(id, 'approved');
+    const told = await house.reply('ada', 3);
+    assert.equal(told.text, 'told: webhook_call of https://example.com/pay');
+    assert.equal(told.sessionStarted, null, 'svc’s own message cuts no session');
+    const said = house.requests.at(-1)!.lines.map(({ role, text }) => `${role}: ${text}`);
+    assert.equal(said[0], 'user: (approved: webhook_call)');
+  },
+  { session },
+);
+
+inEachForm('a model that fails after the yes hides nothing of what was done', async ({ house }) => {
+  await house.say('ada', 'pay');
+  const { id } = await house.waiting();
+  await house.apply({
+    script: (request) => {
+      const said = payer(request);
+      if (request.lines.at(-1)!.role === 'result') throw new Error('it broke');
+      return said;
+    },
+  });
+  await house.host.decide(id, 'approved');
+  assert.match((await house.reply('ada', 2)).text, /^webhook_call: done\. Sorry, /);
+  const settled = await house.ledger.approvals.find(id);
+  assert.equal(settled?.outcome, 'done');
+});
+
+inEachForm(
+  'an approver who cannot be reached alone is warned of once, and the operator may decide',
+  async ({ house }) => {
+    await house.say('ada', 'pay');
+    house.look();
+    house.look();
+    await house.say('ada', 'hello');
+    await house.host.decide((await house.waiting()).id, 'refused');
+    assert.match((await house.reply('ada', 3)).text, /who may decide said no/);
+    assert.ok(!house.messenger.delivered.some(({ text }) => text.includes('needs a yes for')));
+    assert.deepEqual(house.warned, ['approver_not_asked']);
+  },
+  { direct: () => null },
+);
+
+inEachForm('arguments are shown so that nothing in them hides', async ({ house }) => {
+  const url = `https://a/\u202E\`||x||\u200b${'y'.repeat(2_000)}`;
+  await house.apply({ script: () => [{ id: 'x', name: 'webhook_call', arguments: { url } }] });
+  const { text } = await house.say('ada', 'pay');
+  const first = text.split('\n')[0]!;
+  assert.ok(first.includes('https://a/\\u202e\\u0060||x||\\u200b'), first);
+  assert.match(first, /…` \(\d[\d,]* characters more: whoever runs this service can see them\)$/);
+  assert.equal(first.split('`').length, 3, 'all of it is code');
+});
