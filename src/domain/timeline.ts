@@ -8,7 +8,6 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import type { ToolOutcome } from './tool-use.ts';
 import { sayApproval, sayByHand, sayLeftOut, saySpentIn } from './trace.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
@@ -169,7 +168,7 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
   }
 }
 
-const wellEnded: ReadonlySet<ToolOutcome> = new Set(['done', 'rehearsed', 'asked']);
+const wellEnded: ReadonlySet<string> = new Set(['done', 'rehearsed', 'asked']);
 
 /** Why a session ended, as the rest of a sentence. */
 export const cutReasons = {

@@ -5,7 +5,7 @@ import { sentenceOf, wayOutOf } from './sentences.ts';
 const noon = new Date(2026, 10, 27, 12).getTime();
 const over = (opensAt: number | null) => ({ apology: 'over_budget', opensAt }) as const;
 
-test('of a budget a person is told when there is an answer again, in the time of the machine', () => {
+test('a person is told when there is an answer again, in the time of the machine', () => {
   const when = (opensAt: number): string => sentenceOf(over(opensAt), noon);
   const first = 'I have used what I may use for one day. I can answer again';
   assert.equal(when(new Date(2026, 10, 28).getTime()), `${first} tomorrow at 00:00.`);

@@ -57,7 +57,7 @@ test('a model that takes the limit in the other field is asked once more', async
 
 const isLimit = (key: string): boolean => key.startsWith('max_');
 
-test('before each try so much is reserved as it may use: a token for two bytes, and the answer', async () => {
+test('before a try all it may use is reserved: a token for two bytes, and the answer', async () => {
   await using bench = new Bench();
   await using openai = await startFakeOpenai({ answer: 'hello' });
   const purse = new FakePurse();
@@ -123,7 +123,7 @@ test('what a call used is what its provider told, or what it may have used', asy
   assert.deepEqual(lost.tries, [{ failed: 'connection_lost', tokens: lost.used }]);
 });
 
-test('a call that is ended by its time or from outside may have used all that was reserved', async () => {
+test('a call that is given up may have used all that was reserved', async () => {
   await using bench = new Bench();
   const never = new Promise<void>(() => {});
   await using openai = await startFakeOpenai({ answer: 'late', after: never });

@@ -11,7 +11,7 @@
 import { kindTypeOf } from '../channel/kinds.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { ChannelType } from '../config/config.ts';
-import type { Approval } from '../domain/approval.ts';
+import type { Approval, ApprovalId } from '../domain/approval.ts';
 import type { ApprovalWork } from '../flow/approval-work.ts';
 import { acceptFollowing, acceptQuestion, expire } from '../flow/approving.ts';
 import type { DecidingKit } from '../flow/approving.ts';
@@ -26,8 +26,8 @@ const lookMs = 30_000;
 const directMs = 10_000;
 /** A question that could not be put is tried again as often as that, until it is decided. */
 const againMs = 300_000;
-/** What was put is remembered, so that a platform is not asked again: at most so many. */
-const putMax = 10_000;
+/** What was done is remembered, so that it is not done at each look: at most so many. */
+const rememberedMax = 10_000;
 
 export type ApprovalKeepingParts = Pick<Kit, 'ledger' | 'events' | 'now'> & {
   readonly peers: Pick<Peers, 'holds'>;
@@ -57,6 +57,8 @@ class ApprovalKeeping {
   readonly #kit: DecidingKit;
   /** Questions by approval and approver: when each may be put again; null: it is put. */
   readonly #put = new Map<string, number | null>();
+  /** Those whose message was accepted. */
+  readonly #followed = new Set<ApprovalId>();
   readonly #over = new AbortController();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
@@ -115,15 +117,26 @@ class ApprovalKeeping {
     const late = isKeeper ? waiting.filter(({ expiresAt }) => expiresAt <= now) : [];
     for (const approval of late) await expire(kit, approval);
     if (isKeeper) {
-      // One that is decided here and now has its message; accepting it again changes nothing.
       const decided = (await approvals.owed(now)).filter(({ state }) => state !== 'waiting');
-      for (const approval of decided) await acceptFollowing(kit, approval);
+      for (const approval of decided) await this.#follow(approval);
     }
     const open = waiting.filter(({ expiresAt }) => expiresAt > now);
     kit.events.approvalsWait(open.length);
     this.#ask(open, now);
     const nextAt = Math.min(...open.map(({ expiresAt }) => expiresAt));
     return Math.max(1, Math.min(lookMs, nextAt - now));
+  }
+
+  /**
+   * Once in this process: its message may wait for long, in a conversation that is held. One that
+   * was decided here has it already, and accepting it again changes nothing.
+   */
+  async #follow(approval: Approval): Promise<void> {
+    const { id } = approval;
+    if (this.#followed.has(id) || !(await acceptFollowing(this.#kit, approval))) return;
+    this.#followed.add(id);
+    const [oldest] = this.#followed;
+    if (this.#followed.size > rememberedMax && oldest !== undefined) this.#followed.delete(oldest);
   }
 
   /** Platforms are asked one after the other, and hold up nothing else. */
@@ -183,6 +196,6 @@ class ApprovalKeeping {
     this.#put.delete(key);
     this.#put.set(key, againAt);
     const [oldest] = this.#put.keys();
-    if (this.#put.size > putMax && oldest !== undefined) this.#put.delete(oldest);
+    if (this.#put.size > rememberedMax && oldest !== undefined) this.#put.delete(oldest);
   }
 }

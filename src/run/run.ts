@@ -232,13 +232,12 @@ class Run {
     onUsed(plan);
     const source = onReload && { file, addresses, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
-    const stop = this.#state.over;
     const isAround = (this.#setup.application ?? null) !== null;
     const tokenWanted = isTokenWanted(config.observability, isAround);
     const end = (ending: Ending): void => this.#state.end(ending);
     const shared = sharedParts(store.shared, this.#setup, { peers, steady }, end);
-    const parts = { source, shared, host, kit, reader, lookup, log, stop, onUsed, tokenWanted };
-    const control = new Control(parts, first);
+    const own = { source, shared, stop: this.#state.over, onUsed, tokenWanted };
+    const control = new Control({ ...own, host, kit, reader, lookup, log }, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       kit,
@@ -260,11 +259,8 @@ class Run {
       host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
     const inside = { ledger, now, reader, admissions, channels };
     const at = whereItListens(config, admin);
-    this.#events.noticed({
-      code: 'listening',
-      message: 'svc is listening.',
-      details: sayWhere(at),
-    });
+    const details = sayWhere(at);
+    this.#events.noticed({ code: 'listening', message: 'svc is listening.', details });
     this.#setup.onListening?.(at, inside);
     return null;
   }

@@ -51,7 +51,6 @@ export const stages: Readonly<Record<string, Stage>> = {
   'docs/get-started/webhook.md': { before: running },
   'docs/how-to/add-a-person.md': { before: onTelegram },
   'docs/how-to/back-up-and-restore.md': { before: running },
-  'docs/how-to/bound-what-is-spent.md': { before: `${running}svc send "Hello"\n` },
   'docs/how-to/builder.md': { examples: true },
   'docs/how-to/change-the-configuration.md': { before: made },
   'docs/how-to/find-a-message.md': { before: running },

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
-import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
+import type { TurnedAway } from '../../src/domain/gate.ts';
 import { approvalId, approvalReads } from './admin-approvals.ts';
 import { Bucket } from '../../src/figures/bucket.ts';
 import type { FiguresAsked, KeptFigures } from '../../src/figures/figures.ts';
@@ -374,28 +374,3 @@ export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
 export const turnedAway: readonly TurnedAway[] = [
   Object.assign({ ...more, channel, reason: 'stranger', count: 2, at: 1_000 } as const),
 ];
-
-/** One who was let in by a code: by any, if it is the one. */
-export function fakePairings(calls: Calls): Admissions {
-  const pairing: Pairing = {
-    channel: 'messenger_a',
-    sender: ids.sender,
-    name: 'Ada',
-    state: 'admitted',
-    at: 1_000,
-  };
-  return {
-    list: async () => {
-      calls.push(['list']);
-      return [Object.assign({ ...pairing, code: ids.code })];
-    },
-    admit: async (code) => {
-      calls.push(['admit', code]);
-      return code === ids.code ? { kind: 'admitted', pairing } : { kind: 'not_found' };
-    },
-    remove: async (where, sender) => {
-      calls.push(['remove', where, sender]);
-      return sender === ids.sender ? 'done' : 'not_found';
-    },
-  };
-}

@@ -117,7 +117,7 @@ export const approvals: readonly Fault[] = [
   {
     name: 'What was decided before the process died is left hanging.',
     file: 'src/run/approval-keeping.ts',
-    find: 'for (const approval of decided) await acceptFollowing(kit, approval);',
+    find: 'for (const approval of decided) await this.#follow(approval);',
     replace: '',
     seenBy: ['test/approvals.test.ts'],
   },

@@ -70,12 +70,9 @@ export class PostgresStorage implements LedgerStorage {
     this.#lanes = lanes;
     this.#invalidations = new Invalidations(parts);
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
-    this.history = history;
-    this.figures = parts.figures;
-    this.spend = parts.spend;
+    [this.history, this.deadLetters, this.byHand] = [history, deadLetters, byHand];
+    [this.figures, this.spend] = [parts.figures, parts.spend];
     this.agents = new AgentReads(reads);
-    this.deadLetters = deadLetters;
-    this.byHand = byHand;
     const slow = { ...parts, reads: parts.slowReads };
     this.approvals = new StoredApprovals(slow);
     this.deferredReplies = new StoredReplies(slow);
@@ -96,8 +93,8 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   gauges() {
-    const commitsPending = this.#flights.pending + this.#lanes.pending;
-    return { tracesDropped: this.#tracesDropped, commitsPending };
+    const pending = this.#flights.pending + this.#lanes.pending;
+    return { tracesDropped: this.#tracesDropped, commitsPending: pending };
   }
 
   listen(told: StorageTold): void {

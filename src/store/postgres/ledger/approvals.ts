@@ -76,3 +76,9 @@ export class StoredApprovals implements Approvals {
     return question(ask);
   }
 }
+
+/** Of those that forget wait none for another: rows are locked in one order. `which`: of $1, $2. */
+export const deleteApprovals = (which: string): string => `
+DELETE FROM svc.approval WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
+))`;

@@ -17,11 +17,13 @@ import { daysOf } from '../../ledger/spending.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
+import { deleteApprovals } from './approvals.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
 import type { Invalidations } from './invalidations.ts';
 import { deleteOf, given, rowsOf } from './of-messages.ts';
+import { deleteSpend } from './spend.ts';
 
 /** At most so many rows are deleted in one commit. */
 const batchMax = 200;
@@ -58,18 +60,6 @@ WHERE turn.channel = $1 AND turn.conversation = x.conversation AND turn.session 
   AND turn.n = x.n`;
 const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
 
-/** In one order, so that no two who forget wait for each other. */
-const deleteApprovals = (which: string): string => `
-DELETE FROM svc.approval WHERE id = ANY(ARRAY(
-  SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
-))`;
-/** Rows of it are locked in one order, as everywhere. */
-const deleteSpend = `
-DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
-  SELECT ctid FROM svc.spend
-  WHERE day = ANY($3) AND channel = $1 AND sender = $2
-  ORDER BY day, brain, model, price_input, price_output, costs, instance FOR UPDATE
-))`;
 const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
 /** A conversation in which something is left keeps its place. */
 const nothingLeft =

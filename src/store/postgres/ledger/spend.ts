@@ -44,3 +44,11 @@ export class Spend implements SpendBook, Disposable {
     this.#reservations[Symbol.dispose]();
   }
 }
+
+/** Of a sender. Rows are locked in one order, as everywhere. */
+export const deleteSpend = `
+DELETE FROM svc.spend WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM svc.spend
+  WHERE day = ANY($3) AND channel = $1 AND sender = $2
+  ORDER BY day, brain, model, price_input, price_output, costs, instance FOR UPDATE
+))`;
