@@ -52,6 +52,8 @@ import { createConsensus } from './policy/consensus.ts';
 import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
+import type { McpSource } from './tool/mcp/mcp.ts';
+import { McpInUse, McpServers } from './tool/mcp/servers.ts';
 import { createTools } from './tool/registry.ts';
 import { OwnPlaces } from './tool/reserved-places.ts';
 
@@ -70,10 +72,15 @@ export type ServiceKit = Clock & {
   readonly version: string;
   /** The SQLite file that this process has open, or is about to; null: none. */
   readonly heldDatabase: string | null;
+  /** The servers of the plan in use; of a plan that is made, its own. */
+  readonly mcp: McpInUse;
+  /** `svc.mcp.json` beside the configuration, absolute; null: there is none. */
+  readonly pinsFile: string | null;
 };
 
 /** The part of the kit that a brain and its models need. */
-export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & ModelKit;
+export type BrainKit = Omit<ServiceKit, 'events' | 'listeners' | 'mcp'> &
+  ModelKit & { readonly mcp: McpSource };
 
 /** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
 export function createTrialKit(kit: ServiceKit): BrainKit {
@@ -141,7 +148,7 @@ function agentOptions(
 ): AgentOptions {
   const { name, now, steady, onFault } = shared;
   const { memory, governance: grants } = config;
-  const tools = createTools(config, { ...kit, resolve: resolveName });
+  const tools = createTools(config, { ...kit, brain: name, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
   return {
@@ -206,7 +213,11 @@ export function createPlan(
   skills: ReadonlyMap<string, string>,
 ): Plan {
   const baseUrls = config.brains.flatMap(({ models }) => models.map(({ baseUrl }) => baseUrl));
-  const brainKit = { ...kit, reserved: kit.reserved.withModels(baseUrls) };
+  const routed = config.brains.filter(({ name }) =>
+    config.routes.some(({ brain }) => brain === name),
+  );
+  const mcp = new McpServers(routed, secrets, kit);
+  const brainKit = { ...kit, reserved: kit.reserved.withModels(baseUrls), mcp };
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
   const planned: PlannedModel[] = [];
@@ -230,12 +241,13 @@ export function createPlan(
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
     channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
-  return new Plan(text, channels, brains, planned);
+  return new Plan(text, channels, brains, planned, mcp);
 }
 
 /**
  * What a process makes once.
  * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
  * @param ownHttp false: all HTTP goes through `node:http` and undici (lib/own-http.ts)
  */
 export function createServiceKit(
@@ -244,6 +256,7 @@ export function createServiceKit(
   heldDatabase: string | null = null,
   ownHttp = true,
   { now, steady }: Clock = systemClock,
+  pinsFile: string | null = null,
 ): ServiceKit {
   const deadlines = createDeadlines(steady);
   const most = connectionsWithin(openFilesMax() ?? Infinity);
@@ -264,6 +277,8 @@ export function createServiceKit(
     random: Math.random,
     version,
     heldDatabase,
+    mcp: new McpInUse(),
+    pinsFile,
   };
 }
 

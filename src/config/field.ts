@@ -3,7 +3,14 @@
  * check of a document's shape, the TypeScript type of the document, the JSON Schema, the
  * reference and the builder's form.
  */
-export type Field = TextField | ChoiceField | IntegerField | BooleanField | ListField | ObjectField;
+export type Field =
+  | TextField
+  | ChoiceField
+  | IntegerField
+  | BooleanField
+  | ListField
+  | MapField
+  | ObjectField;
 
 type Common = {
   /** One sentence (or two) for the person who writes the file. */
@@ -23,7 +30,16 @@ type Common = {
 type Lifetime = 'process' | 'port';
 
 /** What a text must look like; `config/formats.ts` checks each. */
-export type Format = 'env' | 'url' | 'base_url' | 'address' | 'url_path' | 'time' | 'digits';
+export type Format =
+  | 'env'
+  | 'url'
+  | 'base_url'
+  | 'address'
+  | 'url_path'
+  | 'time'
+  | 'digits'
+  | 'server_name'
+  | 'mcp_tool';
 
 type TextField = Common & {
   readonly type: 'text';
@@ -37,6 +53,8 @@ type TextField = Common & {
 export type ChoiceField = Common & {
   readonly type: 'choice';
   readonly names: readonly string[];
+  /** Texts of this format may stand there as well: names that only the file knows. */
+  readonly others?: 'mcp_tool';
   readonly synonyms?: Readonly<Record<string, string>>;
   readonly default?: string;
 };
@@ -62,6 +80,13 @@ export type ListField = Common & {
   readonly default?: readonly string[];
 };
 
+/** Names of environment variables, each under the name that another program knows it by. */
+export type MapField = Common & {
+  readonly type: 'map';
+  readonly entriesMax: number;
+  readonly default: Readonly<Record<string, string>>;
+};
+
 export type ObjectField = Common & {
   readonly type: 'object';
   readonly fields: Readonly<Record<string, Field>>;
@@ -81,12 +106,14 @@ export type Condition = {
 
 type Present = { readonly required: true } | { readonly default: unknown };
 type Atom<F> = F extends { readonly names: readonly (infer Name)[] }
-  ? Name
-  : F extends { readonly type: 'text' }
-    ? string
-    : F extends { readonly type: 'integer' }
-      ? number
-      : boolean;
+  ? Name | (F extends { readonly others: 'mcp_tool' } ? `mcp.${string}` : never)
+  : F extends { readonly type: 'map' }
+    ? Readonly<Record<string, string>>
+    : F extends { readonly type: 'text' }
+      ? string
+      : F extends { readonly type: 'integer' }
+        ? number
+        : boolean;
 
 /** A document of this field without problems: defaults filled in, absent is null. */
 export type Whole<F> = F extends { readonly items: infer Item }

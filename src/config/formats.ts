@@ -26,6 +26,10 @@ export function formatFault(format: Format, text: string): FormatFault | null {
       return /^(?:[01]\d|2[0-3]):[0-5]\d$/.test(text) ? null : badTime;
     case 'digits':
       return /^\d{1,32}$/.test(text) ? null : badUserId;
+    case 'server_name':
+      return isServerName(text) ? null : badServerName;
+    case 'mcp_tool':
+      return isMcpTool(text) ? null : badMcpTool;
     default:
       return format satisfies never;
   }
@@ -46,6 +50,23 @@ const badUserId: FormatFault = {
   message: 'this is no user id: ids are digits only, and names can change',
   remedy: 'Write the numeric id in quotes, such as "123456789".',
 };
+
+const badServerName: FormatFault = {
+  code: 'bad_name',
+  message: 'this is no name of a server',
+  remedy: 'Use small letters, digits, _ and -, a letter first, 32 at most: files.',
+};
+const badMcpTool: FormatFault = {
+  code: 'bad_name',
+  message: 'this is no name of a tool of an MCP server',
+  remedy: 'Write mcp, the name of the server and that of its tool: mcp.files.read_text_file.',
+};
+
+const isServerName = (text: string): boolean => /^[a-z][a-z0-9_-]{0,31}$/.test(text);
+
+/** Tools of servers have names of up to 128 letters, digits, `_`, `-`, `.` and `/`. */
+const isMcpTool = (text: string): boolean =>
+  /^mcp\.[a-z][a-z0-9_-]{0,31}\.[\w./-]{1,128}$/.test(text);
 
 /** Whether this can name a secret: an environment variable, and nothing that looks like a value. */
 export function isEnvName(text: string): boolean {

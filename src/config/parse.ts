@@ -11,6 +11,7 @@ import type {
   ChannelConfig,
   Config,
   EnvName,
+  McpServerConfig,
   ModelConfig,
   RouteConfig,
 } from './config.ts';
@@ -136,8 +137,23 @@ function parseAgent(agent: AgentDocument): AgentConfig {
             noteRunesMax: memory.max_note_runes,
             budgetRunes: memory.budget_runes,
           },
+    mcp: agent.mcp.map(parseServer),
     skillsDir: agent.skills_dir,
     skillsBodyBudgetRunes: agent.skills_body_budget,
+  };
+}
+
+/** Of a server with either a command or a url. */
+function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
+  const { name, command, url, token_env: token, env, timeout_seconds: seconds } = server;
+  const [program = '', ...args] = command ?? [];
+  return {
+    name,
+    reach:
+      url === null
+        ? { kind: 'command', program, args, env: env as Readonly<Record<string, EnvName>> }
+        : { kind: 'url', url, tokenEnv: envName(token) },
+    timeoutMs: seconds * secondMs,
   };
 }
 

@@ -1,6 +1,7 @@
 /** What an agent's tools, cages, grants and models mean together. */
 import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
+import { checkServers } from './rules-mcp.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
@@ -35,6 +36,7 @@ export function checkAgent(
   checkTools(agent, tools, path, problems);
   checkMemory(agent, context.ranked[0], path, document, problems);
   checkHosts(agent, path, problems);
+  checkServers(agent, context.brain, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
   const earlier: Earlier = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {

@@ -1,6 +1,6 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → arguments → rehearsal → journal → the tool itself with its cage. A call that
+ * not repeated → available → arguments → rehearsal → journal → the tool itself with its cage. A call that
  * outlives its turn is given up, also where the tool does not listen to its signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
@@ -10,6 +10,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import { nodeCrypto } from '../lib/node-crypto.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import type {
+  AnnouncedTool,
   AskedCall,
   CallSurroundings,
   CheckedCall,
@@ -56,11 +57,16 @@ class GovernedToolbox implements Toolbox {
 
   constructor(options: GovernanceOptions) {
     this.#options = options;
-    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+    this.#tools = new Map(options.tools.map((tool) => [tool.wireName ?? tool.name, tool]));
   }
 
-  announcedOn(channel: ChannelType): readonly Tool[] {
-    return this.#options.tools.filter((tool) => this.#grantFor(tool, channel).mode !== 'deny');
+  announcedOn(channel: ChannelType): readonly AnnouncedTool[] {
+    return this.#options.tools.flatMap((tool) => {
+      const isShown = this.#grantFor(tool, channel).mode !== 'deny' && tool.available?.() !== false;
+      if (!isShown) return [];
+      const { name, wireName = name, description, parameters } = tool;
+      return [{ name: wireName, description, parameters }];
+    });
   }
 
   abilitiesOn(channel: ChannelType): readonly Ability[] {
@@ -109,6 +115,7 @@ class GovernedToolbox implements Toolbox {
     if (surroundings.repeated === true)
       return { text: repeated, outcome: 'refused', rule: 'repeated' };
     if (asked === null) return invalid('Its arguments are too long or too deep.', rule);
+    if (tool.available?.() === false) return unavailable;
     const read = wellFormed(argumentsOf(tool, asked.given));
     if (read === null) return invalid('The arguments must be a JSON object.', rule);
     const missing = missingIn(tool, read);
@@ -187,6 +194,12 @@ const outOfTime: Ending = {
   text: 'The tool was given up, for the time of this turn was over.',
   outcome: 'failed',
   rule: 'deadline',
+};
+
+const unavailable: Ending = {
+  text: 'The call was not made: this tool is not available now. Do without it, and say so.',
+  outcome: 'refused',
+  rule: 'unavailable',
 };
 
 const repeated = 'This very call was run before, and gives nothing new. Go on with what you have.';

@@ -25,7 +25,14 @@ function documentWith([key = '', ...rest]: readonly string[], value: Json): Json
 }
 
 test('a field of the process needs a restart, and no other field does', () => {
-  const values = { text: '127.0.0.1:9', integer: 77, boolean: false, list: ['x'], choice: 'x' };
+  const values = {
+    text: '127.0.0.1:9',
+    integer: 77,
+    boolean: false,
+    list: ['x'],
+    map: {},
+    choice: 'x',
+  };
   const told = fieldsOf(schema).flatMap(([path, field]) => {
     if (field.type === 'object') return [];
     const before = documentWith(path.slice(0, -1), {});

@@ -1,0 +1,54 @@
+/**
+ * A server of tools from elsewhere. Its tools are used one by one, as an operator has listed and
+ * pinned them; nothing that it says gives it a right.
+ *
+ * What it promises: `definition` and `call` do not wait for its start, and do not throw; what it
+ * breaks is over for the calls under way, and is tried again later, on its own.
+ */
+import type { McpServerConfig } from '../../config/config.ts';
+import type { ToolResult } from '../tool.ts';
+import type { Definition } from './definition.ts';
+
+export interface McpServer {
+  readonly config: McpServerConfig;
+  /** A listed tool that is here and is what was pinned; null: it is not to be announced. */
+  definition(tool: string): PinnedDefinition | null;
+  call(tool: string, args: Record<string, unknown>, options: McpCall): Promise<ToolResult>;
+  standing(): McpStanding;
+}
+
+export type PinnedDefinition = Definition & {
+  /** By its pin: whether a call of it changes something elsewhere. */
+  readonly effect: boolean;
+};
+
+export type McpCall = {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** Of a private turn: what is not certainly near is not asked. */
+  readonly nearOnly: boolean;
+};
+
+export type McpServerState = 'starting' | 'up' | 'down' | 'ended';
+
+/**
+ * `waiting`: its server is not up. `missing`: the server has no such tool. `unfit`: its definition
+ * is too large to be given to a model.
+ */
+export type McpToolState = 'announced' | 'waiting' | 'missing' | 'not_pinned' | 'changed';
+
+/** What it is like now: nothing of what the server says. */
+export type McpStanding = {
+  readonly brain: string;
+  readonly server: string;
+  readonly kind: 'command' | 'url';
+  readonly state: McpServerState;
+  /** Why it is down; null: it is not. */
+  readonly reason: string | null;
+  readonly tools: readonly { readonly tool: string; readonly state: McpToolState }[];
+};
+
+/** Where the tools of an agent find their server. */
+export interface McpSource {
+  find(brain: string, server: string): McpServer | null;
+}
