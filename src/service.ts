@@ -53,6 +53,7 @@ import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
 import type { McpSource } from './tool/mcp/mcp.ts';
+import type { SurveyedServer } from './tool/mcp/survey.ts';
 import { McpInUse, McpServers } from './tool/mcp/servers.ts';
 import { createTools } from './tool/registry.ts';
 import { OwnPlaces } from './tool/reserved-places.ts';
@@ -93,6 +94,19 @@ export function createTrialKit(kit: ServiceKit): BrainKit {
 export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
 }
+
+/** What the MCP servers of a configuration offer now; none of their tools is called. */
+export async function surveyMcp(
+  brains: readonly BrainConfig[],
+  secrets: Secrets,
+  kit: Pick<ServiceKit, 'http' | 'steady' | 'version'>,
+  signal: AbortSignal,
+): Promise<readonly SurveyedServer[]> {
+  const { surveyServers } = await import('./tool/mcp/survey.ts');
+  return surveyServers(brains, secrets, kit, signal);
+}
+
+export type { SurveyedServer };
 
 /** What the folders of skills hold; read before each plan is made. */
 export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {

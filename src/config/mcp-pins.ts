@@ -2,8 +2,8 @@
  * What an operator has looked at: the hash of each tool of an MCP server, in `svc.mcp.json` beside
  * the configuration. What has no pin there, or is no longer what was pinned, is not announced.
  *
- * Format: `{"version": 1, "servers": {<name>: {<tool>: {"hash", "effect"?, "pinned_at"}}}}`; `hash`
- * is SHA-256 in hex over canonical JSON of name, description, inputSchema and annotations.
+ * Format: `{"version": 1, "servers": {<name>: {<tool>: {"hash", "parts", "effect"?, "pinned_at"}}}}`;
+ * `hash` is SHA-256 in hex over canonical JSON of name, description, inputSchema and annotations.
  */
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,6 +15,8 @@ import { serverOf } from './rules-mcp.ts';
 
 export type Pin = {
   readonly hash: string;
+  /** Of each part of it, so that it can be told which one changed; empty: not known. */
+  readonly parts: Readonly<Record<string, string>>;
   /** false: the operator says that a call of it changes nothing. */
   readonly effect: boolean;
   readonly pinnedAt: string;
@@ -59,12 +61,18 @@ function parsePins(value: Json): Pins | null {
     const own = new Map<string, Pin>();
     for (const [tool, pin] of Object.entries(tools)) {
       if (!isObject(pin) || typeof pin['hash'] !== 'string') return null;
-      const { hash, effect, pinned_at: at } = pin;
-      own.set(tool, { hash, effect: effect !== false, pinnedAt: typeof at === 'string' ? at : '' });
+      const { hash, parts, effect, pinned_at: at } = pin;
+      const pinnedAt = typeof at === 'string' ? at : '';
+      own.set(tool, { hash, parts: partsOf(parts), effect: effect !== false, pinnedAt });
     }
     pins.set(server, own);
   }
   return pins;
+}
+
+function partsOf(value: Json | undefined): Readonly<Record<string, string>> {
+  const entries = isObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter(([, hash]) => typeof hash === 'string')) as Pin['parts'];
 }
 
 /** Whole or not at all, for the user who runs svc alone. */
@@ -85,8 +93,8 @@ export async function writePins(file: string, pins: Pins): Promise<void> {
   }
 }
 
-function written([tool, { hash, effect, pinnedAt }]: [string, Pin]): [string, object] {
-  return [tool, { hash, ...(effect ? {} : { effect }), pinned_at: pinnedAt }];
+function written([tool, { hash, parts, effect, pinnedAt }]: [string, Pin]): [string, object] {
+  return [tool, { hash, parts, ...(effect ? {} : { effect }), pinned_at: pinnedAt }];
 }
 
 /** Warns of every listed tool without a pin. @param file of the configuration, absolute */

@@ -12,6 +12,8 @@ export type Definition = {
   readonly annotations: object | null;
   /** SHA-256 in hex over all of it. */
   readonly hash: string;
+  /** Of each part of it. */
+  readonly parts: Readonly<Record<'description' | 'inputSchema' | 'annotations', string>>;
 };
 
 const descriptionMax = 2_000;
@@ -32,7 +34,17 @@ export function definitionOf(tool: unknown): Definition | null {
   const text = canonicalJson(told);
   if (text === null || schemaText === null) return null;
   if (Buffer.byteLength(schemaText) > schemaBytesMax) return null;
-  return { ...told, hash: nodeCrypto().createHash('sha256').update(text).digest('hex') };
+  const { description: words, inputSchema: schema, annotations: notes } = told;
+  const parts = {
+    description: sha256(canonicalJson(words) ?? ''),
+    inputSchema: sha256(canonicalJson(schema) ?? ''),
+    annotations: sha256(canonicalJson(notes) ?? ''),
+  };
+  return { ...told, hash: sha256(text), parts };
+}
+
+function sha256(text: string): string {
+  return nodeCrypto().createHash('sha256').update(text).digest('hex');
 }
 
 /** svc's own words first: what follows is a stranger's word, and no order. */

@@ -86,7 +86,8 @@ export class McpInUse implements McpSource {
   }
 }
 
-function toolsOf({ agent }: BrainConfig, server: string): readonly string[] {
+/** The server's own names of the tools that an agent lists. */
+export function toolsOf({ agent }: BrainConfig, server: string): readonly string[] {
   const own = (agent?.tools ?? []).filter((tool) => serverOf(tool) === server);
   return own.map((tool) => tool.slice(`mcp.${server}.`.length));
 }
@@ -100,12 +101,13 @@ function optionsOf(
   kit: McpKit,
 ): Omit<ServerOptions, 'listed' | 'pins'> {
   const mask = new Mask();
-  const valueOf = (name: EnvName): string => secrets.get(name) ?? '';
+  const { reach, secret } = reachOf(brain, config, (name) => secrets.get(name) ?? '', kit);
+  mask.add(secret);
   const { version, steady, events } = kit;
   return {
     brain: brain.name,
     config,
-    reach: reachOf(brain, config, valueOf, mask, kit),
+    reach,
     version,
     steady,
     clean: (text) => mask.clean(text),
@@ -113,26 +115,27 @@ function optionsOf(
   };
 }
 
-function reachOf(
+/** `secret`: values that it is given, and that nobody else is to see. */
+export function reachOf(
   brain: BrainConfig,
   { reach, timeoutMs }: McpServerConfig,
   valueOf: (name: EnvName) => string,
-  mask: Mask,
-  { http, steady, version }: McpKit,
-): ServerOptions['reach'] {
+  { http, steady, version }: Pick<McpKit, 'http' | 'steady' | 'version'>,
+): { readonly reach: ServerOptions['reach']; readonly secret: readonly string[] } {
   if (reach.kind === 'command') {
     const env = Object.entries(reach.env).map(([key, name]) => [key, valueOf(name)] as const);
     // A path or a user's name is no secret, and would be cut out of honest answers.
-    mask.add(env.flatMap(([key, value]) => (plainVariables.has(key) ? [] : [value])));
+    const secret = env.flatMap(([key, value]) => (plainVariables.has(key) ? [] : [value]));
     const { program, args } = reach;
-    return { kind: 'command', program, args, env: Object.fromEntries(env) };
+    const own = { kind: 'command', program, args, env: Object.fromEntries(env) } as const;
+    return { reach: own, secret };
   }
   const url = new URL(reach.url);
   const token = reach.tokenEnv === null ? null : valueOf(reach.tokenEnv);
-  if (token !== null) mask.add([token]);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const nearOnly = brain.sensitivity === 'private' || isLoopbackHost(host);
-  return { kind: 'url', url, token, nearOnly, timeoutMs, http, steady, version };
+  const own = { kind: 'url', url, token, nearOnly, timeoutMs, http, steady, version } as const;
+  return { reach: own, secret: token === null ? [] : [token] };
 }
 
 const plainVariables: ReadonlySet<string> = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TMPDIR']);

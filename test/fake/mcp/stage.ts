@@ -114,8 +114,8 @@ export class McpStage {
     if (pins === 'none' || program !== undefined) return;
     const known = await definitionsOf(mode === 'poisoned' ? mode : 'honest');
     const hashOf = (hash: string): string => (pins === 'right' ? hash : hash.replace(/./g, '0'));
-    const own = known.map(({ name, hash }): [string, Pin] => {
-      return [name, { hash: hashOf(hash), effect, pinnedAt: '2026-11-27T00:00:00Z' }];
+    const own = known.map(({ name, hash, parts }): [string, Pin] => {
+      return [name, { hash: hashOf(hash), parts, effect, pinnedAt: '2026-11-27T00:00:00Z' }];
     });
     await writePins(this.pinsFile, new Map([['fake', new Map(own)]]));
   }
@@ -176,8 +176,8 @@ export async function definitionsOf(mode: string): Promise<readonly Definition[]
 
 /** Writes pins into a folder. @returns the file */
 export async function pinned(mode: string, folder: string): Promise<string> {
-  const own = (await definitionsOf(mode)).map(({ name, hash }): [string, Pin] => {
-    return [name, { hash, effect: true, pinnedAt: '' }];
+  const own = (await definitionsOf(mode)).map(({ name, hash, parts }): [string, Pin] => {
+    return [name, { hash, parts, effect: true, pinnedAt: '' }];
   });
   const file = join(folder, 'other.json');
   await writeFile(file, '');
