@@ -55,6 +55,8 @@ export const problemCodes = {
   mcp_far: error('An MCP server is asked over the network without encryption, or leads too far.'),
   mcp_server_idle: warning('An agent lists an MCP server and none of its tools.'),
   mcp_unpinned: warning('A tool of an MCP server is not pinned, so the agent is not told of it.'),
+  mcp_down: warning('An MCP server is down.'),
+  mcp_unannounced: warning('An agent is not told of a tool of an MCP server that it lists.'),
   mcp_pins_unreadable: warning('The file of pins cannot be read, so no MCP tool is announced.'),
   grants_overlap: error('Two grants of one tool hold on the same channel.'),
   memory_without_storage: error('Notes need the storage block.'),

@@ -226,6 +226,7 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
     modelLoads: () => kit.bounds.loads,
+    mcp: () => kit.mcp.standings(),
     reader,
     byHand: byHandOf(ledger.byHand, host),
     writes: ledger,

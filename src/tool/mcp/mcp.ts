@@ -6,6 +6,7 @@
  * breaks is over for the calls under way, and is tried again later, on its own.
  */
 import type { McpServerConfig } from '../../config/config.ts';
+import type { McpStanding } from '../../domain/mcp.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Definition } from './definition.ts';
 
@@ -27,25 +28,6 @@ export type McpCall = {
   readonly timeoutMs: number;
   /** Of a private turn: what is not certainly near is not asked. */
   readonly nearOnly: boolean;
-};
-
-export type McpServerState = 'starting' | 'up' | 'down' | 'ended';
-
-/**
- * `waiting`: its server is not up. `missing`: the server has no such tool. `unfit`: its definition
- * is too large to be given to a model.
- */
-export type McpToolState = 'announced' | 'waiting' | 'missing' | 'not_pinned' | 'changed';
-
-/** What it is like now: nothing of what the server says. */
-export type McpStanding = {
-  readonly brain: string;
-  readonly server: string;
-  readonly kind: 'command' | 'url';
-  readonly state: McpServerState;
-  /** Why it is down; null: it is not. */
-  readonly reason: string | null;
-  readonly tools: readonly { readonly tool: string; readonly state: McpToolState }[];
 };
 
 /** Where the tools of an agent find their server. */

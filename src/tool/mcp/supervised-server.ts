@@ -11,8 +11,8 @@ import { isNear } from '../../lib/address-range.ts';
 import type { ToolResult } from '../tool.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
 import type { Definition } from './definition.ts';
-import type { McpCall, McpServer, McpServerState, McpStanding } from './mcp.ts';
-import type { McpToolState, PinnedDefinition } from './mcp.ts';
+import type { McpServerState, McpStanding, McpToolState } from '../../domain/mcp.ts';
+import type { McpCall, McpServer, PinnedDefinition } from './mcp.ts';
 import type { PinsFile } from './pins-file.ts';
 
 export type ServerOptions = {
@@ -238,7 +238,7 @@ export class SupervisedServer implements McpServer {
   }
 }
 
-export const whyNot = {
+const whyNot = {
   missing: 'is not what its server offers, or is too large for a model: it is not announced',
   not_pinned: 'is not pinned, so it is not announced: run svc mcp pin',
   changed:
