@@ -3,10 +3,6 @@
  * classes. It makes the parts that live as long as the process, and a Plan of a configuration and
  * its secrets.
  */
-import { fileURLToPath } from 'node:url';
-import type { AdminPorts } from './admin/admin.ts';
-import type { OperatorAccess } from './admin/http/auth.ts';
-import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
 import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
@@ -26,7 +22,6 @@ import type {
   EnvName,
   MessengerConfig,
   ModelConfig,
-  ListenAddress,
   PolicyConfig,
   Secrets,
 } from './config/config.ts';
@@ -37,7 +32,6 @@ import { openAccess } from './flow/access.ts';
 import { systemClock, type Clock, type SteadyTime } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
-import type { Lifetime } from './lib/lifetime.ts';
 import { connectionsWithin, openFilesMax, watchedForFiles } from './lib/open-files.ts';
 import { createListeners, listenLimits, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
@@ -53,7 +47,6 @@ import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
 import type { McpSource } from './tool/mcp/mcp.ts';
-import type { SurveyedServer } from './tool/mcp/survey.ts';
 import { McpInUse, McpServers } from './tool/mcp/servers.ts';
 import { createTools } from './tool/registry.ts';
 import { OwnPlaces } from './tool/reserved-places.ts';
@@ -94,19 +87,6 @@ export function createTrialKit(kit: ServiceKit): BrainKit {
 export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
 }
-
-/** What the MCP servers of a configuration offer now; none of their tools is called. */
-export async function surveyMcp(
-  brains: readonly BrainConfig[],
-  secrets: Secrets,
-  kit: Pick<ServiceKit, 'http' | 'steady' | 'version'>,
-  signal: AbortSignal,
-): Promise<readonly SurveyedServer[]> {
-  const { surveyServers } = await import('./tool/mcp/survey.ts');
-  return surveyServers(brains, secrets, kit, signal);
-}
-
-export type { SurveyedServer };
 
 /** What the folders of skills hold; read before each plan is made. */
 export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
@@ -294,34 +274,6 @@ export function createServiceKit(
     mcp: new McpInUse(),
     pinsFile,
   };
-}
-
-export type AdminChoice = {
-  readonly address: ListenAddress;
-  readonly access: OperatorAccess;
-  /** Host names that the configuration in use allows. */
-  readonly allowedHosts: () => readonly string[];
-  readonly webRoot: URL;
-  readonly ports: AdminPorts;
-};
-
-/**
- * Loaded only where one is wanted.
- * @param opened is given what closes it, also where its address cannot be had
- */
-export async function openAdmin(
-  { address, access, allowedHosts, webRoot, ports }: AdminChoice,
-  { listeners }: ServiceKit,
-  opened: Lifetime,
-): Promise<AdminOpened | AdminProblem> {
-  const { createAdminServer } = await opened.within(() => import('./admin/http/server.ts'));
-  const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
-  const server = createAdminServer(ports, options);
-  return opened.use(
-    'the admin server',
-    () => server.open(),
-    () => server[Symbol.asyncDispose](),
-  );
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

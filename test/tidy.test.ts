@@ -35,6 +35,7 @@ const floors: Record<string, number> = {
   talk: 6,
   'rehearsal.ts': 6,
   'keychain.ts': 6,
+  'mcp-survey.ts': 6,
   'main.ts': 6,
   'service.ts': 6,
   'storage.ts': 6,

@@ -36,7 +36,7 @@ export function checkAgent(
   checkTools(agent, tools, path, problems);
   checkMemory(agent, context.ranked[0], path, document, problems);
   checkHosts(agent, path, problems);
-  checkServers(agent, context.brain, path, problems);
+  checkServers(agent, context.brain, document, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
   const earlier: Earlier = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {

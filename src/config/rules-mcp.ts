@@ -2,7 +2,7 @@
 import { rangeOf } from '../lib/address-range.ts';
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import type { ProblemList } from './problems.ts';
-import type { BrainDraft } from './schema.ts';
+import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
 type ServerDraft = NonNullable<NonNullable<AgentDraft['mcp']>[number]>;
@@ -11,6 +11,7 @@ type ServerDraft = NonNullable<NonNullable<AgentDraft['mcp']>[number]>;
 export function checkServers(
   agent: AgentDraft,
   brain: BrainDraft,
+  { brains }: DraftDocument,
   path: string,
   problems: ProblemList,
 ): void {
@@ -32,6 +33,11 @@ export function checkServers(
       problems.add('mcp_server_idle', at, message, remedy);
     }
     names.add(name);
+    if (isAnotherElsewhere(server, brain, brains ?? [])) {
+      const message = `another agent has a server ${name} that is another one`;
+      const remedy = 'Give each a name of its own: pins go by the name.';
+      problems.add('mcp_server_twice', `${at}.name`, message, remedy);
+    }
   }
   if (agent.mcp === undefined || servers.some((one) => one?.name === undefined)) return;
   for (const [index, tool] of (agent.tools ?? []).entries()) {
@@ -41,6 +47,22 @@ export function checkServers(
     const remedy = 'Add it to mcp beside tools, or take the tool out.';
     problems.add('mcp_unknown_server', `${path}.tools[${index}]`, message, remedy);
   }
+}
+
+/** Told once, at the later one. */
+function isAnotherElsewhere(
+  { name, command, url, env, token_env: token }: ServerDraft,
+  brain: BrainDraft,
+  brains: NonNullable<DraftDocument['brains']>,
+): boolean {
+  const before = brains.slice(0, Math.max(0, brains.indexOf(brain)));
+  const others = before.flatMap((one) => one?.agent?.mcp ?? []);
+  const own = JSON.stringify([command, url, env, token]);
+  return others.some(
+    (one) =>
+      one?.name === name &&
+      JSON.stringify([one?.command, one?.url, one?.env, one?.token_env]) !== own,
+  );
 }
 
 /** Of `mcp.<server>.<tool>`; null: a tool of svc. */

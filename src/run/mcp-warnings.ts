@@ -1,12 +1,23 @@
 /** What keeps listed tools of MCP servers from being announced, as warnings of the status. */
-import type { Config, ConfigProblem } from '../config/config.ts';
+import type { WarningStatus } from '../admin/admin.ts';
+import type { Config } from '../config/config.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
+import type { ConfigSnapshot } from '../control/prepare-config.ts';
 import type { McpStanding, McpToolState } from '../domain/mcp.ts';
 
-export function mcpWarnings(
+/** The warnings of a configuration; what is pinned by now is told by the servers themselves. */
+export function withMcp(
+  { warnings, used }: { warnings: readonly WarningStatus[]; used: Pick<ConfigSnapshot, 'config'> },
+  standings: readonly McpStanding[],
+): readonly WarningStatus[] {
+  const others = warnings.filter(({ code }) => code !== 'mcp_unpinned');
+  return [...others, ...mcpWarnings(standings, used.config)];
+}
+
+function mcpWarnings(
   standings: readonly McpStanding[],
   { brains }: Pick<Config, 'brains'>,
-): readonly ConfigProblem[] {
+): readonly WarningStatus[] {
   return standings.flatMap(({ brain, server, state, reason, tools }) => {
     const path = `brains[${brains.findIndex(({ name }) => name === brain)}].agent.mcp`;
     if (state === 'down') {

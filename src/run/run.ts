@@ -26,7 +26,7 @@ import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
-import { mcpWarnings } from './mcp-warnings.ts';
+import { withMcp } from './mcp-warnings.ts';
 import { keepFigures } from './figure-keeping.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
@@ -247,12 +247,7 @@ class Run {
       control,
       health: () =>
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
-      warnings: () => [
-        // What is pinned by now is told by the servers themselves.
-        ...control.warnings.filter(({ code }) => code !== 'mcp_unpinned'),
-        ...mcpWarnings(kit.mcp.standings(), control.used.config),
-        ...this.#alerts.warnings(),
-      ],
+      warnings: () => [...withMcp(control, kit.mcp.standings()), ...this.#alerts.warnings()],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;
     const { pairings: admissions } = host;
