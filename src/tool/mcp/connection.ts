@@ -3,6 +3,7 @@
  * opened. No capability is offered, so that what a server asks of svc (sampling, elicitation,
  * roots) is answered with "method not found"; resources and prompts are not asked for.
  */
+// oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { CommandTransport, type CommandOptions } from './command-transport.ts';
 import { definitionOf, type Definition } from './definition.ts';

@@ -3,6 +3,7 @@
  * fall, what was asked for is cut to a size that is read in a moment. A server that talks without
  * end is ended.
  */
+// oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 /** Of one server: beyond them all others are left unseen. */
@@ -85,7 +86,7 @@ export class MessageGuard implements Transport {
     }
     this.#pending.delete(message.id!);
     if ('result' in message) {
-      this.onmessage?.({ ...message, result: lightened(asked, message.result as Loose) as never });
+      this.onmessage?.({ ...message, result: lightened(asked, message.result) as never });
     } else this.onmessage?.(message);
   }
 

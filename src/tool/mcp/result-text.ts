@@ -1,5 +1,4 @@
 /** What a call of an MCP tool came to, as text for the model: bounded, and text alone. */
-import { wellFormed } from '../../lib/well-formed.ts';
 import type { ToolResult } from '../tool.ts';
 
 const bytesMax = 64 * 1024;
@@ -49,11 +48,6 @@ function bounded(text: string): { readonly text: string; readonly cut: boolean }
   if (Buffer.byteLength(whole) <= bytesMax) return { text: whole, cut: false };
   const bytes = Buffer.from(whole).subarray(0, bytesMax);
   return { text: bytes.toString('utf8').replace(/\uFFFD$/, '') + cutMark, cut: true };
-}
-
-/** Arguments that cannot be written as JSON are none. */
-export function argumentsOf(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return (wellFormed(args) ?? {}) as Record<string, unknown>;
 }
 
 /** What a server answered instead of a result, or what kept it from answering. */

@@ -127,11 +127,13 @@ for (const mode of [
   'crash_start',
   'crash_init',
   'bad_init',
+  'silent',
+  'silent_list',
   'crash_list',
   'flood_notifications',
 ] as const) {
   test(`a server that is hostile by ${mode} is down, and is started again after a pause`, async () => {
-    await using stage = await McpStage.open(mode);
+    await using stage = await McpStage.open(mode, { initMs: 2_000 });
     await untilTrue('it is down', async () => stage.standing().state === 'down');
     assert.deepEqual(stage.announced(), []);
     const before = performance.now();

@@ -31,7 +31,7 @@ export class McpServers implements McpSource {
   readonly #kit: McpKit;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(brains: readonly BrainConfig[], secrets: Secrets, kit: McpKit) {
+  constructor(brains: readonly BrainConfig[], secrets: Secrets, kit: McpKit, initMs = 30_000) {
     this.#kit = kit;
     this.#pins = new PinsFile(kit.pinsFile);
     const made = brains.flatMap((brain) =>
@@ -39,7 +39,7 @@ export class McpServers implements McpSource {
         const listed = toolsOf(brain, config.name);
         if (listed.length === 0) return [];
         const options = optionsOf(brain, config, secrets, kit);
-        const server = new SupervisedServer({ ...options, listed, pins: this.#pins });
+        const server = new SupervisedServer({ ...options, listed, pins: this.#pins, initMs });
         return [[keyOf(brain.name, config.name), server] as const];
       }),
     );
@@ -100,7 +100,7 @@ function optionsOf(
   config: McpServerConfig,
   secrets: Secrets,
   kit: McpKit,
-): Omit<ServerOptions, 'listed' | 'pins'> {
+): Omit<ServerOptions, 'listed' | 'pins' | 'initMs'> {
   const mask = new Mask();
   const { reach, secret } = reachOf(brain, config, (name) => secrets.get(name) ?? '', kit);
   mask.add(secret);

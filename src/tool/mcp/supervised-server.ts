@@ -24,6 +24,8 @@ export type ServerOptions = {
   readonly reach: ConnectionOptions['reach'];
   readonly version: string;
   readonly steady: () => number;
+  /** For the first words, and for each list of its tools. */
+  readonly initMs: number;
   /** Takes secrets out of what the server gives back. */
   readonly clean: (text: string) => string;
   /** Something to be told an operator, once for each text. */
@@ -33,7 +35,6 @@ export type ServerOptions = {
 const firstPauseMs = 1_000;
 const pauseMaxMs = 60_000;
 const provenMs = 60_000;
-const initMs = 30_000;
 const callsMax = 32;
 /** No server tells by itself at a url that its tools are others by now. */
 const relistMs = 60_000;
@@ -153,7 +154,7 @@ export class SupervisedServer implements McpServer {
   /** @returns why it is over */
   async #once(signal: AbortSignal): Promise<string> {
     const { Connection: Made } = await import('./connection.ts');
-    const { reach, version, steady } = this.#options;
+    const { reach, version, steady, initMs } = this.#options;
     const toolsChanged = (): void => this.#changed?.();
     const connection = new Made({ reach, version, steady, initMs, toolsChanged });
     this.#connection = connection;

@@ -44,7 +44,7 @@ export function fetchOver(options: UrlOptions): FetchLike {
       bodyBytesMax,
       nearOnly,
     };
-    const stop = init?.signal ? stopOf(init.signal as AbortSignal) : undefined;
+    const stop = init?.signal ? stopOf(init.signal) : undefined;
     const result = await http.send(request, stop);
     if (result.kind === 'fault') throw new Error(`no answer: ${result.fault}`);
     if (result.status >= 300 && result.status < 400) throw new Error('a redirect is not followed');

@@ -45,7 +45,7 @@ for (const mode of ['redirect', 'unauthorized', 'other_id'] as const satisfies H
   test(`a server at a url that is hostile by ${mode} is down, and nothing else is asked`, async () => {
     await using elsewhere = await startHttpMcp('honest');
     await using server = await startHttpMcp(mode, elsewhere.url);
-    await using stage = await stageAt(server.url, { timeoutSeconds: 1 });
+    await using stage = await stageAt(server.url, { timeoutSeconds: 1, initMs: 500 });
     await untilTrue('it is down', async () => stage.standing().state === 'down');
     assert.deepEqual(stage.announced(), []);
     assert.deepEqual(elsewhere.asked, []);

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { assert as holds, constantFrom, oneof, property } from 'fast-check';
+import { stringMatching, tuple, uniqueArray } from 'fast-check';
 import { runs } from '../../../test/runs.ts';
 import { wireNames } from './wire-names.ts';
 
 test('names for models are valid, and one to one', () => {
-  const part = fc.stringMatching(/^[a-z][a-z0-9_-]{0,5}$/);
-  const tool = fc.stringMatching(/^[\w./-]{1,80}$/);
-  const name = fc.tuple(part, tool).map(([server, own]) => `mcp.${server}.${own}`);
-  const close = fc.constantFrom('mcp.a.b_c', 'mcp.a_b.c', 'mcp.a-b.c', 'mcp.a.b.c', 'mcp.a.b/c');
-  fc.assert(
-    fc.property(fc.uniqueArray(fc.oneof(name, close), { maxLength: 20 }), (names) => {
+  const part = stringMatching(/^[a-z][a-z0-9_-]{0,5}$/);
+  const tool = stringMatching(/^[\w./-]{1,80}$/);
+  const name = tuple(part, tool).map(([server, own]) => `mcp.${server}.${own}`);
+  const close = constantFrom('mcp.a.b_c', 'mcp.a_b.c', 'mcp.a-b.c', 'mcp.a.b.c', 'mcp.a.b/c');
+  holds(
+    property(uniqueArray(oneof(name, close), { maxLength: 20 }), (names) => {
       const wire = wireNames(['time', ...names]);
       assert.equal(wire.size, names.length + 1);
       assert.equal(new Set(wire.values()).size, names.length + 1);

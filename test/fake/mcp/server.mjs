@@ -2,6 +2,7 @@
  * An MCP server of our own over stdin and stdout: honest, or hostile in the one way that its first
  * argument names. Plain JavaScript without a package, as a stranger's program might be.
  */
+// oxlint-disable typescript/consistent-return -- each branch says what it says, and is done
 import { appendFileSync, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 

@@ -25,6 +25,7 @@ export type StageOptions = {
   readonly secret?: string;
   readonly timeoutSeconds?: number;
   readonly program?: string;
+  readonly initMs?: number;
   readonly reach?: McpServerConfig['reach'];
   readonly sensitivity?: 'public' | 'private';
 };
@@ -145,7 +146,7 @@ export class McpStage {
       mcp: new McpInUse(),
       pinsFile: this.pinsFile,
     };
-    this.#servers = new McpServers([brain], secrets, kit);
+    this.#servers = new McpServers([brain], secrets, kit, options.initMs);
     this.#servers.open();
     const resolve = () => Promise.reject(new Error('nothing is resolved here'));
     const toolKit = { ...kit, mcp: this.#servers, brain: 'default', resolve, heldDatabase: null };
