@@ -106,8 +106,12 @@ export class McpStage {
     );
   }
 
+  close(): Promise<void> {
+    return this.#servers.close();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#servers.close();
+    await this.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 
