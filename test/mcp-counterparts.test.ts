@@ -33,7 +33,7 @@ async function connected(args: readonly string[]) {
   };
 }
 
-test('the server that has everything gives its tools, and nothing else is asked of it', async () => {
+test('the server that has everything gives its tools, and no more is asked of it', async () => {
   await using server = await connected([
     join(packages, 'server-everything/dist/index.js'),
     'stdio',

@@ -39,7 +39,7 @@ async function statusOf(adminPort: number): Promise<Told> {
   return (await answer.json()) as Told;
 }
 
-test('from the pin to the reply: announced, called, journaled, told; no secret anywhere', async () => {
+test('from the pin to the reply: announced, called, journaled, told; no secret told', async () => {
   const script = inTurn(asks('mcp_fake_echo', { text: 'hello' }), { answer: 'It said hello.' });
   const env = { MCP_CANARY: canary };
   await using scene = await stage(wires[0]!, agentOf('tells_env'), script, { env, serve });

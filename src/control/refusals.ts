@@ -80,7 +80,9 @@ export function ofEachFile(fields: readonly string[]): ConfigRefused {
 
 /** Of a folder or a program that the file of this machine does not name. */
 export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
-  const detail = `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. Write it into ${file} too, and ask again. ${stays}`;
+  const detail =
+    `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. ` +
+    `Write it into ${file} too, and ask again. ${stays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 

@@ -36,7 +36,8 @@ function unknownHere(path: string, file: string): ConfigProblem {
   const what = isProgram
     ? `has a program to start that ${file} does not have, and such a program`
     : `names a folder outside of that of ${file}, and such a folder`;
-  const message = `the configuration in use, which lies in the database, ${what} comes by hand only`;
+  const inUse = 'the configuration in use, which lies in the database,';
+  const message = `${inUse} ${what} comes by hand only`;
   return problemWithoutPlace(isProgram ? 'mcp_command' : 'folder_elsewhere', path, message, remedy);
 }
 

@@ -1,7 +1,7 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → available → arguments → rehearsal → journal → the tool itself with its cage. A call that
- * outlives its turn is given up, also where the tool does not listen to its signal.
+ * not repeated → available → arguments → rehearsal → journal → the tool itself with its cage. A
+ * call that outlives its turn is given up, also where the tool does not listen to its signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { nodeCrypto } from '../lib/node-crypto.ts';
 import { wellFormed } from '../lib/well-formed.ts';
+import { argumentsOf, missingIn, type Arguments } from './given-arguments.ts';
 import type {
   AnnouncedTool,
   AskedCall,
@@ -237,45 +238,6 @@ function endingOf(result: ToolResult, rule: string): Ending {
       return { text: result.text, outcome: 'failed', rule };
     default:
       return result satisfies never;
-  }
-}
-
-type Arguments = Readonly<Record<string, unknown>>;
-
-/**
- * Arguments come as an object or as its JSON text. Where one parameter is missing and one text was
- * given, bare or under another name, the text is that one. Null: nothing of the kind.
- */
-function argumentsOf(tool: Tool, given: unknown): Arguments | null {
-  const value = typeof given === 'string' ? parsed(given) : given === undefined ? {} : given;
-  const { required } = tool.parameters;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const read = value as Arguments;
-    const [only, ...more] = missingIn(tool, read);
-    if (only === undefined || more.length > 0) return read;
-    const texts = Object.entries(read).filter(
-      ([name, text]) =>
-        typeof text === 'string' && !Object.hasOwn(tool.parameters.properties, name),
-    );
-    return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
-  }
-  if (required.length !== 1 || typeof value !== 'string') return null;
-  // A text that begins as JSON and is none was cut or garbled: nobody knows what it should be.
-  const garbled = value === given && /^\s*[{[]/.test(value);
-  return garbled ? null : { [required[0]!]: value };
-}
-
-function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
-  return parameters.required.filter((name) => !Object.hasOwn(read, name));
-}
-
-/** A text that is no JSON is itself. */
-function parsed(text: string): unknown {
-  if (text.trim() === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }
 

@@ -1,4 +1,4 @@
-/** What the commands for MCP servers share: each server asked once, and beside it what is pinned. */
+/** What the commands for MCP servers share: each asked once, and beside it what is pinned. */
 import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
 import { createEvents } from '../../events.ts';
 import { systemClock } from '../../lib/clock.ts';

@@ -1,4 +1,4 @@
-/** What a server says of one of its tools: bounded, hashed for its pin, and made fit for a model. */
+/** What a server says of one of its tools: bounded, hashed for its pin, made fit for a model. */
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import { nodeCrypto } from '../../lib/node-crypto.ts';
 import type { ToolParameters } from '../tool.ts';

@@ -111,11 +111,8 @@ function take(line) {
     });
   }
   if (method === 'notifications/initialized') {
-    if (mode === 'flood_notifications') {
-      flood(
-        `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } })}\n`,
-      );
-    }
+    const note = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
+    if (mode === 'flood_notifications') flood(`${JSON.stringify({ jsonrpc: '2.0', ...note })}\n`);
     if (mode === 'flood_bytes') flood('x'.repeat(64 * 1024));
     if (mode === 'flood_garbage') flood('no json\n');
     return;
