@@ -221,19 +221,23 @@ function checkLeak(
     const channel = channels?.find((candidate) => candidate?.type === type);
     if (type === undefined || channel === undefined) continue;
     const isForAll = channel.access?.allow == null;
+    const remote = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
+    const foreign = remote.filter((tool) => runs(agent, tool!, type)) as Tool[];
     const fetches = runs(agent, 'http_fetch', type);
-    if (!isForAll && !fetches) continue;
+    if (!isForAll && !fetches && foreign.length === 0) continue;
     const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
       runs(agent, tool, type),
     );
-    const exits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
+    const caged = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
       runs(agent, tool, type),
     );
+    const exits = [...caged, ...foreign];
     if (sources.length === 0 || exits.length === 0) continue;
     const [what, where] = [sources.join(' and '), exits.join(' and ')];
     const untrusted = [
       ...(isForAll ? [`a message on ${type}`] : []),
       ...(fetches ? ['a page'] : []),
+      ...(foreign.length > 0 ? ['an MCP server'] : []),
     ];
     const by = untrusted.join(' or ');
     const message = `${by} could make the agent send what ${what} gives by ${where}`;

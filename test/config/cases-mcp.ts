@@ -90,4 +90,16 @@ export const mcpCases: readonly Case[] = [
     'mcp_far',
     `${at}.url`,
   ),
+  ofCommand(
+    'a server of others beside notes',
+    [
+      '"tools": ["time"',
+      '"tools": «["time"',
+      '"governance": [{ "tool": "http_fetch", "mode": "shadow", "channels": ["telegram"] }]',
+      '"governance": [{ "tool": "memory_note", "mode": "allow" }, ' +
+        '{ "tool": "mcp.files.read", "mode": "allow" }]',
+    ],
+    'agent_can_leak',
+    'brains[0].agent.tools',
+  ),
 ];
