@@ -3,19 +3,13 @@ import { formatFault } from '../../../src/config/formats.ts';
 import type { MapField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
 import { inputLook } from '../../kit/field.tsx';
+import { variableName } from '../document/fields.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { idOf } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import { Row, type InputProps } from './row.tsx';
 import { SecretInput } from './secret-input.tsx';
-
-const nameField = {
-  type: 'text',
-  format: 'env',
-  description: 'The variable of svc that has the value.',
-  required: true,
-} as const;
 
 /** Variables of another program, each with the name of the variable of svc that has its value. */
 export function VariableMap({ path, field, required }: InputProps<MapField>) {
@@ -33,7 +27,7 @@ export function VariableMap({ path, field, required }: InputProps<MapField>) {
     <Row path={path} field={field} required={required} problems={problems} group>
       {keys.map((key) => (
         <div key={key} className="flex flex-col gap-1 border-s-2 border-line ps-3">
-          <SecretInput path={[...path, key]} field={nameField} required />
+          <SecretInput path={[...path, key]} field={variableName} required />
           <div>
             <Button small kind="quiet" onClick={() => useDraft.getState().remove([...path, key])}>
               Remove {key}
