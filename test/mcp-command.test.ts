@@ -26,7 +26,7 @@ async function folderWith(mode: string, tools = ['mcp.fake.echo']) {
   const svc = (line: string) =>
     runCommand(line.split(' '), {
       cwd: folder.path,
-      env: { ...process.env, ...hookSecret } as never,
+      env: hookSecret,
     });
   return { folder, note, pins, svc, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }

@@ -111,8 +111,8 @@ function take(line) {
     });
   }
   if (method === 'notifications/initialized') {
-    const note = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
-    if (mode === 'flood_notifications') flood(`${JSON.stringify({ jsonrpc: '2.0', ...note })}\n`);
+    const said = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
+    if (mode === 'flood_notifications') flood(`${JSON.stringify({ jsonrpc: '2.0', ...said })}\n`);
     if (mode === 'flood_bytes') flood('x'.repeat(64 * 1024));
     if (mode === 'flood_garbage') flood('no json\n');
     return;
