@@ -52,7 +52,7 @@ test('what is pinned is told, and a change of it is told by its part', async () 
   assert.notEqual(await readFile(place.pins, 'utf8'), text);
 });
 
-test('a server that is down, and a tool that is not there, are told; others are pinned', async () => {
+test('a server that is down and a tool that is not there are told', async () => {
   await using down = await folderWith('crash_init');
   const told = await down.svc('mcp list --json');
   assert.equal(told.code, 1);
@@ -64,7 +64,7 @@ test('a server that is down, and a tool that is not there, are told; others are 
   assert.match(pinned.err, /Pinned in .*: mcp\.fake\.echo\./);
 });
 
-test('pins that cannot be read are a warning of the check, and are not written over', async () => {
+test('pins that cannot be read are told, and are not written over', async () => {
   await using place = await folderWith('honest');
   await writeFile(place.pins, 'no json');
   assert.match((await place.svc('config check')).out, /svc\.mcp\.json is not JSON/);

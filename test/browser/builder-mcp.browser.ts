@@ -15,10 +15,11 @@ const env = { FAKE_TOKEN: 'a-value-of-the-test' };
 browserTest('an MCP server in the form', deskWith({ brains: [brain] }, env), async ({ open }) => {
   const view = await open();
   const page = await signIn(view);
-  const goTo = (at: string) =>
-    page.evaluate(
-      `history.pushState(null, '', '/builder?view=form&at=${at}'); dispatchEvent(new Event('popstate'))`,
-    );
+  const goTo = (at: string) => {
+    const address = `'/builder?view=form&at=${at}'`;
+    const push = `history.pushState(null, '', ${address})`;
+    return page.evaluate(`${push}; dispatchEvent(new Event('popstate'))`);
+  };
   await goTo('brains[0].agent');
   await page.getByText('Also listed:').first().waitFor();
   assert.ok(await page.getByText('mcp.fake.echo').first().isVisible());

@@ -42,7 +42,7 @@ for (const mode of ['endless_stream', 'many_events', 'huge', 'garbage'] as const
 }
 
 for (const mode of ['redirect', 'unauthorized', 'other_id'] as const satisfies HttpMode[]) {
-  test(`a server at a url is down where it is hostile by ${mode}, and no other is asked`, async () => {
+  test(`a server at a url that is hostile by ${mode} is down`, async () => {
     await using elsewhere = await startHttpMcp('honest');
     await using server = await startHttpMcp(mode, elsewhere.url);
     await using stage = await stageAt(server.url, { timeoutSeconds: 1, initMs: 500 });
