@@ -3,7 +3,8 @@
  * the configuration. What has no pin there, or is no longer what was pinned, is not announced.
  *
  * Format: `{"version": 1, "servers": {<name>: {<tool>: <pin>}}}`, where a pin is
- * `{"hash", "parts", "effect"?, "pinned_at"}`. `hash` is SHA-256 in hex over canonical JSON of name, description, inputSchema and annotations.
+ * `{"hash", "parts", "effect"?, "pinned_at"}`. `hash` is SHA-256 in hex over canonical JSON of
+ * name, description, inputSchema and annotations.
  */
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
