@@ -3,10 +3,6 @@
  * classes. It makes the parts that live as long as the process, and a Plan of a configuration and
  * its secrets.
  */
-import { fileURLToPath } from 'node:url';
-import type { AdminPorts } from './admin/admin.ts';
-import type { OperatorAccess } from './admin/http/auth.ts';
-import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
 import { askingOf, createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk, type DeskParts } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
@@ -26,7 +22,6 @@ import type {
   EnvName,
   MessengerConfig,
   ModelConfig,
-  ListenAddress,
   PolicyConfig,
   Secrets,
 } from './config/config.ts';
@@ -37,7 +32,6 @@ import { openAccess } from './flow/access.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
-import type { Lifetime } from './lib/lifetime.ts';
 import { connectionsWithin, openFilesMax, watchedForFiles } from './lib/open-files.ts';
 import { createListeners, listenLimits, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
@@ -52,6 +46,8 @@ import { createConsensus } from './policy/consensus.ts';
 import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
+import type { McpSource } from './tool/mcp/mcp.ts';
+import { McpInUse, McpServers } from './tool/mcp/servers.ts';
 import { createTools } from './tool/registry.ts';
 import { OwnPlaces } from './tool/reserved-places.ts';
 
@@ -70,10 +66,15 @@ export type ServiceKit = Clock & {
   readonly version: string;
   /** The SQLite file that this process has open, or is about to; null: none. */
   readonly heldDatabase: string | null;
+  /** The servers of the plan in use; of a plan that is made, its own. */
+  readonly mcp: McpInUse;
+  /** `svc.mcp.json` beside the configuration, absolute; null: there is none. */
+  readonly pinsFile: string | null;
 };
 
 /** The part of the kit that a brain and its models need. */
-export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & ModelKit;
+export type BrainKit = Omit<ServiceKit, 'events' | 'listeners' | 'mcp'> &
+  ModelKit & { readonly mcp: McpSource };
 
 /** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
 export function createTrialKit(kit: ServiceKit): BrainKit {
@@ -137,7 +138,7 @@ function agentOptions(
   skills: string | null,
 ): AgentOptions {
   const [{ name, now, steady, onFault }, { memory, governance: grants }] = [shared, config];
-  const tools = createTools(config, { ...kit, resolve: resolveName });
+  const tools = createTools(config, { ...kit, brain: name, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
   return {
@@ -203,7 +204,11 @@ export function createPlan(
   skills: ReadonlyMap<string, string>,
 ): Plan {
   const baseUrls = config.brains.flatMap(({ models }) => models.map(({ baseUrl }) => baseUrl));
-  const brainKit = { ...kit, reserved: kit.reserved.withModels(baseUrls) };
+  const routed = config.brains.filter(({ name }) =>
+    config.routes.some(({ brain }) => brain === name),
+  );
+  const mcp = new McpServers(routed, secrets, kit);
+  const brainKit = { ...kit, reserved: kit.reserved.withModels(baseUrls), mcp };
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
   const planned: PlannedModel[] = [];
@@ -227,12 +232,13 @@ export function createPlan(
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
     channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
-  return new Plan(text, channels, brains, planned);
+  return new Plan(text, channels, brains, planned, mcp);
 }
 
 /**
  * What a process makes once.
  * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
  * @param ownHttp false: all HTTP goes through `node:http` and undici (lib/own-http.ts)
  */
 export function createServiceKit(
@@ -241,6 +247,7 @@ export function createServiceKit(
   heldDatabase: string | null = null,
   ownHttp = true,
   { now, steady }: Clock = systemClock,
+  pinsFile: string | null = null,
 ): ServiceKit {
   const deadlines = createDeadlines(steady);
   const most = connectionsWithin(openFilesMax() ?? Infinity);
@@ -261,35 +268,9 @@ export function createServiceKit(
     random: Math.random,
     version,
     heldDatabase,
+    mcp: new McpInUse(),
+    pinsFile,
   };
-}
-
-export type AdminChoice = {
-  readonly address: ListenAddress;
-  readonly access: OperatorAccess;
-  /** Host names that the configuration in use allows. */
-  readonly allowedHosts: () => readonly string[];
-  readonly webRoot: URL;
-  readonly ports: AdminPorts;
-};
-
-/**
- * Loaded only where one is wanted.
- * @param opened is given what closes it, also where its address cannot be had
- */
-export async function openAdmin(
-  { address, access, allowedHosts, webRoot, ports }: AdminChoice,
-  { listeners }: ServiceKit,
-  opened: Lifetime,
-): Promise<AdminOpened | AdminProblem> {
-  const { createAdminServer } = await opened.within(() => import('./admin/http/server.ts'));
-  const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
-  const server = createAdminServer(ports, options);
-  return opened.use(
-    'the admin server',
-    () => server.open(),
-    () => server[Symbol.asyncDispose](),
-  );
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

@@ -12,6 +12,7 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { McpStanding } from '../domain/mcp.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import type { FigureCounts } from '../figures/counting.ts';
 import type { FrameRing } from '../frames.ts';
@@ -45,6 +46,8 @@ export type AdminPorts = {
   connections(): number;
   /** Model calls of now, by provider: under way, and held back by the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
+  /** The MCP servers of this instance's agents. */
+  mcp(): readonly McpStanding[];
   /** All that work on the ledger; null: this one has it alone, whatever comes. */
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
@@ -156,6 +159,8 @@ export type Status = {
   /** How many warnings there are beside these. */
   readonly warningsLeftOut: number;
   /** The number of the one that was asked; null: it works alone, or svc is older than that. */
+  /** MCP servers of this instance; null: svc is older than that. */
+  readonly mcp: readonly McpStanding[] | null;
   readonly instance: number | null;
   /** Of when the oldest of these numbers is; null: all are of now. */
   readonly asOf: number | null;

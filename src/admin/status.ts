@@ -56,6 +56,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
       endToEnd: timesBy(whole, 'endToEnd'),
     },
     ...merging.warningsOf(whole, asker),
+    mcp: ports.mcp(),
     instance: whole.own.id,
     asOf: whole.asOf,
     instances: instancesOf(whole, asker),

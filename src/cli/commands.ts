@@ -47,6 +47,8 @@ const entries: readonly Entry[] = [
   { name: 'secrets list', load: async () => (await import('./secrets/list.ts')).secretsList },
   { name: 'secrets where', load: async () => (await import('./secrets/where.ts')).secretsWhere },
   { name: 'secrets delete', load: async () => (await import('./secrets/delete.ts')).secretsDelete },
+  { name: 'mcp list', load: async () => (await import('./mcp/list.ts')).mcpList },
+  { name: 'mcp pin', load: async () => (await import('./mcp/pin.ts')).mcpPin },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
   { name: 'migrate', load: async () => (await import('./ledger/migrate.ts')).migrate },
   { name: 'doctor', load: loadDoctor },

@@ -93,7 +93,11 @@ export type ToolName =
   | 'read_file'
   | 'http_fetch'
   | 'webhook_call'
-  | 'memory_note';
+  | 'memory_note'
+  | McpToolName;
+
+/** `mcp.<server>.<tool>`, as in the file. */
+export type McpToolName = `mcp.${string}`;
 
 export type AgentConfig = {
   readonly tools: readonly ToolName[];
@@ -121,8 +125,23 @@ export type AgentConfig = {
     readonly noteRunesMax: number;
     readonly budgetRunes: number;
   } | null;
+  readonly mcp: readonly McpServerConfig[];
   readonly skillsDir: string | null;
   readonly skillsBodyBudgetRunes: number;
+};
+
+export type McpServerConfig = {
+  readonly name: string;
+  readonly reach:
+    | {
+        readonly kind: 'command';
+        readonly program: string;
+        readonly args: readonly string[];
+        /** Its whole environment but for `PATH`. */
+        readonly env: Readonly<Record<string, EnvName>>;
+      }
+    | { readonly kind: 'url'; readonly url: string; readonly tokenEnv: EnvName | null };
+  readonly timeoutMs: number;
 };
 
 export type GrantConfig = {

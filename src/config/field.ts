@@ -10,6 +10,7 @@ export type Field =
   | DecimalField
   | BooleanField
   | ListField
+  | MapField
   | ObjectField;
 
 type Common = {
@@ -38,7 +39,9 @@ export type Format =
   | 'url_path'
   | 'time'
   | 'digits'
-  | 'approver';
+  | 'approver'
+  | 'server_name'
+  | 'mcp_tool';
 
 type TextField = Common & {
   readonly type: 'text';
@@ -52,6 +55,8 @@ type TextField = Common & {
 export type ChoiceField = Common & {
   readonly type: 'choice';
   readonly names: readonly string[];
+  /** Texts of this format may stand there as well: names that only the file knows. */
+  readonly others?: 'mcp_tool';
   readonly synonyms?: Readonly<Record<string, string>>;
   readonly default?: string;
 };
@@ -85,6 +90,13 @@ export type ListField = Common & {
   readonly default?: readonly string[];
 };
 
+/** Names of environment variables, each under the name that another program knows it by. */
+export type MapField = Common & {
+  readonly type: 'map';
+  readonly entriesMax: number;
+  readonly default: Readonly<Record<string, string>>;
+};
+
 export type ObjectField = Common & {
   readonly type: 'object';
   readonly fields: Readonly<Record<string, Field>>;
@@ -104,12 +116,14 @@ export type Condition = {
 
 type Present = { readonly required: true } | { readonly default: unknown };
 type Atom<F> = F extends { readonly names: readonly (infer Name)[] }
-  ? Name
-  : F extends { readonly type: 'text' }
-    ? string
-    : F extends { readonly type: 'integer' | 'decimal' }
-      ? number
-      : boolean;
+  ? Name | (F extends { readonly others: 'mcp_tool' } ? `mcp.${string}` : never)
+  : F extends { readonly type: 'map' }
+    ? Readonly<Record<string, string>>
+    : F extends { readonly type: 'text' }
+      ? string
+      : F extends { readonly type: 'integer' | 'decimal' }
+        ? number
+        : boolean;
 
 /** A document of this field without problems: defaults filled in, absent is null. */
 export type Whole<F> = F extends { readonly items: infer Item }

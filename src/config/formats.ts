@@ -30,6 +30,10 @@ export function formatFault(format: Format, text: string): FormatFault | null {
       return /^\d{1,32}$/.test(text) ? null : badUserId;
     case 'approver':
       return parseApprover(text) === null ? badApprover : null;
+    case 'server_name':
+      return isServerName(text) ? null : badServerName;
+    case 'mcp_tool':
+      return isMcpTool(text) ? null : badMcpTool;
     default:
       return format satisfies never;
   }
@@ -55,6 +59,23 @@ const badApprover: FormatFault = {
   message: 'this names nobody who could be asked',
   remedy: `Write a messenger and a numeric id of a user of it: ${messengerTypes[0]}:123456789.`,
 };
+
+const badServerName: FormatFault = {
+  code: 'bad_name',
+  message: 'this is no name of a server',
+  remedy: 'Use small letters, digits, _ and -, a letter first, 32 at most: files.',
+};
+const badMcpTool: FormatFault = {
+  code: 'bad_name',
+  message: 'this is no name of a tool of an MCP server',
+  remedy: 'Write mcp, the name of the server and that of its tool: mcp.files.read_text_file.',
+};
+
+const isServerName = (text: string): boolean => /^[a-z][a-z0-9_-]{0,31}$/.test(text);
+
+/** Tools of servers have names of up to 128 letters, digits, `_`, `-`, `.` and `/`. */
+const isMcpTool = (text: string): boolean =>
+  /^mcp\.[a-z][a-z0-9_-]{0,31}\.[\w./-]{1,128}$/.test(text);
 
 /** Whether this can name a secret: an environment variable, and nothing that looks like a value. */
 export function isEnvName(text: string): boolean {

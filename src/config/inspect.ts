@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { checkAgentFolders } from './agent-folders.ts';
 import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';
+import { checkPins } from './mcp-pins.ts';
 import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import { byPlace, ProblemList, problemWithoutPlace } from './problems.ts';
 import type { ProblemCode } from './problems.ts';
@@ -78,6 +79,7 @@ export async function inspectText(
   }
   if (storage?.kind === 'file') await checkDatabase(storage.path, facts);
   if (config !== null) await checkAgentFolders(config, { folder, env }, facts);
+  if (config !== null) await checkPins(config, file, facts);
   const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
     config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };

@@ -12,6 +12,8 @@ const patterns: Partial<Record<Format, string>> = {
   url_path: '^/',
   time: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
   digits: '^[0-9]+$',
+  server_name: '^[a-z][a-z0-9_-]{0,31}$',
+  mcp_tool: '^mcp\\.[a-z][a-z0-9_-]{0,31}\\.[A-Za-z0-9_./-]{1,128}$',
 };
 
 /** The whole document. What fields mean together is checked by `svc config check` alone. */
@@ -40,6 +42,10 @@ function schemaOf(field: Field): JsonObject {
     }
     case 'choice': {
       const names = [...field.names, ...Object.keys(field.synonyms ?? {})];
+      if (field.others !== undefined) {
+        const pattern = patterns[field.others]!;
+        return { description, anyOf: [{ enum: names }, { type: 'string', pattern }] };
+      }
       return {
         description,
         enum: optional ? [...names, '', null] : names,
@@ -61,6 +67,15 @@ function schemaOf(field: Field): JsonObject {
       };
     case 'list':
       return listSchema(field, optional);
+    case 'map':
+      return {
+        description,
+        ...typed('object', optional),
+        propertyNames: { pattern: `${patterns.env!}|^_` },
+        additionalProperties: { type: 'string', pattern: patterns.env! },
+        maxProperties: field.entriesMax,
+        default: field.default,
+      };
     case 'object':
       return objectSchema(field, optional);
     default:

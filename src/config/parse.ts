@@ -14,6 +14,7 @@ import type {
   ChannelConfig,
   Config,
   EnvName,
+  McpServerConfig,
   ModelConfig,
   RouteConfig,
 } from './config.ts';
@@ -160,6 +161,7 @@ function parseAgent(agent: AgentDocument): AgentConfig {
             noteRunesMax: memory.max_note_runes,
             budgetRunes: memory.budget_runes,
           },
+    mcp: agent.mcp.map(parseServer),
     skillsDir: agent.skills_dir,
     skillsBodyBudgetRunes: agent.skills_body_budget,
   };
@@ -168,6 +170,20 @@ function parseAgent(agent: AgentDocument): AgentConfig {
 function parseApprovers(texts: readonly string[]): readonly ApproverConfig[] {
   const found = texts.map(parseApprover).filter((one) => one !== null);
   return [...new Map(found.map((one) => [one.name, one])).values()];
+}
+
+/** Of a server with either a command or a url. */
+function parseServer(server: AgentDocument['mcp'][number]): McpServerConfig {
+  const { name, command, url, token_env: token, env, timeout_seconds: seconds } = server;
+  const [program = '', ...args] = command ?? [];
+  return {
+    name,
+    reach:
+      url === null
+        ? { kind: 'command', program, args, env: env as Readonly<Record<string, EnvName>> }
+        : { kind: 'url', url, tokenEnv: envName(token) },
+    timeoutMs: seconds * secondMs,
+  };
 }
 
 function withoutDoubles(routes: readonly RouteConfig[]): readonly RouteConfig[] {

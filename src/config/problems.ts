@@ -38,6 +38,7 @@ export const problemCodes = {
   bad_time: error('This is no time of day, HH:MM.'),
   bad_user_id: error('A user id is digits only.'),
   bad_approver: error('An approver is a channel and a user id of it.'),
+  bad_name: error('A name has characters that it may not have.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
   clamped: warning('A limit is above its useful maximum, which is used.'),
   // what fields mean together
@@ -49,6 +50,15 @@ export const problemCodes = {
   consensus_alone: error('Consensus needs at least two models.'),
   cage_missing: error('A tool lacks the block that limits it.'),
   grant_unlisted: error('A grant is for a tool that the agent does not list.'),
+  mcp_server_twice: error('Two MCP servers of one agent have one name.'),
+  mcp_reach: error('An MCP server has both a command and a url, or neither.'),
+  mcp_unknown_server: error('A tool is of an MCP server that the agent does not list.'),
+  mcp_far: error('An MCP server is asked over the network without encryption, or leads too far.'),
+  mcp_server_idle: warning('An agent lists an MCP server and none of its tools.'),
+  mcp_unpinned: warning('A tool of an MCP server is not pinned, so the agent is not told of it.'),
+  mcp_down: warning('An MCP server is down.'),
+  mcp_unannounced: warning('An agent is not told of a tool of an MCP server that it lists.'),
+  mcp_pins_unreadable: warning('The file of pins cannot be read, so no MCP tool is announced.'),
   grants_overlap: error('Two grants of one tool hold on the same channel.'),
   memory_without_storage: error('Notes need the storage block.'),
   brain_scope_not_local: error(
@@ -102,6 +112,7 @@ export const problemCodes = {
   folder_elsewhere: error(
     'An agent’s folder lies elsewhere, and the file of this machine does not name it.',
   ),
+  mcp_command: error('A program of an MCP server is not in the file of this machine.'),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
   secret_file_unused: warning('The file of a secret is not used, since its variable is set too.'),

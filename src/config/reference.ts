@@ -88,6 +88,7 @@ function typeOf(field: Field): string {
       const others = Object.entries(field.synonyms ?? {}).map(
         ([name, meant]) => `\`${name}\` = \`${meant}\``,
       );
+      if (field.others !== undefined) return `${names} or \`mcp.<server>.<tool>\``;
       return others.length === 0 ? names : `${names} (also ${others.join(', ')})`;
     }
     case 'integer': {
@@ -103,6 +104,8 @@ function typeOf(field: Field): string {
       return '`true` or `false`';
     case 'list':
       return `list of ${typeOf(field.items)}${field.itemsMin === undefined ? '' : ', not empty'}`;
+    case 'map':
+      return 'object: a variable to the name of a variable, each';
     case 'object':
       return 'object';
     default:

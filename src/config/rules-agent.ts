@@ -1,6 +1,7 @@
 /** What an agent's tools, cages, grants and models mean together. */
 import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
+import { checkServers } from './rules-mcp.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
 import { checkApprovers } from './rules-approvers.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
@@ -36,6 +37,7 @@ export function checkAgent(
   checkTools(agent, tools, path, problems);
   checkMemory(agent, context, document, problems);
   checkHosts(agent, path, problems);
+  checkServers(agent, context.brain, document, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
   const earlier: Earlier = new Map();
   for (const [index, grant] of (agent.governance ?? []).entries()) {
@@ -228,19 +230,23 @@ function checkLeak(
     const channel = channels?.find((candidate) => candidate?.type === type);
     if (type === undefined || channel === undefined) continue;
     const isForAll = channel.access?.allow == null;
+    const remote = (agent.tools ?? []).filter((tool) => tool?.startsWith('mcp.') === true);
+    const foreign = remote.filter((tool) => runs(agent, tool!, type)) as Tool[];
     const fetches = runs(agent, 'http_fetch', type);
-    if (!isForAll && !fetches) continue;
+    if (!isForAll && !fetches && foreign.length === 0) continue;
     const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
       runs(agent, tool, type),
     );
-    const exits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
+    const caged = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
       runs(agent, tool, type),
     );
+    const exits = [...caged, ...foreign];
     if (sources.length === 0 || exits.length === 0) continue;
     const [what, where] = [sources.join(' and '), exits.join(' and ')];
     const untrusted = [
       ...(isForAll ? [`a message on ${type}`] : []),
       ...(fetches ? ['a page'] : []),
+      ...(foreign.length > 0 ? ['an MCP server'] : []),
     ];
     const by = untrusted.join(' or ');
     const message = `${by} could make the agent send what ${what} gives by ${where}`;

@@ -41,6 +41,7 @@ const grant = {
       description: 'A tool that `tools` lists.',
       required: true,
       names: toolNames,
+      others: 'mcp_tool',
     },
     mode: {
       type: 'choice',
@@ -146,16 +147,66 @@ const memory = {
   },
 } as const satisfies ObjectField;
 
+const mcpServer = {
+  type: 'object',
+  description: 'One MCP server. Nothing of it is used but the tools that `tools` lists.',
+  fields: {
+    name: {
+      type: 'text',
+      description: 'The server in names of tools: `mcp.<name>.<tool>`.',
+      required: true,
+      format: 'server_name',
+    },
+    command: {
+      type: 'list',
+      description:
+        'The program that is the server, and its arguments, started without a shell. It comes ' +
+        'from the file alone, never over the API.',
+      itemsMin: 1,
+      items: { type: 'text', description: 'The program, or an argument.' },
+    },
+    url: {
+      type: 'text',
+      description: 'Where the server is: https, or an address of this machine.',
+      format: 'url',
+    },
+    token_env: {
+      type: 'text',
+      description: 'Variable with the bearer token for `url`.',
+      format: 'env',
+    },
+    env: {
+      type: 'map',
+      description:
+        'The environment of `command`: each variable, and the name of the variable of svc with ' +
+        'its value. Beside these it has a plain `PATH` alone.',
+      entriesMax: 64,
+      default: {},
+    },
+    timeout_seconds: {
+      type: 'integer',
+      description: 'Seconds that one call may take.',
+      minimum: 0,
+      maximum: 300,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 30,
+    },
+  },
+} as const satisfies ObjectField;
+
 export const agent = {
   type: 'object',
   description: 'Makes the brain a bounded agent that uses tools.',
   fields: {
     tools: {
       type: 'list',
-      description: 'The tools it may call. The last four need their own cage block.',
+      description:
+        'The tools it may call. The last four of svc need their own cage block; ' +
+        '`mcp.<server>.<tool>` is one of a server that `mcp` lists.',
       required: true,
       itemsMin: 1,
-      items: { type: 'choice', description: 'A built-in tool.', names: toolNames },
+      items: { type: 'choice', description: 'A tool.', names: toolNames, others: 'mcp_tool' },
     },
     max_iterations: {
       type: 'integer',
@@ -198,6 +249,13 @@ export const agent = {
     http_fetch: httpFetch,
     webhook_call: webhookCall,
     memory,
+    mcp: {
+      type: 'list',
+      description: 'MCP servers: tools from elsewhere.',
+      added: true,
+      items: mcpServer,
+      default: [],
+    },
     skills_dir: {
       type: 'text',
       description: "Folder of skills, one folder each with a SKILL.md; relative to the file's.",

@@ -176,6 +176,7 @@ function* usesOf(config: Config): Generator<Use> {
       yield { name: apiKeyEnv, path: `brains[${index}].models[${at}].api_key_env`, kind: 'key' };
     }
   }
+  yield* usesOfServers(config);
   const urlEnv = config.storage?.urlEnv ?? null;
   if (urlEnv !== null) {
     const fault = faultOfDatabaseUrl;
@@ -183,6 +184,21 @@ function* usesOf(config: Config): Generator<Use> {
   }
   if (config.admin !== null) {
     yield { name: config.admin.tokenEnv, path: 'admin.token_env', kind: 'admin' };
+  }
+}
+
+function* usesOfServers({ brains }: Config): Generator<Use> {
+  for (const [index, { agent }] of brains.entries()) {
+    for (const [at, { reach }] of (agent?.mcp ?? []).entries()) {
+      const path = `brains[${index}].agent.mcp[${at}]`;
+      if (reach.kind === 'command') {
+        for (const [key, name] of Object.entries(reach.env)) {
+          yield { name, path: `${path}.env.${key}`, kind: 'key' };
+        }
+      } else if (reach.tokenEnv !== null) {
+        yield { name: reach.tokenEnv, path: `${path}.token_env`, kind: 'key' };
+      }
+    }
   }
 }
 

@@ -4,7 +4,7 @@
  * so that everything else can still be checked.
  */
 import type { ChoiceField, Condition, DecimalField, Field } from './field.ts';
-import type { IntegerField, ObjectField } from './field.ts';
+import type { IntegerField, MapField, ObjectField } from './field.ts';
 import { formatFault } from './formats.ts';
 import { memberPath } from './locate.ts';
 import type { Json, JsonObject } from './locate.ts';
@@ -54,6 +54,8 @@ class ShapeCheck {
           return undefined;
         }
         return value.map((item: Json, index) => this.#item(field.items, item, `${path}[${index}]`));
+      case 'map':
+        return this.#map(field, value, path);
       case 'object':
         if (!isObject(value)) return this.#wrongType(value, path, 'an object, { … }');
         return this.#object(field, value, path);
@@ -96,6 +98,29 @@ class ShapeCheck {
       draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
+    return draft;
+  }
+
+  #map(field: MapField, value: Json, path: string): unknown {
+    if (!isObject(value)) return this.#wrongType(value, path, 'an object, { … }');
+    const entries = Object.entries(value).filter(([key]) => !isIgnoredKey(key));
+    if (entries.length > field.entriesMax) {
+      const remedy = `Write ${field.entriesMax} at most.`;
+      this.#problems.add('out_of_range', path, 'these are too many entries', remedy);
+      return undefined;
+    }
+    const draft: Record<string, string> = {};
+    for (const [key, inner] of entries) {
+      const at = memberPath(path, key);
+      const fault = formatFault('env', key);
+      if (fault !== null) {
+        const remedy = 'A variable has letters, digits and _, and no digit first.';
+        this.#problems.addAtKey('bad_name', at, 'no variable has such a name', remedy);
+        continue;
+      }
+      const name = this.field({ ...envField, description: field.description }, inner, at);
+      if (typeof name === 'string') draft[key] = name;
+    }
     return draft;
   }
 
@@ -149,6 +174,9 @@ class ShapeCheck {
     const names = field.names.map((name) => `"${name}"`).join(', ');
     if (typeof value !== 'string') return this.#wrongType(value, path, `one of ${names}`);
     if (field.names.includes(value)) return value;
+    if (field.others !== undefined && value.startsWith('mcp.')) {
+      return this.#text(field.others, value, path);
+    }
     if (Object.hasOwn(synonyms, value)) return synonyms[value];
     const remedy = (): string => {
       const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
@@ -210,6 +238,8 @@ function isMeant(
 }
 
 const likenessMax = 20;
+
+const envField = { type: 'text', format: 'env', required: true } as const;
 
 function isText(field: Field): boolean {
   return field.type === 'text' || field.type === 'choice';

@@ -1,11 +1,11 @@
 /**
  * The file of this machine, where the configuration in use lies in a database. What needs a person
- * at the machine comes from it alone, whatever the database says: where the database is, and
- * folders of agents that lie elsewhere.
+ * at the machine comes from it alone, whatever the database says: where the database is, folders
+ * of agents that lie elsewhere, and programs that svc starts.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigRefused } from '../admin/config-control.ts';
-import { foldersElsewhere } from '../config/agent-folders.ts';
+import { fieldsByHand } from '../config/by-hand.ts';
 import type { Config } from '../config/config.ts';
 import { inspectConfig, inspectText, type Inspection } from '../config/inspect.ts';
 import { isByFlag, type OwnAddresses } from '../config/own-addresses.ts';
@@ -47,10 +47,10 @@ export class OwnFile {
     return inspectText(text, file, env, false, addresses);
   }
 
-  /** Fields of a configuration with folders that this machine's file does not open. */
-  async foldersUnknown(config: Config, folder: string): Promise<readonly string[]> {
+  /** Fields of a configuration with folders or programs that this machine's file does not have. */
+  async fieldsUnknown(config: Config, folder: string): Promise<readonly string[]> {
     await this.read();
-    return foldersElsewhere(config, this.#config, folder);
+    return fieldsByHand(config, this.#config, folder);
   }
 
   /** @param asked as it was written, by whom a person asks here; null: another instance proposes */
@@ -58,7 +58,7 @@ export class OwnFile {
     return async (used, next) => {
       const refused = refusalOfFields(used, next, asked);
       if (refused !== null) return refused;
-      const elsewhere = await this.foldersUnknown(next.config, next.folder);
+      const elsewhere = await this.fieldsUnknown(next.config, next.folder);
       return elsewhere.length > 0 ? notInOwnFile(elsewhere, this.path) : null;
     };
   }

@@ -1,6 +1,6 @@
 /** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
 import type { ConfigRefused } from '../admin/config-control.ts';
-import { foldersElsewhere } from '../config/agent-folders.ts';
+import { fieldsByHand } from '../config/by-hand.ts';
 import type { Config, ConfigProblem } from '../config/config.ts';
 import { restartFields } from '../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../config/inspect.ts';
@@ -62,12 +62,12 @@ export type NextText = Pick<Inspection, 'text' | 'storage' | 'folder'> & {
   readonly config: Config;
 };
 
-/** @param byHand the file holds the text: whoever may write there may name folders anywhere */
+/** @param byHand the file holds the text: whoever may write there may name folders and programs */
 export function heldBackByFile(byHand: boolean): AskedBy['heldBack'] {
   return async (used, next) => {
     const fields = fieldsOfTheProcess(used, next).filter((path) => !isByFlag(path, next.config));
     if (fields.length > 0) return restartRequired(fields);
-    const elsewhere = byHand ? [] : await foldersElsewhere(next.config, used.config, next.folder);
+    const elsewhere = byHand ? [] : await fieldsByHand(next.config, used.config, next.folder);
     return elsewhere.length > 0 ? onlyByHand(elsewhere) : null;
   };
 }

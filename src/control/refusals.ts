@@ -78,25 +78,38 @@ export function ofEachFile(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
-/** Of a folder that the file of this machine does not name. */
+/** Of a folder or a program that the file of this machine does not name. */
 export function notInOwnFile(fields: readonly string[], file: string): ConfigRefused {
   const detail =
-    `${fields.join(', ')}: a folder outside of that of the configuration comes by hand only, on ` +
-    `each machine. Write it into ${file} too, and ask again. ${stays}`;
+    `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only, on each machine. ` +
+    `Write it into ${file} too, and ask again. ${stays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
 export function onlyByHand(fields: readonly string[]): ConfigRefused {
-  const detail = `${sentenceOfFolders(fields)} ${stays}`;
+  const detail = `${sentenceByHand(fields)} ${stays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
 /** If the bearer alone could open any folder, it would be a key to the whole machine. */
-export function sentenceOfFolders(fields: readonly string[]): string {
+export function sentenceByHand(fields: readonly string[]): string {
   return (
-    `${fields.join(', ')}: a folder outside of that of the configuration comes by hand only. ` +
+    `${fields.join(', ')}: ${whatByHand(fields)} comes by hand only. ` +
     'Write it into the file and send svc a SIGHUP, or restart it.'
   );
+}
+
+function whatByHand(fields: readonly string[]): string {
+  const programs = fields.filter(isOfProgram).length;
+  const folder = 'a folder outside of that of the configuration';
+  if (programs === 0) return folder;
+  const program = 'a program that svc starts';
+  return programs === fields.length ? program : `${folder}, and ${program},`;
+}
+
+/** @param field of those that come by hand alone */
+export function isOfProgram(field: string): boolean {
+  return /\.mcp\[\d+\]\.(?:command|env)$/.test(field);
 }
 
 export function wouldLockOut(): ConfigRefused {

@@ -3,6 +3,7 @@ import type { ConfigProblem } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import type { SharedConfig } from '../store/shared-configs.ts';
+import { isOfProgram } from './refusals.ts';
 import { OwnFile, withStorageOf, type OwnPlace } from './own-file.ts';
 
 /**
@@ -21,20 +22,23 @@ export async function inspectShared(
   const inspection = withStorageOf({ config: ofFile.config, storage }, written);
   const { validation, folder } = inspection;
   if (validation.kind === 'invalid') return inspection;
-  const elsewhere = await file.foldersUnknown(validation.config, folder);
-  const unknown = elsewhere.map((path) => folderUnknown(path, place.file));
+  const elsewhere = await file.fieldsUnknown(validation.config, folder);
+  const unknown = elsewhere.map((path) => unknownHere(path, place.file));
   if (unknown.length > 0)
     return { ...inspection, validation: { kind: 'invalid', problems: unknown } };
   const problems = [configElsewhere(current, place.file), ...validation.problems];
   return { ...inspection, validation: { ...validation, problems } };
 }
 
-function folderUnknown(path: string, file: string): ConfigProblem {
-  const message =
-    'the configuration in use, which lies in the database, names a folder outside of that of ' +
-    `${file}, and such a folder comes by hand only`;
+function unknownHere(path: string, file: string): ConfigProblem {
   const remedy = `Write it into ${file} as well, and start svc again.`;
-  return problemWithoutPlace('folder_elsewhere', path, message, remedy);
+  const isProgram = isOfProgram(path);
+  const what = isProgram
+    ? `has a program to start that ${file} does not have, and such a program`
+    : `names a folder outside of that of ${file}, and such a folder`;
+  const inUse = 'the configuration in use, which lies in the database,';
+  const message = `${inUse} ${what} comes by hand only`;
+  return problemWithoutPlace(isProgram ? 'mcp_command' : 'folder_elsewhere', path, message, remedy);
 }
 
 /** The file is not what is in use. */

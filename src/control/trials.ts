@@ -13,7 +13,7 @@ import type {
   Validated,
 } from '../admin/config-trials.ts';
 import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/config.ts';
-import { foldersElsewhere } from '../config/agent-folders.ts';
+import { fieldsByHand } from '../config/by-hand.ts';
 import { inspectText, type Inspection } from '../config/inspect.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
@@ -24,7 +24,7 @@ import { sentenceOf } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
 import { Mask } from '../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
-import { sentenceOfFolders } from './refusals.ts';
+import { sentenceByHand } from './refusals.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import type { SpendBook } from '../store/store.ts';
@@ -122,9 +122,9 @@ class ServiceTrials implements ConfigTrials {
       return { kind: 'unknown_brain', brains: config.brains.map(({ name }) => name) };
     }
     const own = config.brains.map((one) => (one === brain ? one : { ...one, agent: null }));
-    const fields = await foldersElsewhere({ brains: own }, this.#settings.config(), folder);
+    const fields = await fieldsByHand({ brains: own }, this.#settings.config(), folder);
     if (fields.length > 0) {
-      return { kind: 'restart_required', fields, detail: sentenceOfFolders(fields) };
+      return { kind: 'restart_required', fields, detail: sentenceByHand(fields) };
     }
     const { secrets, missing } = resolveSecrets(config, await this.#find(config, left));
     const lacking = problemsOf(missing).filter(({ path }) => path.startsWith(`brains[${index}].`));

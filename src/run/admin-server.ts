@@ -19,7 +19,8 @@ import { createTrials } from '../control/trials.ts';
 import { adminPlaces, textAt } from './admin-address.ts';
 import type { WindowPlace } from './listening.ts';
 import type { Ending, Setup } from './run.ts';
-import { openAdmin, type ServiceKit } from '../service.ts';
+import type { ServiceKit } from '../service.ts';
+import { openAdmin } from './open-admin.ts';
 import type { OpenStore } from '../storage.ts';
 import type { ByHand } from '../store/store.ts';
 import type { Peers } from '../store/peers.ts';
@@ -226,6 +227,7 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
     modelLoads: () => kit.bounds.loads,
+    mcp: () => kit.mcp.standings(),
     reader,
     byHand: byHandOf(ledger.byHand, host),
     approvals: host,

@@ -38,6 +38,9 @@ export type PlannedModel = {
   readonly model: Model;
 };
 
+/** What is open as long as the plan; to open it waits for nothing. */
+export type PlanParts = { open(): void; close(): Promise<void> };
+
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
   readonly stop: Stopper;
@@ -80,6 +83,7 @@ export class Plan {
   #channels: readonly PlannedChannel[];
   #events: Events | null = null;
   #opened: Lifetime | null = null;
+  readonly #parts: PlanParts | null;
   readonly #lines = new Map<ChannelKey, ActiveRoute>();
   readonly #connections = new Map<ChannelKey, Connection>();
   readonly #atWork = new LinkedSet<Work>();
@@ -91,11 +95,13 @@ export class Plan {
     channels: readonly PlannedChannel[],
     brains: ReadonlyMap<string, Brain>,
     models: readonly PlannedModel[] = [],
+    parts: PlanParts | null = null,
   ) {
     this.#text = text;
     this.#channels = channels;
     this.brains = brains;
     this.models = models;
+    this.#parts = parts;
   }
 
   /** It takes `node:crypto`, which is slow to load: it is asked once the channels are open. */
@@ -136,6 +142,11 @@ export class Plan {
   }
 
   async #openAll(opened: Lifetime, before: Plan | null): Promise<ChannelProblem | null> {
+    const parts = this.#parts;
+    if (parts !== null) {
+      opened.defer('the MCP servers', () => parts.close());
+      parts.open();
+    }
     const channels: PlannedChannel[] = [];
     for (const planned of this.#channels) {
       const { type, channel: made, brain, session, access } = planned;

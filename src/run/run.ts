@@ -10,6 +10,7 @@ import type { ChannelHealth } from '../channel/channel.ts';
 import type { ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
+import { pinsFileBeside } from '../config/mcp-pins.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
 import { budgetWarnings } from './budget-warnings.ts';
@@ -27,6 +28,7 @@ import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
 import { keepApprovals } from './approval-keeping.ts';
+import { withMcp } from './mcp-warnings.ts';
 import { keepFigures } from './figure-keeping.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
@@ -156,7 +158,7 @@ class Run {
 
   /** @returns null: the service listens */
   async #boot(): Promise<Ending | null> {
-    const { config, version, storage, abandon, env } = this.#setup;
+    const { config, version, storage, abandon, env, file } = this.#setup;
     this.#abandon = abandon;
     const skills = await this.#lifetime.within(() => readSkills(config.brains));
     if (skills.kind === 'problem') {
@@ -165,7 +167,8 @@ class Run {
     }
     const ownHttp = usesOwnHttp(env);
     const held = pathOfFile(storage);
-    const kit = createServiceKit(this.#events, version, held, ownHttp, this.#clock);
+    const pins = pinsFileBeside(file);
+    const kit = createServiceKit(this.#events, version, held, ownHttp, this.#clock, pins);
     this.#lifetime.defer('the HTTP client', () => kit.http.close());
     const warnings = skills.warnings.map(warningOfSkill);
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
@@ -248,7 +251,7 @@ class Run {
       health: () =>
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
       warnings: () => [
-        ...control.warnings,
+        ...withMcp(control, kit.mcp.standings()),
         ...this.#alerts.warnings(),
         ...budgetWarnings(this.#events.meters, control.used.config),
       ],

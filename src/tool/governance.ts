@@ -1,7 +1,8 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → arguments → rehearsal → a person's yes → journal → the tool itself with its cage.
- * A call that outlives its turn is given up, also where the tool does not listen to its signal.
+ * not repeated → available → arguments → rehearsal → a person's yes → journal → the tool itself with
+ * its cage. A call that outlives its turn is given up, also where the tool does not listen to its
+ * signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { WantedCall } from '../domain/approval.ts';
@@ -17,6 +18,7 @@ import {
   writtenArguments,
 } from './call-arguments.ts';
 import type {
+  AnnouncedTool,
   AskedCall,
   CallSurroundings,
   CheckedCall,
@@ -63,11 +65,22 @@ class GovernedToolbox implements Toolbox {
 
   constructor(options: GovernanceOptions) {
     this.#options = options;
-    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+    // By the name that models call it by, and by its own, by which a yes names it.
+    this.#tools = new Map(
+      options.tools.flatMap((tool) => [
+        [tool.name, tool],
+        [tool.wireName ?? tool.name, tool],
+      ]),
+    );
   }
 
-  announcedOn(channel: ChannelType): readonly Tool[] {
-    return this.#options.tools.filter((tool) => this.#grantFor(tool, channel).mode !== 'deny');
+  announcedOn(channel: ChannelType): readonly AnnouncedTool[] {
+    return this.#options.tools.flatMap((tool) => {
+      const isShown = this.#grantFor(tool, channel).mode !== 'deny' && tool.available?.() !== false;
+      if (!isShown) return [];
+      const { name, wireName = name, description, parameters } = tool;
+      return [{ name: wireName, description, parameters }];
+    });
   }
 
   abilitiesOn(channel: ChannelType): readonly Ability[] {
@@ -116,6 +129,7 @@ class GovernedToolbox implements Toolbox {
     if (surroundings.repeated === true)
       return { text: repeated, outcome: 'refused', rule: 'repeated' };
     if (asked === null) return invalid('Its arguments are too long or too deep.', rule);
+    if (tool.available?.() === false) return unavailable;
     const read = wellFormed(argumentsOf(tool, asked.given));
     if (read === null) return invalid('The arguments must be a JSON object.', rule);
     const missing = missingIn(tool, read);
@@ -201,6 +215,12 @@ const outOfTime: Ending = {
   text: 'The tool was given up, for the time of this turn was over.',
   outcome: 'failed',
   rule: 'deadline',
+};
+
+const unavailable: Ending = {
+  text: 'The call was not made: this tool is not available now. Do without it, and say so.',
+  outcome: 'refused',
+  rule: 'unavailable',
 };
 
 const repeated = 'This very call was run before, and gives nothing new. Go on with what you have.';

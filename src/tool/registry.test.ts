@@ -13,6 +13,8 @@ const kit = {
   reserved: noReserved,
   version: '0',
   heldDatabase: null,
+  mcp: { find: () => null },
+  brain: 'default',
 };
 
 function agentWith(tools: readonly ToolName[], cages: Partial<AgentConfig> = {}): AgentConfig {
@@ -27,6 +29,7 @@ function agentWith(tools: readonly ToolName[], cages: Partial<AgentConfig> = {})
     httpFetch: null,
     webhookCall: null,
     memory: null,
+    mcp: [],
     skillsDir: null,
     skillsBodyBudgetRunes: 8_192,
     ...cages,

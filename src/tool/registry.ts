@@ -1,9 +1,12 @@
 /** The tools by their names in the configuration: one line each. */
-import type { AgentConfig, ToolName } from '../config/config.ts';
+import type { AgentConfig, McpToolName, ToolName } from '../config/config.ts';
 import { createCalc } from './calc/calc.ts';
 import type { NetworkKit } from './caged-request.ts';
 import { createEcho } from './echo.ts';
 import { createHttpFetch } from './http-fetch.ts';
+import { createMcpTool } from './mcp/mcp-tool.ts';
+import type { McpSource } from './mcp/mcp.ts';
+import { wireNames } from './mcp/wire-names.ts';
 import { createMemoryNote } from './memory-note.ts';
 import { createReadFile } from './read-file/read-file.ts';
 import { createTime } from './time.ts';
@@ -14,6 +17,10 @@ import { createWebhookCall } from './webhook-call.ts';
 export type ToolKit = NetworkKit & {
   /** The database that this process has open; null: none. */
   readonly heldDatabase: string | null;
+  /** Where the servers of this plan are found. */
+  readonly mcp: McpSource;
+  /** Whose tools they are. */
+  readonly brain: string;
 };
 
 /**
@@ -21,14 +28,35 @@ export type ToolKit = NetworkKit & {
  * @returns the listed tools in listed order
  */
 export function createTools(agent: AgentConfig, kit: ToolKit): readonly Tool[] {
+  const wire = wireNames(agent.tools);
   return agent.tools.map((name) => {
-    const tool = createTool(name, agent, kit);
+    const tool = isMcp(name)
+      ? createRemote(name, wire.get(name)!, agent, kit)
+      : createTool(name, agent, kit);
     if (tool === null) throw new Error(`the tool ${name} cannot be built from this configuration`);
     return tool;
   });
 }
 
-function createTool(name: ToolName, agent: AgentConfig, kit: ToolKit): Tool | null {
+const isMcp = (name: ToolName): name is McpToolName => name.startsWith('mcp.');
+
+function createRemote(
+  name: McpToolName,
+  wireName: string,
+  { mcp }: AgentConfig,
+  { mcp: source, brain, steady }: ToolKit,
+): Tool | null {
+  const server = mcp.find((one) => name.startsWith(`mcp.${one.name}.`));
+  return server === undefined
+    ? null
+    : createMcpTool({ name, wireName, brain, server, source, steady });
+}
+
+function createTool(
+  name: Exclude<ToolName, McpToolName>,
+  agent: AgentConfig,
+  kit: ToolKit,
+): Tool | null {
   switch (name) {
     case 'time':
       return createTime(kit.now);

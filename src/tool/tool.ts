@@ -16,6 +16,8 @@ import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../doma
 
 export interface Tool {
   readonly name: ToolName;
+  /** By which a model knows it, where that is another name. */
+  readonly wireName?: string;
   /** For the model: what it does and when to use it, in a sentence or two. */
   readonly description: string;
   /** The arguments as announced to the model. Format: JSON Schema, draft 2020-12. */
@@ -29,6 +31,8 @@ export interface Tool {
   readonly reachesOut: boolean;
   /** The cage in a few words, for a person who asks which tools there are; null: it needs none. */
   readonly cage: string | null;
+  /** Whether it can be used now; left out: always. What is not is not announced, and not run. */
+  available?(): boolean;
   /** What the model gave as arguments: trusted ones, or what is wrong with them, for the model. */
   check(args: Readonly<Record<string, unknown>>): CheckedCall;
 }
@@ -75,12 +79,15 @@ export type ToolResult =
  */
 export interface Toolbox {
   /** What the model is told of on that channel: denied and ungranted tools are not. */
-  announcedOn(channel: ChannelType): readonly Pick<Tool, 'name' | 'description' | 'parameters'>[];
+  announcedOn(channel: ChannelType): readonly AnnouncedTool[];
   /** Every listed tool with its grant on that channel, for a person. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
   /** One call, through every check. It does not throw. */
   run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran>;
 }
+
+/** `name` is the one by which the model calls it. */
+export type AnnouncedTool = Pick<Tool, 'description' | 'parameters'> & { readonly name: string };
 
 /** As the model wrote it. */
 export type AskedCall = { readonly name: string; readonly arguments: unknown };

@@ -23,7 +23,7 @@ const conversations = 2_000;
 /** Messages are sent in rounds; a stall of the machine spoils one of them and not the figure. */
 const perRound = 50;
 /** Only at the largest size is a machine there for this alone. */
-const delayMsMax = { alone: 50, crowded: 1_000 };
+export const delayMsMax = { alone: 50, crowded: 1_000 };
 const answeredMs = 30_000;
 const sizes = { test: 200, change: 1_000, nightly: 5_000 } as const;
 
@@ -82,7 +82,7 @@ async function measure(form: Form, count: number, random: () => number) {
 }
 
 /** @returns the median, over rounds, of the slowest of a hundred; milliseconds */
-async function talk(
+export async function talk(
   platform: FakePlatform,
   accepting: Arrivals,
   count: number,
@@ -105,7 +105,7 @@ async function talk(
 }
 
 /** When the reply to a message was delivered, whoever asks first. */
-class Arrivals {
+export class Arrivals {
   readonly #of = new Map<string, PromiseWithResolvers<number>>();
 
   watch(channel: Channel): Channel {
@@ -134,7 +134,7 @@ class Arrivals {
 const replied = (text: string) =>
   ({ kind: 'reply', text, model: 'test/test' as ModelName, why: 'only one' }) as const;
 
-const echo: Brain = {
+export const echo: Brain = {
   name: 'echo',
   sensitivity: 'public',
   agent: null,
@@ -162,7 +162,7 @@ function hangingBrain() {
   return { brain, held: () => held };
 }
 
-function hostOn(ledger: Ledger): Host {
+export function hostOn(ledger: Ledger): Host {
   const durability = { ...ledger.durability, drainMs: 0 };
   Object.assign(ledger, { durability } satisfies Partial<Ledger>);
   const { now, steady } = systemClock;

@@ -10,6 +10,7 @@ import { ledgerModel } from './ledger-model.ts';
 import { longTests } from './long-tests.ts';
 import { malformedProof } from './malformed.ts';
 import { many } from './many.ts';
+import { mcp } from './mcp.ts';
 import { networkFaultsProof } from './network-faults.ts';
 import { plainClient } from './plain-client.ts';
 import { powerCut } from './power-cut.ts';
@@ -37,6 +38,7 @@ export const proofs: readonly Proof[] = [
   plainClient,
   slowHeaders,
   hungBrain,
+  mcp,
   hotReload,
   soak,
   canaries,

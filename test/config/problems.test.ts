@@ -5,16 +5,24 @@ import { validateText } from '../../src/config/validate.ts';
 import { approvalCases } from './cases-approvals.ts';
 import { fieldCases, textCases } from './cases-fields.ts';
 import { budgetCases } from './cases-budget.ts';
+import { goodServers, mcpCases } from './cases-mcp.ts';
 import { meaningCases } from './cases-meaning.ts';
 import { agent, change, plain, unmark } from './cases.ts';
 import type { Case } from './cases.ts';
 
-const cases = [...textCases, ...fieldCases, ...meaningCases, ...approvalCases, ...budgetCases];
+const cases = [
+  ...textCases,
+  ...fieldCases,
+  ...meaningCases,
+  ...approvalCases,
+  ...budgetCases,
+  ...mcpCases,
+];
 const codesOf = (text: string): readonly string[] =>
   validateText(text).problems.map(({ code }) => code);
 
 test('the files that the cases spoil have no problem themselves', () => {
-  for (const text of [plain, agent]) {
+  for (const text of [plain, agent, ...goodServers]) {
     assert.equal(validateText(text).kind, 'valid');
     assert.deepEqual(codesOf(text), []);
   }
@@ -45,7 +53,8 @@ test('every code has a case here, or comes from elsewhere or their number', () =
     'read_root_wide read_root_mount private_not_shown ' +
     'secret_missing secret_unreadable secret_unfit secret_file_unused admin_token_unset ' +
     'short_token secret_trimmed flag_unused too_many_problems ' +
-    'config_elsewhere config_behind folder_elsewhere';
+    'config_elsewhere config_behind folder_elsewhere ' +
+    'mcp_unpinned mcp_pins_unreadable mcp_command mcp_down mcp_unannounced';
   const covered = new Set<string>([
     ...elsewhere.split(' '),
     ...cases.map(({ code }: Case) => code),

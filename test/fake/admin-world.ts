@@ -101,6 +101,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
       backlogOf('messenger_a:2', 1, 2, 997_000, 1_000_000),
     ],
     connections: () => 4,
+    mcp: () => [],
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     instances: null,
     reader: fakeReader(world.calls),

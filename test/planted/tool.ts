@@ -3,6 +3,34 @@ import type { Fault } from './fault.ts';
 
 export const tool: readonly Fault[] = [
   {
+    name: 'A tool of a server that is not what was pinned is announced.',
+    file: 'src/tool/mcp/supervised-server.ts',
+    find: 'pin === null || pin.hash !== definition.hash) return null;',
+    replace: 'pin === null) return null;',
+    seenBy: ['src/tool/mcp/servers.test.ts'],
+  },
+  {
+    name: 'A program that is a server has the whole environment of svc.',
+    file: 'src/tool/mcp/command-transport.ts',
+    find: 'env: { ...basicEnv(), ...env },',
+    replace: 'env: { ...process.env, ...env },',
+    seenBy: ['src/tool/mcp/servers.test.ts'],
+  },
+  {
+    name: 'What an MCP server says without being asked is not counted.',
+    file: 'src/tool/mcp/message-guard.ts',
+    find: 'if (this.#unasked <= unaskedMax) return true;',
+    replace: 'if (this.#unasked >= 0) return true;',
+    seenBy: ['src/tool/mcp/servers.test.ts'],
+  },
+  {
+    name: 'A program of an MCP server is taken over the API too.',
+    file: 'src/config/by-hand.ts',
+    find: 'if (known.some((one) => isEqual(one, command))) return [];',
+    replace: 'if (known.length >= 0) return [];',
+    seenBy: ['test/mcp-by-hand.test.ts'],
+  },
+  {
     name: 'A grant for one channel holds on every channel.',
     file: 'src/tool/governance.ts',
     find: '(channels === null || channels.includes(channel))',

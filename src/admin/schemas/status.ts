@@ -1,5 +1,6 @@
 import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channel/kinds.ts';
+import { mcpServerStates, mcpToolStates } from '../../domain/mcp.ts';
 import { storageForms } from '../../domain/storage-form.ts';
 import { instanceStates } from '../admin.ts';
 import { answering, models, providers, times } from './asked.ts';
@@ -60,6 +61,19 @@ const brains = list(
       }),
     ),
   }),
+);
+
+const mcp = maybe(
+  list(
+    object({
+      brain: text,
+      server: text,
+      kind: oneOf('command', 'url'),
+      state: oneOf(...mcpServerStates),
+      reason: maybeText,
+      tools: list(object({ tool: text, state: oneOf(...mcpToolStates) })),
+    }),
+  ),
 );
 
 const traffic = maybe(
@@ -144,6 +158,7 @@ export const statusSchema = objectWith(statusFields, {
   traffic,
   held: maybeInteger,
   approvals: maybe(object({ waiting: integer })),
+  mcp,
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),

@@ -26,6 +26,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...status.channels.map((channel) => channelLine(channel, now)),
     ...askedLines(status, now),
     ...receiverLines(status.deliveries ?? [], now),
+    ...mcpLines(status),
     ...backlogLines(status.backlog, now),
     ...heldLines(status),
     ...approvalLines(status),
@@ -45,6 +46,16 @@ export function statusPage(status: Status, coloured: boolean): string {
       return `${signOf(mark, coloured)} ${plainLine(subject)}: ${plainLine(message)}\n`;
     })
     .join('');
+}
+
+/** What is wrong with one is a warning, and is told with them. */
+function mcpLines({ mcp }: Status): readonly Line[] {
+  return (mcp ?? []).flatMap(({ brain, server, state, tools }) => {
+    if (state === 'down') return [];
+    const ready = tools.filter((tool) => tool.state === 'announced').length;
+    const message = `${state}; ${ready} of ${plural(tools.length, 'listed tool')} announced`;
+    return [{ mark: 'ok', subject: `MCP server ${server} of ${brain}`, message } as const];
+  });
 }
 
 function leftOutLines({ warningsLeftOut }: Status): readonly Line[] {

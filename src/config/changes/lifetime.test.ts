@@ -31,6 +31,7 @@ test('a field of the process needs a restart, and no other field does', () => {
     decimal: 0.7,
     boolean: false,
     list: ['x'],
+    map: {},
     choice: 'x',
   };
   const told = fieldsOf(schema).flatMap(([path, field]) => {

@@ -16,13 +16,23 @@ export function fieldAt(path: Path): Field | null {
       const inner: Field | undefined =
         field.type === 'object' && Object.hasOwn(field.fields, step)
           ? field.fields[step]
-          : undefined;
+          : field.type === 'map'
+            ? variableName
+            : undefined;
       if (inner === undefined) return null;
       field = inner;
     }
   }
   return field;
 }
+
+/** An entry of a map: the variable of svc that has the value. */
+export const variableName = {
+  type: 'text',
+  format: 'env',
+  description: 'The variable of svc that has the value.',
+  required: true,
+} as const satisfies Field;
 
 export function keysAt(path: Path): readonly string[] {
   const field = fieldAt(path);

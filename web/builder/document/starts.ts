@@ -31,6 +31,7 @@ const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json
   policy: () => ({ kind: 'priority' }),
   agent: () => ({ tools: ['time'] }),
   tools: () => 'time',
+  mcp: () => ({ name: '', url: '' }),
   admin: () => ({ token_env: 'ADMIN_TOKEN' }),
 };
 
@@ -110,6 +111,8 @@ function emptyOf(field: Field): Json {
     case 'list':
       return [];
     case 'decimal':
+    case 'map':
+      return {};
     case 'integer':
       return field.default ?? field.minimum;
     case 'boolean':

@@ -26,6 +26,7 @@ import { SecretInput } from './secret-input.tsx';
 import { Ticks } from './ticks.tsx';
 import { ToldList } from './told.tsx';
 import { toolOf } from './tool-words.ts';
+import { VariableMap } from './variable-map.tsx';
 
 type Props = { readonly path: Path; readonly field: ObjectField };
 
@@ -96,6 +97,8 @@ function FieldOf({ path, field, required, only }: InputProps) {
         return <Ticks {...{ path, field, required, names: field.items }} />;
       }
       return <TextList {...{ path, field, required }} />;
+    case 'map':
+      return <VariableMap {...{ path, field, required }} />;
     case 'object':
       return (
         <Block {...{ path, field, required }}>

@@ -26,12 +26,17 @@ const namesMax = 200;
 /** Names of variables in a document, each once; nothing that may be a secret itself. */
 export function namesIn(value: Json): readonly string[] {
   const found = new Set<string>();
+  const take = (name: Json): void => {
+    if (typeof name !== 'string') walk(name);
+    else if (name !== '' && formatFault('env', name) === null) found.add(name);
+  };
   const walk = (at: Json): void => {
     if (isList(at)) for (const one of at) walk(one);
     else if (isObject(at)) {
       for (const [key, inner] of Object.entries(at)) {
-        if (!key.endsWith('_env') || typeof inner !== 'string') walk(inner);
-        else if (inner !== '' && formatFault('env', inner) === null) found.add(inner);
+        if (key === 'env' && isObject(inner)) Object.values(inner).forEach(take);
+        else if (!key.endsWith('_env')) walk(inner);
+        else take(inner);
       }
     }
   };

@@ -163,7 +163,7 @@ function rangeOf(field: Field): string {
 
 /** What an empty input stands for. */
 export function placeholderOf(field: Field): string {
-  if (field.type === 'object' || field.type === 'list') return '';
+  if (field.type === 'object' || field.type === 'list' || field.type === 'map') return '';
   if (field.default === undefined) return '';
   return field.type === 'choice' ? choiceOf(field.default) : String(field.default);
 }

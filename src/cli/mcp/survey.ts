@@ -1,0 +1,84 @@
+/** What the commands for MCP servers share: each asked once, and beside it what is pinned. */
+import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
+import { createEvents } from '../../events.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { plainLine } from '../../lib/plain-text.ts';
+import { programVersion } from '../../lib/program.ts';
+import { surveyMcp, type SurveyedServer } from '../../mcp-survey.ts';
+import { createServiceKit } from '../../service.ts';
+import { exitCode, type Io } from '../cli.ts';
+import { createCommandLog, readConfig, readSecrets } from '../frame/boot.ts';
+import { useConfigFile } from '../frame/config-file.ts';
+
+export type Surveyed = {
+  readonly servers: readonly SurveyedServer[];
+  readonly pins: Pins;
+  readonly pinsFile: string;
+};
+
+/** @returns an exit code where it cannot be looked; it is told then */
+export async function survey(given: string | null, io: Io): Promise<Surveyed | number> {
+  const read = await readConfig(useConfigFile(given, io), io);
+  if (read.kind === 'refused') {
+    io.stderr.write(read.report);
+    return exitCode.config;
+  }
+  const { config, inspection } = read;
+  const concerns = (path: string): boolean => /\.agent\.mcp\[/.test(path);
+  const secrets = await readSecrets(config, io, { concerns });
+  if (secrets.kind === 'refused') {
+    io.stderr.write(secrets.report);
+    return exitCode.config;
+  }
+  const pinsFile = pinsFileBeside(inspection.file);
+  const pins = await readPins(pinsFile);
+  if (pins.kind === 'unreadable') {
+    io.stderr.write(`${pins.why}. Give yourself the right to read it, or move it away.\n`);
+    return exitCode.failed;
+  }
+  const log = createCommandLog(io, 'error');
+  log.scrub(secrets.secrets.values());
+  const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
+  try {
+    const servers = await surveyMcp(config.brains, secrets.secrets, kit, io.stop);
+    if (servers.length === 0) {
+      io.stderr.write('No agent of the configuration lists an MCP server.\n');
+      return exitCode.failed;
+    }
+    return { servers, pins: pins.pins, pinsFile };
+  } finally {
+    await kit.http.close();
+  }
+}
+
+export type ToolLine = {
+  readonly tool: string;
+  readonly state: 'pinned' | 'changed' | 'not pinned' | 'not offered' | 'unknown' | 'not listed';
+  /** Which parts are others than those that were pinned. */
+  readonly changed: readonly string[];
+};
+
+/** Every tool of a server: those that agents list first. */
+export function toolLines({ server, listed, answer }: SurveyedServer, pins: Pins): ToolLine[] {
+  const own = pins.get(server);
+  const lines = listed.map((tool): ToolLine => {
+    if (answer.kind === 'down') return { tool, state: 'unknown', changed: [] };
+    const definition = answer.definitions.get(tool);
+    if (definition === undefined) return { tool, state: 'not offered', changed: [] };
+    const pin = own?.get(tool);
+    if (pin === undefined) return { tool, state: 'not pinned', changed: [] };
+    if (pin.hash === definition.hash) return { tool, state: 'pinned', changed: [] };
+    const parts = Object.entries(definition.parts);
+    const changed = parts.flatMap(([part, hash]) => (pin.parts[part] === hash ? [] : [part]));
+    return { tool, state: 'changed', changed };
+  });
+  if (answer.kind === 'down') return lines;
+  const others = [...answer.definitions.keys()].filter((tool) => !listed.includes(tool));
+  return [
+    ...lines,
+    ...others.map((tool): ToolLine => ({ tool, state: 'not listed', changed: [] })),
+  ];
+}
+
+/** Without what could drive a terminal. */
+export const nameOf = (server: string, tool: string): string => plainLine(`mcp.${server}.${tool}`);

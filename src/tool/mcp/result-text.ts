@@ -1,0 +1,62 @@
+/** What a call of an MCP tool came to, as text for the model: bounded, and text alone. */
+import type { ToolResult } from '../tool.ts';
+
+const bytesMax = 64 * 1024;
+const partsMax = 64;
+
+/** @param result of `tools/call` @param clean takes secrets of the server's environment out */
+export function resultOf(result: unknown, clean: (text: string) => string): ToolResult {
+  const { content, isError } = (result ?? {}) as Record<string, unknown>;
+  const parts = Array.isArray(content) ? content : [];
+  const told = parts.slice(0, partsMax).map(partInWords);
+  if (parts.length > partsMax) told.push(`[${parts.length - partsMax} more parts]`);
+  const { text, cut } = bounded(clean(told.join('\n')));
+  if (isError === true) return { kind: 'failed', text: `The server says that it failed: ${text}` };
+  return { kind: 'done', text: text === '' ? 'It gave back nothing.' : text, cut };
+}
+
+function partInWords(part: unknown): string {
+  if (typeof part !== 'object' || part === null) return '[something else]';
+  const { type, text, data, resource, uri } = part as Record<string, unknown>;
+  switch (type) {
+    case 'text':
+      return typeof text === 'string' ? text : '[text, empty]';
+    case 'image':
+    case 'audio':
+      return `[${type}, ${sizeOf(data)}]`;
+    case 'resource': {
+      const { text: within, blob } = (resource ?? {}) as Record<string, unknown>;
+      return typeof within === 'string' ? within : `[resource, ${sizeOf(blob)}]`;
+    }
+    case 'resource_link':
+      return `[link to a resource${typeof uri === 'string' ? `: ${uri.slice(0, 500)}` : ''}]`;
+    default:
+      return '[something else]';
+  }
+}
+
+/** Of base64. */
+function sizeOf(data: unknown): string {
+  const bytes = typeof data === 'string' ? Math.floor((data.length * 3) / 4) : 0;
+  return bytes < 1_000 ? `${bytes} bytes` : `${Math.round(bytes / 1_000)} kB`;
+}
+
+const cutMark = '\n[cut: the rest is too long]';
+
+function bounded(text: string): { readonly text: string; readonly cut: boolean } {
+  const whole = text.toWellFormed();
+  if (Buffer.byteLength(whole) <= bytesMax) return { text: whole, cut: false };
+  const bytes = Buffer.from(whole).subarray(0, bytesMax);
+  return { text: bytes.toString('utf8').replace(/\uFFFD$/, '') + cutMark, cut: true };
+}
+
+/** What a server answered instead of a result, or what kept it from answering. */
+export function saidOf(error: unknown): string {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === 'REQUEST_TIMEOUT') {
+    return 'The server did not answer in time. Whether the call took effect is not known.';
+  }
+  if (typeof code !== 'number') return 'The call failed before an answer came.';
+  const said = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
+  return `The server answered with an error (${code}): ${said}`;
+}

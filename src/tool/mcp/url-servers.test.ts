@@ -1,0 +1,59 @@
+/** Servers at a url, honest and hostile, over svc's own client. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startHttpMcp, type HttpMode } from '../../../test/fake/mcp/http-server.ts';
+import { McpStage, type StageOptions } from '../../../test/fake/mcp/stage.ts';
+import { untilTrue } from '../../../test/chaos/outside.ts';
+import type { EnvName } from '../../config/config.ts';
+
+const tokenEnv = 'FAKE_TOKEN' as EnvName;
+
+async function stageAt(url: string, more: StageOptions = {}): Promise<McpStage> {
+  return McpStage.open('honest', { reach: { kind: 'url', url, tokenEnv }, ...more });
+}
+
+for (const mode of ['honest', 'stream'] as const) {
+  test(`a server at a url is used, and has the bearer (${mode})`, async () => {
+    await using server = await startHttpMcp(mode);
+    await using stage = await stageAt(server.url, { secret: 'the-bearer-of-the-test' });
+    await stage.up();
+    const { text } = await stage.call('mcp_fake_echo', { text: 'the-bearer-of-the-test' });
+    assert.equal(text, 'you said: [secret]');
+    assert.deepEqual([...server.bearers], ['Bearer the-bearer-of-the-test']);
+    assert.equal(
+      server.asked.some((one) => one.startsWith('GET')),
+      false,
+      'no stream is opened',
+    );
+  });
+}
+
+for (const mode of ['endless_stream', 'many_events', 'huge', 'garbage'] as const) {
+  test(`a call of a server at a url that is hostile by ${mode} fails in time`, async () => {
+    await using server = await startHttpMcp(mode);
+    await using stage = await stageAt(server.url, { timeoutSeconds: 1 });
+    await stage.up();
+    const since = performance.now();
+    const { text, use } = await stage.call('mcp_fake_echo', { text: 'hello' });
+    assert.equal(use.outcome, 'failed');
+    assert.doesNotMatch(text, /hello/);
+    assert.ok(performance.now() - since < 5_000);
+  });
+}
+
+for (const mode of ['redirect', 'unauthorized', 'other_id'] as const satisfies HttpMode[]) {
+  test(`a server at a url that is hostile by ${mode} is down`, async () => {
+    await using elsewhere = await startHttpMcp('honest');
+    await using server = await startHttpMcp(mode, elsewhere.url);
+    await using stage = await stageAt(server.url, { timeoutSeconds: 1, initMs: 500 });
+    await untilTrue('it is down', async () => stage.standing().state === 'down');
+    assert.deepEqual(stage.announced(), []);
+    assert.deepEqual(elsewhere.asked, []);
+  });
+}
+
+test('in a private turn a server that may be elsewhere is not asked', async () => {
+  await using stage = await stageAt('https://mcp.example.invalid/mcp', { sensitivity: 'private' });
+  await untilTrue('it is down', async () => stage.standing().state === 'down');
+  assert.deepEqual(stage.announced(), []);
+});

@@ -1,0 +1,4 @@
+import { mcp } from './mcp.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(mcp);

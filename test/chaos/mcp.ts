@@ -1,0 +1,164 @@
+/**
+ * MCP servers that are hostile in every way we know, beside conversations that have nothing to do
+ * with them. What they say and do is refused or contained, no secret of theirs is told, and nobody
+ * waits for them.
+ */
+import assert from 'node:assert/strict';
+import { Plan } from '../../src/run/plan.ts';
+import type { Ran } from '../../src/tool/tool.ts';
+import { memoryForm, openSound } from '../contract/ledger/forms.ts';
+import { FakePlatform } from '../fake/channel.ts';
+import { isAlive } from '../fake/mcp/alive.ts';
+import { startHttpMcp, type HttpMode } from '../fake/mcp/http-server.ts';
+import { McpStage } from '../fake/mcp/stage.ts';
+import { Arrivals, delayMsMax, echo, hostOn, talk } from './hung-brain.ts';
+import { untilTrue } from './outside.ts';
+import { seeded, type Proof } from './proof.ts';
+
+const sizes = { test: 50, change: 200, nightly: 1_000 } as const;
+
+/** `call`: it is announced, and a call fails. `none`: nothing of it is ever announced. */
+const commands: Readonly<Record<string, 'call' | 'none' | 'data'>> = {
+  silent: 'none',
+  silent_list: 'none',
+  silent_call: 'call',
+  crash_start: 'none',
+  crash_init: 'none',
+  crash_list: 'none',
+  crash_call: 'call',
+  bad_init: 'none',
+  many_tools: 'none',
+  huge_schema: 'data',
+  huge_result: 'call',
+  long_result: 'data',
+  other_id: 'call',
+  error: 'call',
+  is_error: 'call',
+  tells_env: 'data',
+  sampling: 'data',
+  flood_notifications: 'none',
+  flood_bytes: 'none',
+  flood_garbage: 'none',
+};
+const urls: Readonly<Partial<Record<HttpMode, 'call' | 'none'>>> = {
+  redirect: 'none',
+  unauthorized: 'none',
+  other_id: 'none',
+  endless_stream: 'call',
+  many_events: 'call',
+  huge: 'call',
+  garbage: 'call',
+};
+
+type Means = {
+  readonly count: number;
+  readonly random: () => number;
+  readonly platform: FakePlatform;
+  readonly accepting: Arrivals;
+};
+
+export const mcp: Proof = {
+  name: 'mcp',
+  title: 'Hostile MCP servers are refused or contained, tell no secret, and delay nobody',
+  unit: 'messages beside each server',
+  sizes,
+  async run(count, seed, say) {
+    const most = count >= sizes.nightly ? delayMsMax.alone : delayMsMax.crowded;
+    const random = seeded(seed);
+    await using bench = await openSound(memoryForm)({});
+    const platform = new FakePlatform('quick');
+    const accepting = new Arrivals();
+    const host = hostOn(bench.ledger);
+    const channel = accepting.watch(platform.channel());
+    const planned = { type: 'webhook', session: null, access: null, channel, brain: echo } as const;
+    assert.equal(await host.use(new Plan('one', [planned], new Map())), null);
+    const means = { count, random, platform, accepting };
+    try {
+      await talk(platform, accepting, count, random);
+      const quiet = await talk(platform, accepting, count, random);
+      let [worst, calls, servers] = [0, 0, 0];
+      const met = async (name: string, one: () => Promise<Met>): Promise<void> => {
+        const { p99, asked } = await one();
+        const delay = Math.max(0, p99 - quiet);
+        say(`${name}: p99 ${p99.toFixed(2)} ms, ${asked} calls`);
+        assert.ok(delay < most, `${name}: a message was delayed by ${delay} ms`);
+        [worst, calls, servers] = [Math.max(worst, delay), calls + asked, servers + 1];
+      };
+      for (const [mode, kind] of Object.entries(commands)) {
+        await met(mode, () => besideCommand(mode, kind, means));
+      }
+      for (const [mode, kind] of Object.entries(urls)) {
+        await met(`${mode} at a url`, () => besideUrl(mode as HttpMode, kind, means));
+      }
+      const ms = Math.round(worst * 100) / 100;
+      const figures = { servers, calls, escaped: 0, secrets: 0, 'ms p99 of delay at most': ms };
+      return { kind: 'proved', figures };
+    } finally {
+      await host.drain();
+    }
+  },
+};
+
+type Met = { readonly p99: number; readonly asked: number };
+
+async function besideCommand(
+  mode: string,
+  kind: 'call' | 'none' | 'data',
+  means: Means,
+): Promise<Met> {
+  const canary = `canary-${Math.floor(means.random() * 1e12)}-${mode}`;
+  const limits = { timeoutSeconds: 1, initMs: 1_000 };
+  await using stage = await McpStage.open(mode, { ...limits, secret: canary });
+  const met = await beside(stage, kind, canary, means);
+  await stage.close();
+  const pids = Array.from((await stage.notes()).matchAll(/started (\d+)/g), ([, pid]) => pid);
+  await untilTrue('all are gone', async () => !pids.some((pid) => isAlive(Number(pid))));
+  return met;
+}
+
+async function besideUrl(mode: HttpMode, kind: 'call' | 'none', means: Means): Promise<Met> {
+  const canary = `canary-${Math.floor(means.random() * 1e12)}-${mode}`;
+  await using elsewhere = await startHttpMcp('honest');
+  await using server = await startHttpMcp(mode, elsewhere.url);
+  const reach = { kind: 'url', url: server.url, tokenEnv: 'FAKE_TOKEN' as never } as const;
+  const limits = { timeoutSeconds: 1, initMs: 1_000 };
+  await using stage = await McpStage.open('honest', { ...limits, reach, secret: canary });
+  const met = await beside(stage, kind, canary, means);
+  assert.deepEqual(elsewhere.asked, [], 'nothing else was asked');
+  return met;
+}
+
+/** People talk; meanwhile its tool is called again and again, wherever it is announced. */
+async function beside(
+  stage: McpStage,
+  kind: 'call' | 'none' | 'data',
+  canary: string,
+  { count, random, platform, accepting }: Means,
+): Promise<Met> {
+  if (kind === 'none') await untilTrue('it was met', () => stage.standing().state !== 'starting');
+  else await stage.up();
+  let isOver = false;
+  const calling = callOn(stage, () => isOver);
+  const p99 = await talk(platform, accepting, count, random);
+  isOver = true;
+  const ran = await calling;
+  for (const { text, use } of ran) {
+    assert.ok(text.length < 70_000, 'no more than fits is told');
+    assert.ok(!text.includes(canary), 'a secret is told');
+    if (kind === 'call') assert.notEqual(use.outcome, 'done');
+    if (kind === 'none') assert.equal(use.rule, 'unavailable');
+  }
+  const told = JSON.stringify([stage.warnings, stage.standing(), stage.announced()]);
+  assert.ok(!told.includes(canary), 'a secret is told');
+  if (kind === 'none') assert.deepEqual(stage.announced(), []);
+  return { p99, asked: ran.length };
+}
+
+const callsMax = 200;
+
+async function callOn(stage: McpStage, isOver: () => boolean): Promise<Ran[]> {
+  const ran: Ran[] = [];
+  do ran.push(await stage.call('mcp_fake_echo', { text: 'hello' }));
+  while (!isOver() && ran.length < callsMax);
+  return ran;
+}
