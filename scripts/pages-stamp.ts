@@ -29,6 +29,8 @@ const inputs = [
   'src/channel/{kind,kinds,messenger-kind,*/kind}.ts',
   'src/lib/{address-range,ip-address}.ts',
   'src/setup/setup.ts',
+  'src/trial/expectation.ts',
+  'src/policy/*.ts',
   'scripts/{bundled,pages,pages-stamp}.ts',
   '{,web/}tsconfig.json',
   'package-lock.json',

@@ -137,7 +137,7 @@ test('of an agent, pure tools run and tell; those that reach out are rehearsed',
   );
   assert.equal(tools[0]!.arguments, '{"expression":"6*7"}');
   assert.equal(answers[0]!.text, 'Done.');
-  assert.equal(answers[1]!.reason, 'an agent asks one model alone');
+  assert.equal(answers[1]!.reason, 'a better one answered');
   assert.equal(web.connections, 0);
   await script();
   const elsewhere = resultOf(await started.tryIt(config, { channel: 'telegram' }));

@@ -18,8 +18,9 @@ const call = {
   model: 'local_runtime/small' as ModelName,
   provider: 'local_runtime',
   result: 'answer',
-  usage: { inputTokens: 10, outputTokens: 1 },
 } as const;
+
+const used = { input: 10, output: 1, estimated: false };
 
 /** An instance whose minutes end when the test says so. */
 async function begin(url: string) {
@@ -44,6 +45,7 @@ async function begin(url: string) {
       const e = { channel: 'a' as ChannelKey, id: 'm' as MessageId, duplicate: false };
       for (let n = 0; n < many; n++) counts.messageAccepted(e);
       for (let n = 0; n < many; n++) counts.modelAnswered({ ...call, ms: 100 });
+      for (let n = 0; n < many; n++) counts.modelSpent({ ...call, brain: 'b', used });
     },
     pass: (minute: number): void => void (at = noon + (minute + 1) * minuteMs - 1),
     over,

@@ -1,4 +1,3 @@
-import { messengerTypes } from '../channel/kinds.ts';
 import type { IntegerField, ObjectField } from './field.ts';
 import { channelTypeField } from './schema-channel.ts';
 
@@ -230,8 +229,8 @@ export const agent = {
     approvers: {
       type: 'list',
       description:
-        'Who may say yes or no to the calls of an `ask` grant, beside the operator: people of a ' +
-        `messenger, such as \`${messengerTypes[0]}:123456789\`.`,
+        'Who may say yes or no to the calls of an `ask` grant, beside the operator: the type of ' +
+        'a messenger, a colon, and a user id on it.',
       items: { type: 'text', description: 'A channel and a user id of it.', format: 'approver' },
       default: [],
       added: true,

@@ -13,7 +13,6 @@ import type { OwnAddresses } from '../config/own-addresses.ts';
 import { pinsFileBeside } from '../config/mcp-pins.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
-import { budgetWarnings } from './budget-warnings.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Admissions } from '../domain/gate.ts';
@@ -28,7 +27,7 @@ import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
 import { keepApprovals } from './approval-keeping.ts';
-import { withMcp } from './mcp-warnings.ts';
+import { warningsNow } from './warnings-now.ts';
 import { keepFigures } from './figure-keeping.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
@@ -251,9 +250,8 @@ class Run {
       health: () =>
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
       warnings: () => [
-        ...withMcp(control, kit.mcp.standings()),
         ...this.#alerts.warnings(),
-        ...budgetWarnings(this.#events.meters, control.used.config),
+        ...warningsNow(control, kit.mcp, this.#events.meters),
       ],
     });
     if (admin !== null && admin.kind !== 'placed') return admin;

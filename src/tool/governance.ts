@@ -1,8 +1,8 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * not repeated → available → arguments → rehearsal → a person's yes → journal → the tool itself with
- * its cage. A call that outlives its turn is given up, also where the tool does not listen to its
- * signal.
+ * not repeated → available → arguments → rehearsal → a person's yes → journal → the tool itself
+ * with its cage. A call that outlives its turn is given up, also where the tool does not listen to
+ * its signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { WantedCall } from '../domain/approval.ts';

@@ -45,6 +45,7 @@ export const spendReads: readonly ReaderCase[] = [
           lastDay: '2027-03-05',
           calls: 4,
           tokens: { input: 112, output: 104 },
+          costing: { input: 12, output: 4 },
           estimatedCalls: 1,
           open: { input: 3, output: 4 },
           cost: '0.0000057',

@@ -110,9 +110,9 @@ function emptyOf(field: Field): Json {
       );
     case 'list':
       return [];
-    case 'decimal':
     case 'map':
       return {};
+    case 'decimal':
     case 'integer':
       return field.default ?? field.minimum;
     case 'boolean':
