@@ -143,9 +143,10 @@ class Dispatch {
       const dueAt = this.#retryAt(call);
       if (dueAt !== null && dueAt < this.#desk.deadlineAt) turns.push({ call, dueAt });
     }
+    if (turns.length === 0) return false;
     for (const { call } of turns) call.retries++;
     this.#round(turns);
-    return turns.length > 0;
+    return true;
   }
 
   #retryAt({ outcome, retries, candidate, endedAt }: ModelCall): SteadyTime | null {

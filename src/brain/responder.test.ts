@@ -208,6 +208,15 @@ test('sequential retries after the last has failed, again as listed', async (t) 
   assert.equal(brief(turn.now()), 'b: two');
 });
 
+test('sequential retries one that is alone, too', async (t) => {
+  const [a] = three();
+  const turn = think(t, [a], { dispatch: 'sequential' });
+  await a.last.fail('server_error');
+  t.mock.timers.tick(200);
+  await a.last.answer('one');
+  assert.equal(brief(turn.now()), 'a: one');
+});
+
 test('at the deadline the best answer in hand is the reply', async (t) => {
   const [a, b] = three();
   const turn = think(t, [a, b], { turnMs: 10_000 });

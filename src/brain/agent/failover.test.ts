@@ -83,3 +83,22 @@ test('a conversation too long for one model may fit the next', async () => {
   assert.equal(brief(played), 'it fits');
   assert.deepEqual(played.asked, ['m', 'n']);
 });
+
+test('a model that is alone is asked again after a failure that may pass', async () => {
+  const stage = new Stage({
+    tools: [calc()],
+    retryDelayMs: (_, attempt) => (attempt < 2 ? 0 : null),
+  });
+  const played = await stage.play([sum(), { fails: 'server_error' }, 'It is 2.']);
+  assert.equal(brief(played), 'It is 2.');
+  assert.deepEqual(played.asked, ['m', 'm', 'm']);
+});
+
+test('of models that have all failed those with a passing failure are asked again', async () => {
+  const retryDelayMs = ({ retryable }: { retryable: boolean }): number | null =>
+    retryable ? 0 : null;
+  const stage = new Stage({ tools: [calc()], behind: [here], retryDelayMs });
+  const played = await stage.play([{ fails: 'not_found' }, { fails: 'server_error' }, 'hello']);
+  assert.equal(brief(played), 'hello');
+  assert.deepEqual(played.asked, ['m', 'n', 'n']);
+});
