@@ -16,6 +16,7 @@ import type { ConversationKey } from '../domain/story.ts';
 import type { FigureCounts } from '../figures/counting.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
+import type { DecideResult } from '../flow/approving.ts';
 import type { ByHandResult, HandWritten } from '../flow/by-hand.ts';
 import type { DeliveryStatus } from './deliveries.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
@@ -48,6 +49,7 @@ export type AdminPorts = {
   readonly instances: InstancesPort | null;
   readonly reader: LedgerReader;
   readonly byHand: HandPort;
+  readonly approvals: ApprovalPort;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes' | 'deferred'>;
   /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
@@ -66,6 +68,11 @@ export type AdminPorts = {
 /** Conversations that an operator answers by hand. */
 export type HandPort = Pick<Ledger['byHand'], 'hold' | 'giveBack' | 'of' | 'held' | 'waiting'> & {
   answer(where: ConversationKey, written: HandWritten): Promise<ByHandResult>;
+};
+
+/** Calls that wait for a yes, decided by an operator, by their ids alone. */
+export type ApprovalPort = {
+  decide(id: string, verdict: 'approved' | 'refused'): Promise<DecideResult>;
 };
 
 export type Health =
@@ -137,6 +144,8 @@ export type Status = {
   readonly counts: CountsStatus;
   /** Conversations that an operator answers by hand; null: svc is older than that. */
   readonly held: number | null;
+  /** Calls that wait for a person's yes, of the whole ledger; null: svc is older than that. */
+  readonly approvals: { readonly waiting: number } | null;
   readonly times: {
     readonly waited: TimesStatus;
     readonly turns: TimesStatus;

@@ -53,6 +53,10 @@ operator GET /api/v1/notes/{channel}/{conversation}
 operator DELETE /api/v1/notes/{channel}/{conversation}
 operator GET /api/v1/brains/{brain}/notes
 operator DELETE /api/v1/brains/{brain}/notes
+reader   GET /api/v1/approvals
+operator GET /api/v1/approvals/{id}
+operator POST /api/v1/approvals/{id}/approve
+operator POST /api/v1/approvals/{id}/refuse
 reader   GET /api/v1/tool-uses
 operator GET /api/v1/tool-uses/{key}
 

@@ -49,6 +49,7 @@ export async function statusOf(ports: AdminPorts, access: Access, asker: Viewer)
     deliveries: deliveriesOf(whole),
     counts: merging.countsOf(whole),
     held: ports.gauges().held,
+    approvals: { waiting: ports.meters.approvals.waiting },
     times: {
       waited: timesBy(whole, 'waited'),
       turns: timesBy(whole, 'turns'),

@@ -34,6 +34,10 @@ const entries: readonly Entry[] = [
   { name: 'conversations release', load: async () => (await byHand()).conversationsRelease },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
+  { name: 'approvals list', load: async () => (await approvals()).approvalsList },
+  { name: 'approvals show', load: async () => (await approvals()).approvalsShow },
+  { name: 'approvals approve', load: async () => (await approvals()).approvalsApprove },
+  { name: 'approvals refuse', load: async () => (await approvals()).approvalsRefuse },
   { name: 'pair', load: async () => (await import('./ledger/pair.ts')).pair },
   { name: 'notes list', load: async () => (await notes()).notesList },
   { name: 'notes clear', load: async () => (await notes()).notesClear },
@@ -58,6 +62,7 @@ const deadLetters = () => import('./ledger/dead-letters.ts');
 const moves = () => import('./ledger/dead-letter-moves.ts');
 const conversations = () => import('./ledger/conversations.ts');
 const byHand = () => import('./ledger/conversations-by-hand.ts');
+const approvals = () => import('./ledger/approvals.ts');
 const notes = () => import('./ledger/notes.ts');
 
 async function loadTry(): Promise<Command> {

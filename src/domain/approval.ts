@@ -59,6 +59,9 @@ export type Approval = {
   readonly outcome: ToolOutcome | null;
 };
 
+/** One as people read it: with what was asked for, without what one needs to decide it elsewhere. */
+export type ApprovalText = Omit<Approval, 'code' | 'address' | 'hash'>;
+
 /** One of a list: nothing that anybody wrote, and no code. */
 export type ApprovalRow = Omit<
   Approval,
@@ -93,6 +96,11 @@ export function approvalRowOf(approval: Approval): ApprovalRow {
   const { askedAt, expiresAt, decidedAt, decidedBy, settledAt, outcome } = approval;
   const times = { askedAt, expiresAt, decidedAt, decidedBy, settledAt };
   return { id, state, channel, messageId, brain, tool, sensitivity, ...times, outcome };
+}
+
+export function approvalTextOf(approval: Approval): ApprovalText {
+  const { code: _code, address: _address, hash: _hash, ...text } = approval;
+  return text;
 }
 
 /** The turn that follows has not been yet, and somebody has to see to it. */

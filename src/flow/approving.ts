@@ -24,7 +24,7 @@ export type DecideResult =
 
 export type DecidingKit = Pick<Kit, 'ledger' | 'events' | 'now' | 'approvals'>;
 
-/** @param idOrCode a person has the code alone */
+/** @param idOrCode a person has the code alone, the operator the id */
 export async function decideApproval(
   kit: DecidingKit,
   idOrCode: string,
@@ -35,10 +35,8 @@ export async function decideApproval(
   try {
     const found = await approvals.find(idOrCode);
     if (found === null) return { kind: 'not_found' };
-    if (by !== 'operator') {
-      if (found.id === idOrCode) return { kind: 'not_found' };
-      if (!by.isApproverOf(found.brain)) return { kind: 'not_allowed' };
-    }
+    if ((found.id === idOrCode) !== (by === 'operator')) return { kind: 'not_found' };
+    if (by !== 'operator' && !by.isApproverOf(found.brain)) return { kind: 'not_allowed' };
     if (found.state !== 'waiting') return { kind: 'not_waiting', state: found.state };
     const isLate = found.expiresAt <= kit.now();
     const name = by === 'operator' ? by : by.name;

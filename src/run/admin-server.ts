@@ -228,6 +228,7 @@ function portsOf(setup: Setup, parts: AdminParts): OwnPorts {
     modelLoads: () => kit.bounds.loads,
     reader,
     byHand: byHandOf(ledger.byHand, host),
+    approvals: host,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),
     turnedAway: () => host.gate.turnedAway,

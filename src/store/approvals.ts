@@ -8,6 +8,7 @@ import type {
   ApprovalId,
   ApprovalRow,
   ApprovalState,
+  ApprovalText,
   Verdict,
 } from '../domain/approval.ts';
 import type { Page, PageAsked } from '../domain/page.ts';
@@ -41,6 +42,6 @@ export interface ApprovalsReader {
   /** Newest first. @param state null: whatever its state */
   approvals(state: ApprovalState | null, page: PageAsked): Promise<Page<ApprovalRow>>;
   /** With what was asked for; null: it is not kept. */
-  approval(id: string): Promise<Approval | null>;
+  approval(id: string): Promise<ApprovalText | null>;
   waitingApprovals(): Promise<number>;
 }

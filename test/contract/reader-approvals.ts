@@ -1,6 +1,6 @@
 /** What waits for a yes, and what became of it, as every form tells it. */
 import assert from 'node:assert/strict';
-import { approvalRowOf, type ApprovalState } from '../../src/domain/approval.ts';
+import { approvalRowOf, approvalTextOf, type ApprovalState } from '../../src/domain/approval.ts';
 import { asks, decide } from './ledger/approvals.ts';
 import type { It, ReaderCase } from './reader.ts';
 
@@ -45,7 +45,7 @@ export const approvalReads: readonly ReaderCase[] = [
     },
   ],
   [
-    'the list tells nothing that anybody wrote and no code; one of it is told whole',
+    'the list tells nothing that anybody wrote; one of it tells what it asks, and never its code',
     async (it) => {
       const [asked] = await asks(it, 'ada', [{ sensitivity: 'private' }]);
       await decide(it, asked!, 'refused', 'operator');
@@ -53,7 +53,10 @@ export const approvalReads: readonly ReaderCase[] = [
       const decidedAt = row!.decidedAt;
       const decided = { state: 'refused', decidedBy: 'operator', decidedAt } as const;
       assert.deepEqual(row, approvalRowOf({ ...asked!, ...decided }));
-      assert.deepEqual(await it.reader.approval(asked!.id), { ...asked!, ...decided });
+      const text = await it.reader.approval(asked!.id);
+      assert.deepEqual(text, approvalTextOf({ ...asked!, ...decided }));
+      for (const name of ['code', 'address', 'hash']) assert.ok(!(name in text!), name);
+      assert.equal(await it.reader.approval(asked!.code), null);
       for (const name of ['code', 'conversation', 'address', 'sender', 'arguments', 'hash']) {
         assert.ok(!(name in row), name);
       }

@@ -1,10 +1,12 @@
 /** What the admin API tells of approvals, for its tests: one that waits. */
 import { approvalRowOf, type Approval, type ApprovalId } from '../../src/domain/approval.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../../src/domain/ids.ts';
+import type { ApprovalPort } from '../../src/admin/admin.ts';
 import type { ApprovalsReader } from '../../src/store/approvals.ts';
 
 const channel = 'webhook' as ChannelKey;
 const sender = 'sender-4711';
+export const approvalId = '0123456789abcdefghjkmr' as ApprovalId;
 
 export const approvalReads = (calls: unknown[][]): ApprovalsReader => ({
   async approvals(state, asked) {
@@ -13,7 +15,7 @@ export const approvalReads = (calls: unknown[][]): ApprovalsReader => ({
   },
   async approval(id) {
     calls.push(['approval', id]);
-    return id === waiting().id ? waiting() : null;
+    return id === approvalId ? waiting() : null;
   },
   async waitingApprovals() {
     calls.push(['waitingApprovals']);
@@ -21,9 +23,18 @@ export const approvalReads = (calls: unknown[][]): ApprovalsReader => ({
   },
 });
 
+/** The word is taken for the one that waits. */
+export const fakeDeciding = (calls: unknown[][]): ApprovalPort => ({
+  async decide(id, verdict) {
+    calls.push(['decide', id, verdict]);
+    if (id !== approvalId) return { kind: 'not_found' };
+    return { kind: 'decided', approval: { ...waiting(), state: verdict, decidedBy: 'operator' } };
+  },
+});
+
 function waiting(): Approval {
   return {
-    id: '0123456789abcdefghjkmr' as ApprovalId,
+    id: approvalId,
     code: '0123456789',
     state: 'waiting',
     channel,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { AuditRow } from '../../src/domain/audit.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
-import { approvalReads } from './admin-approvals.ts';
+import { approvalId, approvalReads } from './admin-approvals.ts';
 import { Bucket } from '../../src/figures/bucket.ts';
 import type { FiguresAsked, KeptFigures } from '../../src/figures/figures.ts';
 import { Gathering } from '../../src/figures/gathering.ts';
@@ -43,6 +43,7 @@ const idsIn = new Map([
   ['deliveries', ids.reply],
   ['conversations', ids.conversationId],
   ['holds', ids.conversationId],
+  ['approvals', approvalId],
 ]);
 
 /** The path of an operation, of something that is there. */

@@ -1,4 +1,5 @@
 /** A small world for the admin server: real events and counters, a config, a real listener. */
+import { fakeDeciding } from './admin-approvals.ts';
 import { fakeByHand } from './admin-by-hand.ts';
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -102,6 +103,7 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     instances: null,
     reader: fakeReader(world.calls),
     byHand: fakeByHand(world.calls),
+    approvals: fakeDeciding(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
     audit: async (row) => (world.audited?.push(row) ?? 0) > 0,
     turnedAway: () => turnedAway,

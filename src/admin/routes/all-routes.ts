@@ -5,6 +5,7 @@ import type { LiveListeners } from '../http/live.ts';
 import type { MetricsPage } from '../metrics/metrics.ts';
 import { applicationRoutes } from './application.ts';
 import { agentRoutes } from './agents.ts';
+import { approvalRoutes } from './approvals.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -50,6 +51,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...holdRoutes(ports),
+    ...approvalRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
     ...configRoutes(ports),

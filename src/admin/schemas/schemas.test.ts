@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ApprovalText } from '../../domain/approval.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Pairing } from '../../domain/gate.ts';
 import type { NoteText } from '../../domain/note.ts';
@@ -9,6 +10,7 @@ import type * as story from '../../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import type { ConfigInUse, ConfigKept, ConfigRow } from '../config-control.ts';
+import type * as approvals from './approvals.ts';
 import type * as configs from './config.ts';
 import type { Dropped, Frame } from '../../domain/frame.ts';
 import type { ConfigNames, RouteStatus, Status } from '../admin.ts';
@@ -48,6 +50,7 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.notesSchema>, Rows<NoteText>>,
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
+    Same<Described<typeof approvals.approvalTextSchema>, ApprovalText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
     Same<Described<typeof configs.configSchema>, ConfigInUse>,
     Same<Described<typeof configs.configHistorySchema>, Rows<ConfigRow>>,

@@ -143,6 +143,7 @@ export const statusSchema = objectWith(statusFields, {
   application: maybeBoolean,
   traffic,
   held: maybeInteger,
+  approvals: maybe(object({ waiting: integer })),
   instance: maybeInteger,
   asOf: maybeInteger,
   instances: maybe(instances),

@@ -8,6 +8,7 @@ import * as records from '../../admin/schemas/records.ts';
 import { foundIdsSchema, foundTextsSchema } from '../../admin/schemas/search.ts';
 import * as stories from '../../admin/schemas/story.ts';
 import type { LedgerWrites } from '../../control/audited.ts';
+import type { ApprovalState } from '../../domain/approval.ts';
 import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { PageAsked } from '../../domain/page.ts';
@@ -18,16 +19,19 @@ import type { FiguresAsked } from '../../figures/figures.ts';
 import { Gathering } from '../../figures/gathering.ts';
 import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
 import { AdminClient, codeOf, isNotFound, type AdminClientOptions } from './admin-client.ts';
+import { RemoteApprovals } from './remote-approvals.ts';
 import { RemoteHands } from './remote-hands.ts';
 import { part } from './remote-path.ts';
 
 export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   readonly hands: RemoteHands;
+  readonly deciding: RemoteApprovals;
   readonly #service: AdminClient;
 
   constructor(options: AdminClientOptions) {
     this.#service = new AdminClient(options);
     this.hands = new RemoteHands(this.#service);
+    this.deciding = new RemoteApprovals(this.#service);
   }
 
   story(messageId: string) {
@@ -127,10 +131,17 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   figures = async (asked: FiguresAsked) =>
     new Gathering(asked).told({ first: { minute: null, hour: null }, ownUntil: null });
 
-  /** None, as of figures. */
-  approvals = async () => ({ rows: [], next: null });
-  approval = async () => null;
-  waitingApprovals = async () => 0;
+  approvals(state: ApprovalState | null, page: PageAsked) {
+    return this.deciding.list(queryOf({ state: state ?? 'all', ...page }));
+  }
+
+  approval(id: string) {
+    return this.deciding.show(id);
+  }
+
+  waitingApprovals() {
+    return this.deciding.waiting();
+  }
 
   foundIds(q: string, page: PageAsked) {
     return this.#service.read('reader', `search?${queryOf({ q, ...page })}`, foundIdsSchema);

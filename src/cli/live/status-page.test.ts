@@ -69,6 +69,15 @@ test('what an operator holds has a line', async () => {
   assert.doesNotMatch(told(0), /by hand/);
 });
 
+test('what waits for a yes has a line', async () => {
+  const [alone] = makeInstances([1]);
+  const status = await statusOf({ ...alone!.ports, instances: null }, 'operator', 'operator');
+  const told = (waiting: number) => statusPage({ ...status, approvals: { waiting } }, false);
+  assert.match(told(1), /^! tool calls: 1 waits for a yes; svc approvals list tells it$/m);
+  assert.match(told(2), /: 2 wait for a yes; svc approvals list tells them$/m);
+  assert.doesNotMatch(told(0), /for a yes/);
+});
+
 test('of one that works alone there is no such line', async () => {
   const [alone] = makeInstances([1]);
   alone!.ports = { ...alone!.ports, instances: null };

@@ -28,6 +28,7 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...receiverLines(status.deliveries ?? [], now),
     ...backlogLines(status.backlog, now),
     ...heldLines(status),
+    ...approvalLines(status),
     countsLine(status),
     deadLettersLine(status.counts),
     ...status.warnings.map((warning) => {
@@ -146,6 +147,14 @@ function heldLines({ held }: Status): readonly Line[] {
   if (held === null || held === 0) return [];
   const message = `${held} ${held === 1 ? 'is' : 'are'} answered by hand`;
   return [{ mark: 'warning', subject: 'conversations', message }];
+}
+
+function approvalLines({ approvals }: Status): readonly Line[] {
+  if (approvals === null || approvals.waiting === 0) return [];
+  const { waiting } = approvals;
+  const [what, them] = waiting === 1 ? ['1 waits', 'it'] : [`${waiting} wait`, 'them'];
+  const message = `${what} for a yes; svc approvals list tells ${them}`;
+  return [{ mark: 'warning', subject: 'tool calls', message }];
 }
 
 function countsLine({ counts, perMinute, times }: Status): Line {

@@ -1,5 +1,5 @@
 /** What waits for a yes, for the form that outlives no process: so many that are not settled. */
-import { approvalCodeOf, approvalRowOf, isOwed } from '../../domain/approval.ts';
+import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../domain/approval.ts';
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { Approvals, ApprovalsReader, Decided } from '../approvals.ts';
@@ -60,7 +60,10 @@ export class KeptApprovals implements Approvals {
       );
       return pageOf(rows, limit, ({ id }) => [id], approvalRowOf);
     },
-    approval: async (id) => this.#open.get(id) ?? this.#settled.get(id) ?? null,
+    approval: async (id) => {
+      const found = this.#open.get(id) ?? this.#settled.get(id);
+      return found === undefined ? null : approvalTextOf(found);
+    },
     waitingApprovals: async () => this.#waiting().length,
   };
 

@@ -1,6 +1,11 @@
 /** What waits for a yes, and what became of it. */
-import { approvalCodeOf, approvalRowOf } from '../../../domain/approval.ts';
-import type { Approval, ApprovalRow, ApprovalState } from '../../../domain/approval.ts';
+import { approvalCodeOf, approvalRowOf, approvalTextOf } from '../../../domain/approval.ts';
+import type {
+  Approval,
+  ApprovalRow,
+  ApprovalState,
+  ApprovalText,
+} from '../../../domain/approval.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { approvalFrom, approvalsOwedMax } from '../../ledger/approval-record.ts';
 import { approvalsWaitingMax, type ApprovalRecord } from '../../ledger/approval-record.ts';
@@ -40,8 +45,9 @@ export async function listApprovals(
   return pageOf(rows, limit, placeOf, (row) => approvalRowOf(approvalOf(row)));
 }
 
-export async function findApproval(ask: Ask, id: string): Promise<Approval | null> {
-  return firstOf(await ask<ApprovalRecord>(byId, id));
+export async function showApproval(ask: Ask, id: string): Promise<ApprovalText | null> {
+  const found = firstOf(await ask<ApprovalRecord>(byId, id));
+  return found === null ? null : approvalTextOf(found);
 }
 
 /** By its id or its code. */

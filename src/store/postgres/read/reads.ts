@@ -1,7 +1,7 @@
 /** What can be asked of the server, by the name it has in the reader's contract. */
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
-import { countWaitingApprovals, findApproval, listApprovals } from './approvals.ts';
+import { countWaitingApprovals, listApprovals, showApproval } from './approvals.ts';
 import type { Ask } from './ask.ts';
 import { listAudit } from './audit.ts';
 import {
@@ -45,7 +45,7 @@ export const questions: {
   audit: listAudit,
   figures: readFigures,
   approvals: listApprovals,
-  approval: findApproval,
+  approval: showApproval,
   waitingApprovals: countWaitingApprovals,
   foundIds: findByIds,
   foundTexts: findByWords,

@@ -1,7 +1,12 @@
 /** What waits for a yes, and what became of it. */
 import type { DatabaseSync } from 'node:sqlite';
-import { approvalCodeOf, approvalRowOf } from '../../../domain/approval.ts';
-import type { Approval, ApprovalRow, ApprovalState } from '../../../domain/approval.ts';
+import { approvalCodeOf, approvalRowOf, approvalTextOf } from '../../../domain/approval.ts';
+import type {
+  Approval,
+  ApprovalRow,
+  ApprovalState,
+  ApprovalText,
+} from '../../../domain/approval.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { approvalFrom, approvalsOwedMax } from '../../ledger/approval-record.ts';
 import { approvalsWaitingMax, type ApprovalRecord } from '../../ledger/approval-record.ts';
@@ -35,6 +40,11 @@ export function listApprovals(
 
 export function findApproval(db: DatabaseSync, id: string): Approval | null {
   return firstOf(db.prepare(`${columns} WHERE id = ?`).get(id));
+}
+
+export function showApproval(db: DatabaseSync, id: string): ApprovalText | null {
+  const found = findApproval(db, id);
+  return found === null ? null : approvalTextOf(found);
 }
 
 /** By its id or its code. */

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ReadArguments, ReadName, ReadResult } from '../../read/questions.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
-import { countWaitingApprovals, findApproval, listApprovals } from './approvals.ts';
+import { countWaitingApprovals, listApprovals, showApproval } from './approvals.ts';
 import { listAudit, listConversationCounts } from './audit.ts';
 import { listChannelKeys } from './channel-keys.ts';
 import {
@@ -44,7 +44,7 @@ const questions: {
   audit: listAudit,
   figures: readFigures,
   approvals: listApprovals,
-  approval: findApproval,
+  approval: showApproval,
   waitingApprovals: countWaitingApprovals,
   foundIds: findByIds,
   foundTexts: findByWords,

@@ -1,0 +1,107 @@
+/** Calls of tools that wait for a person's yes: the list, one with what it asks, and the word. */
+import { approvalStates, roleOf } from '../../domain/approval.ts';
+import type { AdminPorts, ApprovalPort } from '../admin.ts';
+import { found, problem, tell, type Answer } from '../http/answer.ts';
+import {
+  approvalDecidedSchema,
+  approvalsSchema,
+  approvalTextSchema,
+} from '../schemas/approvals.ts';
+import { page, reason, segment, unread } from './parameters.ts';
+import { readRoute, writeRoute, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'reader' | 'approvals'>;
+
+const contentType = 'application/json';
+const parameters = { id: segment('The id of the approval, as the list tells it.') };
+const unknown = 'No approval has this id: it is not kept any more, or never was.';
+const late = 'It does not wait any more: it was approved or refused, or its time was over.';
+const unwritten = 'It cannot be written down now; the log says why. Nothing was changed.';
+
+export function approvalRoutes(ports: Ports): Route[] {
+  return [...reads(ports), ...words(ports.approvals)];
+}
+
+function reads({ reader }: Ports): Route[] {
+  const state = {
+    kind: 'word',
+    summary: 'Those in this state; left out: those that wait.',
+    words: [...approvalStates, 'all'],
+  } as const;
+  return [
+    readRoute({
+      path: '/api/v1/approvals',
+      principal: 'reader',
+      summary: 'Calls that wait for a yes, without what they ask, newest first.',
+      parameters: { state, ...page },
+      contentType,
+      problems: unread,
+      schema: { name: 'Approvals', of: approvalsSchema },
+      async answer({ state: asked, ...where }) {
+        const of = asked === 'all' ? null : (asked ?? 'waiting');
+        const { rows, next } = await reader.approvals(of, where);
+        const told = rows.map((row) => ({ ...row, decidedBy: roleOf(row.decidedBy) }));
+        return tell(approvalsSchema, { rows: told, next });
+      },
+    }),
+    readRoute({
+      path: '/api/v1/approvals/{id}',
+      principal: 'operator',
+      summary: 'One call that waits, or waited, with what it asks and who wrote the message.',
+      reveals: 'read_approval',
+      parameters,
+      contentType,
+      problems: { ...unread, 404: unknown },
+      schema: { name: 'Approval', of: approvalTextSchema },
+      answer: async ({ id }) => found(approvalTextSchema, await reader.approval(id), unknown),
+    }),
+  ];
+}
+
+function words(approvals: ApprovalPort): Route[] {
+  const shared = {
+    method: 'POST',
+    parameters: { ...parameters, reason },
+    contentType,
+    problems: { 404: unknown, 409: late, 503: unwritten },
+    schema: { name: 'ApprovalDecided', of: approvalDecidedSchema },
+  } as const;
+  return [
+    writeRoute({
+      ...shared,
+      path: '/api/v1/approvals/{id}/approve',
+      action: 'approve',
+      summary: 'Says yes: the call runs once, as a turn of its own in its conversation.',
+      answer: ({ id }) => decided(approvals, id, 'approved'),
+    }),
+    writeRoute({
+      ...shared,
+      path: '/api/v1/approvals/{id}/refuse',
+      action: 'refuse',
+      summary: 'Says no: the call does not run, and the model is told and answers.',
+      answer: ({ id }) => decided(approvals, id, 'refused'),
+    }),
+  ];
+}
+
+async function decided(
+  approvals: ApprovalPort,
+  id: string,
+  verdict: 'approved' | 'refused',
+): Promise<Answer> {
+  const result = await approvals.decide(id, verdict);
+  switch (result.kind) {
+    case 'decided':
+      return tell(approvalDecidedSchema, { result: verdict });
+    // An operator's word holds for every brain.
+    case 'not_allowed':
+    case 'not_found':
+      return problem(404, 'not_found', unknown);
+    case 'not_waiting':
+      return problem(409, 'not_waiting', `It is ${result.state} already.`);
+    case 'storage_failed':
+      return problem(503, result.kind, unwritten);
+    default:
+      return result satisfies never;
+  }
+}
