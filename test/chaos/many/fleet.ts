@@ -38,6 +38,8 @@ export type FleetParts = {
   readonly hasWebhook: boolean;
   /** What svc finds in its environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** How far all their times of day are ahead from their next start on; left out: not at all. */
+  readonly aheadMs?: () => number;
 };
 
 export class Fleet implements AsyncDisposable {
@@ -130,14 +132,14 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-type Place = Pick<FleetParts, 'servers' | 'hasWebhook' | 'random' | 'env'> & {
+type Place = Pick<FleetParts, 'servers' | 'hasWebhook' | 'random' | 'env' | 'aheadMs'> & {
   readonly name: string;
   readonly database: string;
   readonly file: string;
 };
 
 async function makeInstance(
-  { name, database, file, servers, hasWebhook, random, env }: Place,
+  { name, database, file, servers, hasWebhook, random, env, aheadMs = () => 0 }: Place,
   own: AsyncDisposableStack,
 ): Promise<Instance> {
   const ways = [];
@@ -155,6 +157,6 @@ async function makeInstance(
       LETTERS_URL: url,
       NODE_OPTIONS: `--import=${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`,
     });
-  const drawAheadMs = (): number => Math.round((2 * random() - 1) * skewMsMax);
-  return new Instance({ name, port, ways, spawn, drawAheadMs });
+  const drawAheadMs = (): number => aheadMs() + Math.round((2 * random() - 1) * skewMsMax);
+  return new Instance({ name, port, adminPort, ways, spawn, drawAheadMs });
 }
