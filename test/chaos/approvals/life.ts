@@ -51,7 +51,7 @@ export class Deeds {
   lateWritten = 0;
 }
 
-const endMs = 180_000;
+const endMs = 120_000;
 
 export class Life {
   readonly #scene: Scene;

@@ -29,6 +29,8 @@ export type Services = AsyncDisposable & {
   untilMayDie(): Promise<void>;
   /** What is unsettled, and what was given up. */
   left(): Promise<Left>;
+  /** So much time passes for what waits, while none of them runs. */
+  passTime(ms: number): Promise<void>;
   /** They end as asked. */
   end(): Promise<void>;
 };
@@ -44,14 +46,9 @@ export class Scene implements AsyncDisposable {
   readonly office: Office;
   /** The orders whose calls the model changes once there was a yes. */
   readonly changing: Set<number>;
-  readonly #time: { aheadMs: number };
   readonly #own: AsyncDisposableStack;
 
-  private constructor(
-    parts: Omit<Parts, 'time'> & Pick<Scene, 'services'>,
-    time: { aheadMs: number },
-    own: AsyncDisposableStack,
-  ) {
+  private constructor(parts: Parts & Pick<Scene, 'services'>, own: AsyncDisposableStack) {
     this.form = parts.form;
     this.random = parts.random;
     this.moments = parts.moments;
@@ -61,7 +58,6 @@ export class Scene implements AsyncDisposable {
     this.changing = parts.changing;
     this.services = parts.services;
     this.office = new Office(parts.services.instances, adminToken, parts.random);
-    this.#time = time;
     this.#own = own;
   }
 
@@ -79,15 +75,9 @@ export class Scene implements AsyncDisposable {
         return { ...pays(call), delayMs: random() * 15 };
       }),
     );
-    const time = { aheadMs: 0 };
-    const parts = { form, random, moments, till, receiver, people, changing, time };
+    const parts = { form, random, moments, till, receiver, people, changing };
     const services = own.use(await servicesOf(parts, model.url));
-    return new Scene({ ...parts, services }, time, own.move());
-  }
-
-  /** From its next start on every svc is so much further ahead. */
-  passTime(ms: number): void {
-    this.#time.aheadMs += ms;
+    return new Scene({ ...parts, services }, own.move());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -98,27 +88,28 @@ export class Scene implements AsyncDisposable {
 type Parts = Pick<
   Scene,
   'form' | 'random' | 'moments' | 'people' | 'till' | 'receiver' | 'changing'
-> & { readonly time: { aheadMs: number } };
+>;
 
 async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
-  const { form, random, people, time } = parts;
+  const { form, random, people } = parts;
   const document = documentFor(parts, modelUrl);
   const env = {
     WEBHOOK_SECRET: secret,
     ADMIN_TOKEN: adminToken,
     TELEGRAM_TOKEN: people.telegram.token,
   };
-  const aheadMs = (): number => time.aheadMs;
-  if (form !== 'PostgreSQL') return oneService(form, document, env, aheadMs);
+  if (form !== 'PostgreSQL') return oneService(form, document, env);
   await using own = new AsyncDisposableStack();
   const server = own.use(await PostgresServer.start());
   const common = { servers: aloneServer(server), instances: 2, random };
-  const fleet = own.use(await Fleet.start({ ...common, document, hasWebhook: true, env, aheadMs }));
+  const fleet = own.use(await Fleet.start({ ...common, document, hasWebhook: true, env }));
   const held = own.move();
   return {
     instances: fleet.instances,
     untilMayDie: () => fleet.untilMayDie(),
     left: () => fleet.rows.left(),
+    // Several svc on one database go by the server's clock.
+    passTime: (ms) => fleet.rows.hurryApprovals(ms),
     end: () => fleet.end(),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
@@ -128,7 +119,6 @@ async function oneService(
   form: 'memory' | 'SQLite',
   document: object,
   env: Record<string, string>,
-  aheadMs: () => number,
 ): Promise<Services> {
   await using own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
@@ -136,6 +126,7 @@ async function oneService(
   const storage = form === 'SQLite' ? { storage: { path: 'svc.db' } } : {};
   const file = await writeConfig(folder, { ...document, ...storage });
   const where = ['--webhook-bind', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${adminPort}`];
+  const time = { aheadMs: 0 };
   const clock = import.meta.resolve('../many/skewed-clock.ts');
   const instance = own.use(
     new Instance({
@@ -148,7 +139,7 @@ async function oneService(
           ...env,
           NODE_OPTIONS: `--import=${clock}?ms=${ms}`,
         }),
-      drawAheadMs: aheadMs,
+      drawAheadMs: () => time.aheadMs,
     }),
   );
   const database = join(folder, 'svc.db');
@@ -161,6 +152,9 @@ async function oneService(
     instances: [instance],
     untilMayDie: () => untilTrue('an answer to what ran alone', mayDie, calmMs),
     left: async () => (form === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
+    async passTime(ms) {
+      time.aheadMs += ms;
+    },
     async end() {
       await instance.untilUp();
       const how = await instance.end();

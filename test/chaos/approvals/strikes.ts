@@ -23,7 +23,8 @@ export class Strikes {
   kills = 0;
   jumps = 0;
   readonly #parts: StrikesParts;
-  #deck: Moment[] = [];
+  /** The one that nothing but a kill can bring about comes first. */
+  #deck: Moment[] = ['running'];
 
   constructor(parts: StrikesParts) {
     this.#parts = parts;
@@ -47,7 +48,7 @@ export class Strikes {
       await Promise.race([ending, pause(random() * 20)]);
       if (ended.isOver) break;
       const waiting = deeds.waiting.size;
-      const isTime = waiting > 0 && (waiting === underWay() || random() < 0.2);
+      const isTime = waiting > 0 && (waiting === underWay() || random() < 0.3);
       await (isTime ? this.#jump() : this.#kill());
     }
     this.#check();
@@ -66,8 +67,10 @@ export class Strikes {
     const { instances } = scene.services;
     this.jumps++;
     this.kills += instances.length;
-    scene.passTime(jumpMs);
+    const goOn = instances.map((one) => one.hold());
     await Promise.all(instances.map((one) => one.kill()));
+    await scene.services.passTime(jumpMs);
+    for (const go of goOn) go();
   }
 
   #check(): void {

@@ -38,8 +38,6 @@ export type FleetParts = {
   readonly hasWebhook: boolean;
   /** What svc finds in its environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** How far all their times of day are ahead from their next start on; left out: not at all. */
-  readonly aheadMs?: () => number;
 };
 
 export class Fleet implements AsyncDisposable {
@@ -132,14 +130,14 @@ export class Fleet implements AsyncDisposable {
   }
 }
 
-type Place = Pick<FleetParts, 'servers' | 'hasWebhook' | 'random' | 'env' | 'aheadMs'> & {
+type Place = Pick<FleetParts, 'servers' | 'hasWebhook' | 'random' | 'env'> & {
   readonly name: string;
   readonly database: string;
   readonly file: string;
 };
 
 async function makeInstance(
-  { name, database, file, servers, hasWebhook, random, env, aheadMs = () => 0 }: Place,
+  { name, database, file, servers, hasWebhook, random, env }: Place,
   own: AsyncDisposableStack,
 ): Promise<Instance> {
   const ways = [];
@@ -157,6 +155,6 @@ async function makeInstance(
       LETTERS_URL: url,
       NODE_OPTIONS: `--import=${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`,
     });
-  const drawAheadMs = (): number => aheadMs() + Math.round((2 * random() - 1) * skewMsMax);
+  const drawAheadMs = (): number => Math.round((2 * random() - 1) * skewMsMax);
   return new Instance({ name, port, adminPort, ways, spawn, drawAheadMs });
 }
