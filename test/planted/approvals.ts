@@ -72,4 +72,25 @@ export const approvals: readonly Fault[] = [
     replace: 'target: address.target, pairingCode }',
     seenBy: ['test/ledger-sqlite.test.ts'],
   },
+  {
+    name: 'An approved call that had begun when svc was killed runs a second time.',
+    file: 'src/tool/governance.ts',
+    find: "return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };",
+    replace: 'break;',
+    seenBy: ['test/chaos/approvals.test.ts'],
+  },
+  {
+    name: 'What follows a decision is accepted twice.',
+    file: 'src/flow/approving.ts',
+    find: '`approval:${id}`',
+    replace: '`approval:${id}:${performance.now()}`',
+    seenBy: ['test/chaos/approvals.test.ts'],
+  },
+  {
+    name: 'A decision is lost where svc is killed before what follows it is accepted.',
+    file: 'src/run/approval-keeping.ts',
+    find: 'for (const approval of decided) await acceptFollowing(kit, approval);',
+    replace: '',
+    seenBy: ['test/approvals.test.ts'],
+  },
 ];

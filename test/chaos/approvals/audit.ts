@@ -12,9 +12,11 @@ export type Evidence = {
   readonly toolUses: readonly ToolUseRow[];
   readonly runs: readonly Run[];
   readonly told: readonly Told[];
+  readonly strange: readonly string[];
   readonly deeds: Deeds;
   readonly lateAnswers: number;
-  readonly kills: number;
+  /** So many calls may have been under way at a kill. */
+  readonly unknownMax: number;
 };
 
 /** What the model is told of each end. */
@@ -37,6 +39,7 @@ type Faults = Record<
   | 'told twice'
   | 'not told'
   | 'told wrongly'
+  | 'told beside'
   | 'not in the audit',
   unknown[]
 >;
@@ -55,12 +58,13 @@ export function assertKept(evidence: Evidence): void {
     'told twice': [...doubles(evidence.told.map(({ key, kind }) => `${key} ${kind}`))],
     'not told': approvals.filter((one) => endOf(evidence, one) === undefined),
     'told wrongly': approvals.filter((one) => isToldWrongly(evidence, one)),
+    'told beside': [...evidence.strange],
     'not in the audit': notAudited(evidence),
   };
   const none = Object.fromEntries(Object.keys(faults).map((name) => [name, []]));
   assert.deepEqual(faults, none);
   const unknown = approvals.filter(({ outcome }) => outcome === 'unknown').length;
-  assert.ok(unknown <= evidence.kills, `${unknown} are unknown after ${evidence.kills} kills`);
+  assert.ok(unknown <= evidence.unknownMax, `${unknown} of ${evidence.unknownMax} are unknown`);
   const { deeds, lateAnswers } = evidence;
   const few = `${lateAnswers} answers to ${deeds.lateWritten} who were late`;
   assert.ok(lateAnswers >= deeds.lateWritten, few);

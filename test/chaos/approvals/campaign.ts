@@ -52,9 +52,10 @@ async function run(scene: Scene, deeds: Deeds, plan: Campaign): Promise<Figures>
   await services.end();
   assert.deepEqual(await services.left(), { buried: 0, unsettled: 0 });
   people.look();
-  const { told, lateAnswers } = people;
+  const { told, strange, lateAnswers } = people;
   const kills = striking?.kills ?? 0;
-  const evidence = { approvals, toolUses, runs: scene.till.runs, told, deeds, lateAnswers, kills };
+  const seen = { runs: scene.till.runs, told, strange, lateAnswers };
+  const evidence = { approvals, toolUses, deeds, unknownMax: kills * atOnce, ...seen };
   assertKept(evidence);
   return { ...figuresOf(evidence), kills };
 }

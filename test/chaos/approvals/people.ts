@@ -20,6 +20,9 @@ export type Told = {
 export type Put = { readonly code: string; readonly sent: Sent };
 
 const approversMax = 2;
+/** What svc says to a command, beside what is told of a call. */
+const ofCommand =
+  /^(Approved|Refused): |^That was decided before|^It is too late|^There is nothing/;
 /** What is said of a decision that was none: it is decided already, or its time is over. */
 const late = /^That was decided before|^It is too late/;
 const nothing = 'There is nothing under this code that you may decide.';
@@ -28,6 +31,8 @@ export class People implements AsyncDisposable {
   readonly telegram: FakeTelegram;
   readonly approvers: readonly User[];
   readonly told: Told[] = [];
+  /** What those who asked were told, and nothing accounts for. */
+  readonly strange: string[] = [];
   /** Answers of svc's own, by the chat, that say so. */
   lateAnswers = 0;
   readonly #receiver: Receiver;
@@ -134,7 +139,10 @@ export class People implements AsyncDisposable {
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
     const key = keyOf(text);
-    if (key === null) return;
+    if (key === null) {
+      if (!ofCommand.test(text)) this.strange.push(text);
+      return;
+    }
     const kind = text.startsWith('told ') ? 'end' : 'question';
     this.told.push({ key, kind, text });
     this.#moments.note(kind === 'end' ? 'told' : 'asked');
