@@ -134,7 +134,7 @@ function notAudited({ toolUses, approvals }: Evidence): unknown[] {
   const unasked = approvals.filter(({ messageId }) => asked.get(messageId)?.length !== 1);
   const ran = toolUses.filter(({ rule }) => rule.startsWith('approved_by_'));
   const outcomes = (all: readonly { readonly outcome: string | null }[]) =>
-    all.map(({ outcome }) => outcome).toSorted();
+    all.map(({ outcome }) => String(outcome)).toSorted();
   const yes = approvals.filter(({ state }) => state === 'approved');
   const isSame = JSON.stringify(outcomes(ran)) === JSON.stringify(outcomes(yes));
   return isSame ? unasked : [...unasked, outcomes(ran), outcomes(yes)];

@@ -1,4 +1,4 @@
-/** Many orders, some at a time, while svc is killed again and again; and what is held in the end. */
+/** Many orders at a time, while svc is killed again and again; and what is held in the end. */
 import assert from 'node:assert/strict';
 import { untilTrue } from '../outside.ts';
 import { assertKept, figuresOf } from './audit.ts';
