@@ -41,7 +41,8 @@ async function run(scene: Scene, deeds: Deeds, plan: Campaign): Promise<Figures>
   // Whatever comes first of the two is what is told.
   working.catch(() => {});
   const underWay = (): number => under.way;
-  const strikes = betweenMs === null ? null : { scene, deeds, underWay, betweenMs };
+  const killsMax = Math.ceil(orders / 2);
+  const strikes = betweenMs === null ? null : { scene, deeds, underWay, betweenMs, killsMax };
   const striking = strikes === null ? null : new Strikes(strikes);
   await Promise.all([working, striking?.until(working)]);
   say(`${orders} orders on ${plan.form}, ${striking?.kills ?? 0} kills`);

@@ -17,6 +17,8 @@ export type StrikesParts = {
   readonly underWay: () => number;
   /** Between two kills at most, beside the moment that is waited for. */
   readonly betweenMs: number;
+  /** After so many only time passes: a slow machine would do nothing but start. */
+  readonly killsMax: number;
 };
 
 export class Strikes {
@@ -32,7 +34,7 @@ export class Strikes {
 
   /** Until that is over. */
   async until(over: Promise<unknown>): Promise<void> {
-    const { scene, deeds, underWay, betweenMs } = this.#parts;
+    const { scene, deeds, underWay, betweenMs, killsMax } = this.#parts;
     const { random } = scene;
     const ended = { isOver: false };
     const ending = over.then(
@@ -48,7 +50,9 @@ export class Strikes {
       await Promise.race([ending, pause(random() * 20)]);
       if (ended.isOver) break;
       const waiting = deeds.waiting.size;
-      const isTime = waiting > 0 && (waiting === underWay() || random() < 0.3);
+      const isEnough = this.kills >= killsMax;
+      const isTime = waiting > 0 && (isEnough || waiting === underWay() || random() < 0.3);
+      if (isEnough && !isTime) continue;
       await (isTime ? this.#jump() : this.#kill());
     }
     this.#check();
