@@ -1,4 +1,6 @@
 /** Every proof, in the order in which they run. A new one is one line here. */
+import { approvals } from './approvals.ts';
+import { approvalsMany } from './approvals-many.ts';
 import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
 import { discordKill } from './discord-kill.ts';
@@ -48,4 +50,6 @@ export const proofs: readonly Proof[] = [
   upgrade,
   upgradeMany,
   many,
+  approvals,
+  approvalsMany,
 ];

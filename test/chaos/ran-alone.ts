@@ -25,7 +25,8 @@ export async function spawnPast(database: string, spawn: () => Program): Promise
   return program;
 }
 
-function ranAlone(database: string): boolean {
+/** Whether a message is to run alone. */
+export function ranAlone(database: string): boolean {
   if (!existsSync(database)) return false;
   using db = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
   const column = "SELECT 1 FROM pragma_table_info('inbox') WHERE name = 'alone'";

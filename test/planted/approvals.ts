@@ -135,4 +135,18 @@ export const approvals: readonly Fault[] = [
     replace: 'const left = settled !== undefined ? kept :',
     seenBy: ['test/approvals-ends.test.ts'],
   },
+  {
+    name: 'An approved call that had begun when svc was killed runs a second time.',
+    file: 'src/tool/governance.ts',
+    find: "return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };",
+    replace: 'break;',
+    seenBy: ['test/chaos/approvals.test.ts'],
+  },
+  {
+    name: 'What follows a decision is accepted twice.',
+    file: 'src/flow/approving.ts',
+    find: '`approval:${id}`',
+    replace: '`approval:${id}:${performance.now()}`',
+    seenBy: ['test/chaos/approvals.test.ts'],
+  },
 ];

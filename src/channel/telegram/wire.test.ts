@@ -49,6 +49,20 @@ test('a press that is none of svc is ignored, yet confirmed', () => {
   }
 });
 
+test('a command with the code of an approval needs no name in a group', () => {
+  const group = messages.find(({ expected }) => expected?.setting === 'overheard')!;
+  const settingOf = (text: string): string | undefined => {
+    const message = { ...group.message, text, entities: [] };
+    return parseUpdates([{ update_id: 9, message }], bot)[0]?.message?.setting;
+  };
+  for (const text of ['/approve 4XK2M9TQ0Z', '/refuse 4xk2m9tq0z']) {
+    assert.equal(settingOf(text), 'addressed', text);
+  }
+  for (const text of ['/approve', '/approve it', '/new']) {
+    assert.equal(settingOf(text), 'overheard', text);
+  }
+});
+
 test('the chat with a person is the conversation of what they write there', () => {
   const { message, expected } = messages[0]!;
   const direct = directChatOf(String(message.from.id));

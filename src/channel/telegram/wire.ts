@@ -170,8 +170,10 @@ function nameOf(from: Wire): string | null {
   return name === '' ? string(from['username']) : name;
 }
 
+/** A command with the code of an approval is for whoever asked, as its press is. */
 function settingIn(wire: Wire, spans: readonly Span[], bot: Bot): Setting {
-  return spans.length > 0 || repliesTo(wire, bot) ? 'addressed' : 'overheard';
+  const isMeant = spans.length > 0 || repliesTo(wire, bot) || isPressable(wire['text']);
+  return isMeant ? 'addressed' : 'overheard';
 }
 
 /** In a topic every message "replies" to the one that made the topic. */

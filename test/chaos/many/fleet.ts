@@ -156,5 +156,5 @@ async function makeInstance(
       NODE_OPTIONS: `--import=${import.meta.resolve('./skewed-clock.ts')}?ms=${aheadMs}`,
     });
   const drawAheadMs = (): number => Math.round((2 * random() - 1) * skewMsMax);
-  return new Instance({ name, port, ways, spawn, drawAheadMs });
+  return new Instance({ name, port, adminPort, ways, spawn, drawAheadMs });
 }

@@ -39,7 +39,7 @@ const mayBeDeadMs = 5_000;
 const restartMs = 100;
 const logMax = 6_000;
 
-export type InstanceParts = Pick<Instance, 'name' | 'port' | 'ways'> & {
+export type InstanceParts = Pick<Instance, 'name' | 'port' | 'adminPort' | 'ways'> & {
   /** Starts svc, whose time of day is ahead of this machine's. */
   readonly spawn: (aheadMs: number) => Program;
   readonly drawAheadMs: () => number;
@@ -48,6 +48,7 @@ export type InstanceParts = Pick<Instance, 'name' | 'port' | 'ways'> & {
 export class Instance implements AsyncDisposable {
   readonly name: string;
   readonly port: number;
+  readonly adminPort: number;
   /** One to each server. */
   readonly ways: readonly Way[];
   readonly lives: Life[] = [];
@@ -63,9 +64,10 @@ export class Instance implements AsyncDisposable {
   #gate: Gate | null = null;
   #running: Promise<void> = Promise.resolve();
 
-  constructor({ name, port, ways, spawn, drawAheadMs }: InstanceParts) {
+  constructor({ name, port, adminPort, ways, spawn, drawAheadMs }: InstanceParts) {
     this.name = name;
     this.port = port;
+    this.adminPort = adminPort;
     this.ways = ways;
     this.#spawn = spawn;
     this.#drawAheadMs = drawAheadMs;

@@ -26,7 +26,7 @@ const pauseMs = 60;
 const stallMs = 60_000;
 
 /** One of them, and what it runs after its next start. */
-type Place = { readonly instance: Instance; readonly adminPort: number; release: Release };
+type Place = { readonly instance: Instance; release: Release };
 
 type Parts = Pick<Rollout, 'places'> & {
   readonly crowd: Crowd;
@@ -154,11 +154,11 @@ export class Rollout implements AsyncDisposable {
   }
 
   /** One knows all that live, each with its release. */
-  async #assertSees({ instance, adminPort }: Place): Promise<void> {
+  async #assertSees({ instance }: Place): Promise<void> {
     const wanted = this.places.map(({ release }) => release.version).toSorted();
     let seen: readonly string[] = [];
     const sees = async (): Promise<boolean> => {
-      const answer = await ask({ port: adminPort, path: '/api/v1/status' });
+      const answer = await ask({ port: instance.adminPort, path: '/api/v1/status' });
       const status = JSON.parse(answer?.body ?? '{}') as { instances?: { version: string }[] };
       seen = (status.instances ?? []).map(({ version }) => version).toSorted();
       return seen.join() === wanted.join();
@@ -201,7 +201,9 @@ async function makePlace(
   const args = ['serve', '--config', file, '--webhook-bind', bind, '--admin-addr', admin];
   const env = { WEBHOOK_SECRET: secret, LETTERS_URL: url };
   const spawn = (): Program => startRelease(place.release, args, env);
-  const instance = own.use(new Instance({ name, port, ways: [], spawn, drawAheadMs: () => 0 }));
-  const place: Place = { instance, adminPort, release };
+  const instance = own.use(
+    new Instance({ name, port, adminPort, ways: [], spawn, drawAheadMs: () => 0 }),
+  );
+  const place: Place = { instance, release };
   return place;
 }

@@ -1,0 +1,4 @@
+import { approvalsMany } from './approvals-many.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(approvalsMany);

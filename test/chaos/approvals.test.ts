@@ -1,0 +1,4 @@
+import { approvals } from './approvals.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(approvals);

@@ -1,0 +1,27 @@
+/**
+ * Calls that ask first: many people ask, some who may decide do so in all ways that there are, and
+ * others try to; svc is killed between the question, the decision, the run and what is told of it.
+ */
+import { campaign } from './approvals/campaign.ts';
+import { seeded, type Proof } from './proof.ts';
+
+/** So many of a hundred are asked without storage, where nothing outlives a kill. */
+const heldShare = 0.25;
+const betweenMs = 300;
+
+export const approvals: Proof = {
+  name: 'approvals',
+  title:
+    'Calls that ask first, SIGKILL at every step: nothing runs without a yes, or twice, nothing ' +
+    'is left hanging; who may not decide, is late or second changes nothing',
+  unit: 'orders',
+  sizes: { test: 12, change: 100, nightly: 1_000 },
+  async run(count, seed, say) {
+    const random = seeded(seed);
+    const orders = Math.ceil(count * heldShare);
+    await campaign({ form: 'memory', random, orders, betweenMs: null, say });
+    const stored = { orders: count, betweenMs };
+    const figures = await campaign({ form: 'SQLite', random, ...stored, say });
+    return { kind: 'proved', figures: { ...figures, 'orders without storage': orders } };
+  },
+};

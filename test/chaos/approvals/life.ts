@@ -1,0 +1,225 @@
+/** One order from the question to the end: who asks, who tries, who decides, who is too late. */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Chat, User } from '../../fake/telegram/wire.ts';
+import { post } from '../../program.ts';
+import { untilTrue } from '../outside.ts';
+import type { OrderKey } from './orders.ts';
+import type { Put } from './people.ts';
+import type { Scene } from './scene.ts';
+
+export type Verdict = 'approved' | 'refused';
+/** Somebody who may decide sends a word, whatever comes of it. */
+export type Word = {
+  readonly key: OrderKey;
+  readonly verdict: Verdict;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+};
+
+const verbs = { approved: 'approve', refused: 'refuse' } as const;
+const labels = { approved: 'Approve', refused: 'Refuse' } as const;
+
+/**
+ * By whom it is decided: the operator, an approver alone with the bot who writes or presses, two at
+ * the same time, or nobody in time.
+ */
+export const ways = ['operator', 'writes', 'presses', 'two', 'nobody'] as const;
+
+export type Way = (typeof ways)[number];
+
+export type Order = {
+  readonly number: number;
+  readonly way: Way;
+  readonly verdict: Verdict;
+  /** The model wants another call after a yes. */
+  readonly changes: boolean;
+  /** The group where it is asked for; null: at the webhook. */
+  readonly group: Chat | null;
+};
+
+/** What was done from outside. */
+export class Deeds {
+  readonly words: Word[] = [];
+  /** What whoever decided was told, by the call: more than one is a fault. */
+  readonly decided = new Map<OrderKey, Verdict[]>();
+  /** Tries of strangers, of those who were late, and of those without the token. */
+  readonly tries = { strangers: 0, late: 0, intruders: 0 };
+  /** Orders that wait until their time is over. */
+  readonly waiting = new Set<number>();
+  /** Late words that were written or pressed, each of which is answered. */
+  lateWritten = 0;
+}
+
+const endMs = 120_000;
+
+export class Life {
+  readonly #scene: Scene;
+  readonly #deeds: Deeds;
+  readonly #order: Order;
+
+  constructor(scene: Scene, deeds: Deeds, order: Order) {
+    this.#scene = scene;
+    this.#deeds = deeds;
+    this.#order = order;
+  }
+
+  /** Resolves when all that was asked for has its end. */
+  async run(): Promise<void> {
+    const { number, changes, way } = this.#order;
+    if (changes) this.#scene.changing.add(number);
+    await this.#ask();
+    await this.#settle(`${number}.1`, way);
+    if (!this.#isAsked(`${number}.2`)) return;
+    // The model wants something else than what had the yes.
+    await this.#settle(`${number}.2`, way === 'nobody' ? 'writes' : way);
+  }
+
+  async #ask(): Promise<void> {
+    const { number, group } = this.#order;
+    const { people, services, random } = this.#scene;
+    const text = `pay ${number}`;
+    if (group !== null) {
+      const { username } = people.telegram.bot;
+      return void people.telegram.say(group, `@${username} ${text}`);
+    }
+    const message = { sender_id: `c${number}`, text };
+    const { instances } = services;
+    for (;;) {
+      const { port } = instances[Math.floor(random() * instances.length)]!;
+      const url = `http://127.0.0.1:${port}/webhook`;
+      const answer = await post(url, message, { 'webhook-id': text }).catch(() => null);
+      if (answer?.status === 200) return;
+      await pause(20);
+    }
+  }
+
+  async #settle(key: OrderKey, way: Way): Promise<void> {
+    const { random } = this.#scene;
+    await untilTrue(`a question for ${key}`, () => this.#isAsked(key), endMs);
+    if (random() < 0.5) await this.#tryInVain(key);
+    await this.#decide(key, way);
+    await untilTrue(`an end of ${key}`, () => this.#isOver(key), endMs);
+    this.#deeds.waiting.delete(this.#order.number);
+    if (random() < 0.5) await this.#tryLate(key);
+  }
+
+  #isAsked(key: OrderKey): boolean {
+    return this.#scene.people.toldOf(key).some(({ kind }) => kind === 'question');
+  }
+
+  /** What became of it was told, or another call is asked for in its turn. */
+  #isOver(key: OrderKey): boolean {
+    if (this.#scene.people.toldOf(key).some(({ kind }) => kind === 'end')) return true;
+    return key.endsWith('.1') && this.#isAsked(`${this.#order.number}.2`);
+  }
+
+  async #decide(key: OrderKey, way: Way): Promise<void> {
+    const { verdict, number } = this.#order;
+    switch (way) {
+      case 'operator':
+        return this.#operatorSays(key, verdict);
+      case 'writes':
+      case 'presses':
+        return this.#approverSays(key, verdict, way);
+      case 'two':
+        return this.#twoSay(key);
+      case 'nobody':
+        this.#deeds.waiting.add(number);
+        return;
+      default:
+        return way satisfies never;
+    }
+  }
+
+  async #operatorSays(key: OrderKey, verdict: Verdict, instance?: number): Promise<void> {
+    const { office, services, moments } = this.#scene;
+    const id = await office.idOf(key);
+    this.#word(key, verdict);
+    const first = instance === undefined ? undefined : services.instances[instance];
+    if ((await office.decide(id, verbs[verdict], first)) === 'late') return;
+    const decided = this.#deeds.decided.get(key) ?? [];
+    this.#deeds.decided.set(key, [...decided, verdict]);
+    moments.note('decided');
+  }
+
+  /** In a chat of their own, or in the group where it was asked for. */
+  async #approverSays(key: OrderKey, verdict: Verdict, way: 'writes' | 'presses'): Promise<void> {
+    const { people, random } = this.#scene;
+    const approver = this.#anApprover();
+    const { group } = this.#order;
+    const chat = group !== null && random() < 0.5 ? group : people.telegram.privateChat(approver);
+    const put = await this.#put(chat, key);
+    if (put === null) return;
+    this.#word(key, verdict);
+    if (way === 'presses') return people.presses(approver, put, labels[verdict]);
+    const text = `/${verbs[verdict]} ${put.code}`;
+    people.telegram.say(chat, random() < 0.5 ? text : text.toLowerCase(), { from: approver });
+  }
+
+  /** One says yes and one says no: of several svc each is told one of the two. */
+  async #twoSay(key: OrderKey): Promise<void> {
+    const { services, random } = this.#scene;
+    const isSecondOperator = random() < 0.5;
+    await Promise.all([
+      this.#operatorSays(key, 'approved', 0),
+      isSecondOperator
+        ? this.#operatorSays(key, 'refused', services.instances.length - 1)
+        : this.#approverSays(key, 'refused', random() < 0.5 ? 'writes' : 'presses'),
+    ]);
+  }
+
+  /** Who may not decide tries to, and is told that there is nothing for them. */
+  async #tryInVain(key: OrderKey): Promise<void> {
+    const { people, office } = this.#scene;
+    const { tries } = this.#deeds;
+    const { group } = this.#order;
+    const put = await this.#put(people.telegram.privateChat(this.#anApprover()), key);
+    if (put === null) return;
+    const stranger = people.stranger();
+    people.writes(stranger, `/approve ${put.code}`);
+    tries.strangers++;
+    const shown = group === null ? null : await this.#put(group, key);
+    if (shown !== null) {
+      people.presses(people.stranger(), shown, 'Approve');
+      tries.strangers++;
+    }
+    await untilTrue('a stranger is turned away', () => people.isTurnedAway(stranger), endMs);
+    await office.intrude(await office.idOf(key));
+    tries.intruders++;
+  }
+
+  /** Whoever comes after the end changes nothing. */
+  async #tryLate(key: OrderKey): Promise<void> {
+    const { people, office } = this.#scene;
+    const approver = this.#anApprover();
+    const put = people.putIn(people.telegram.privateChat(approver), key);
+    if (put !== undefined) {
+      people.writes(approver, `/approve ${put.code}`);
+      people.presses(approver, put, 'Refuse');
+      this.#deeds.lateWritten += 2;
+    }
+    const id = await office.idOf(key);
+    for (const verb of ['approve', 'refuse'] as const) {
+      assert.equal(await office.decide(id, verb), 'late', `${verb} after the end of ${key}`);
+    }
+    this.#deeds.tries.late += put === undefined ? 2 : 4;
+  }
+
+  /** Null: its time was over before it was put to that chat. */
+  async #put(chat: Pick<Chat, 'id'>, key: OrderKey): Promise<Put | null> {
+    const { people } = this.#scene;
+    const isThere = (): boolean => people.putIn(chat, key) !== undefined || this.#isOver(key);
+    await untilTrue(`${chat.id} is asked about ${key}`, isThere, endMs);
+    return people.putIn(chat, key) ?? null;
+  }
+
+  #anApprover(): User {
+    const { people, random } = this.#scene;
+    return people.approvers[Math.floor(random() * people.approvers.length)]!;
+  }
+
+  #word(key: OrderKey, verdict: Verdict): void {
+    this.#deeds.words.push({ key, verdict, at: Date.now() });
+  }
+}

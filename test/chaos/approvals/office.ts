@@ -1,0 +1,117 @@
+/** The operator, who decides by the API: asked again where no answer came, by whom it is put to. */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Approval, ApprovalRow } from '../../../src/domain/approval.ts';
+import type { ToolUseRow } from '../../../src/domain/tool-use.ts';
+import type { Instance } from '../many/instance.ts';
+import { ask, untilTrue, type Asked } from '../outside.ts';
+import { keyOf, type OrderKey } from './orders.ts';
+
+type Verb = 'approve' | 'refuse';
+
+const answerMs = 5_000;
+const triesMs = 60_000;
+const rowsMax = 100;
+
+export class Office {
+  readonly #instances: readonly Instance[];
+  readonly #token: string;
+  readonly #random: () => number;
+  readonly #ids = new Map<OrderKey, string>();
+  readonly #read = new Set<string>();
+
+  constructor(instances: readonly Instance[], token: string, random: () => number) {
+    this.#instances = instances;
+    this.#token = token;
+    this.#random = random;
+  }
+
+  /** The id of the question; waits until there is one. */
+  async idOf(key: OrderKey): Promise<string> {
+    await untilTrue(`the API lists the question of ${key}`, async () => {
+      if (!this.#ids.has(key)) await this.#readNewest();
+      return this.#ids.has(key);
+    });
+    return this.#ids.get(key)!;
+  }
+
+  /**
+   * @param first the instance that is asked first
+   * @returns whether it was this very request that has decided it, as far as its answer came
+   */
+  async decide(id: string, verb: Verb, first?: Instance): Promise<'decided' | 'late'> {
+    const { status, body } = await this.#ask(`/api/v1/approvals/${id}/${verb}`, '', first);
+    assert.ok(status === 200 || status === 409, `${verb} is answered ${status} ${body}`);
+    return status === 200 ? 'decided' : 'late';
+  }
+
+  /** Somebody without the token tries to say yes. */
+  async intrude(id: string): Promise<void> {
+    const path = `/api/v1/approvals/${id}/approve`;
+    const { status } = await this.#ask(path, '', undefined, 'another-token-of-somebody');
+    assert.equal(status, 401, 'who has another token says nothing');
+  }
+
+  /** All that is kept, with what each asks. */
+  async all(): Promise<readonly Approval[]> {
+    const rows = await this.#pages<ApprovalRow>('/api/v1/approvals?state=all&');
+    const all: Approval[] = [];
+    for (const { id } of rows) all.push(await this.#get<Approval>(`/api/v1/approvals/${id}`));
+    return all;
+  }
+
+  /** Those that wait, and those that are decided and not settled. */
+  async open(): Promise<readonly ApprovalRow[]> {
+    const rows = await this.#pages<ApprovalRow>('/api/v1/approvals?state=all&');
+    return rows.filter(({ settledAt }) => settledAt === null);
+  }
+
+  toolUses(): Promise<readonly ToolUseRow[]> {
+    return this.#pages<ToolUseRow>('/api/v1/tool-uses?');
+  }
+
+  async #readNewest(): Promise<void> {
+    const path = `/api/v1/approvals?state=all&limit=${rowsMax}`;
+    const { rows } = await this.#get<{ rows: readonly ApprovalRow[] }>(path);
+    for (const { id } of rows.filter((row) => !this.#read.has(row.id))) {
+      const { arguments: given } = await this.#get<Approval>(`/api/v1/approvals/${id}`);
+      this.#read.add(id);
+      const key = keyOf(given);
+      assert.ok(key !== null, `a question without its order: ${given}`);
+      this.#ids.set(key, id);
+    }
+  }
+
+  async #pages<Row>(path: string): Promise<Row[]> {
+    const all: Row[] = [];
+    for (let after = ''; ;) {
+      const page = await this.#get<{ rows: Row[]; next: string | null }>(
+        `${path}limit=${rowsMax}${after}`,
+      );
+      all.push(...page.rows);
+      if (page.next === null) return all;
+      after = `&after=${encodeURIComponent(page.next)}`;
+    }
+  }
+
+  async #get<Told>(path: string): Promise<Told> {
+    const { status, body } = await this.#ask(path);
+    assert.equal(status, 200, `${path}: ${body}`);
+    return JSON.parse(body) as Told;
+  }
+
+  /** Until there is an answer, and it is not "not now". */
+  async #ask(path: string, body?: string, first?: Instance, token = this.#token): Promise<Asked> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    let next = first;
+    for (const began = performance.now(); ; await pause(20)) {
+      const at = Math.floor(this.#random() * this.#instances.length);
+      const { adminPort: port } = next ?? this.#instances[at]!;
+      next = undefined;
+      const asked = { port, path, headers, timeoutMs: answerMs };
+      const answer = await ask(body === undefined ? asked : { ...asked, body });
+      if (answer !== null && answer.status !== 503) return answer;
+      assert.ok(performance.now() - began < triesMs, `no answer to ${path}`);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * What people ask for: to pay an order. Each call of the tool bears its order's number and how
+ * often the model has changed it, so that everything can be known by that.
+ */
+import type { ModelCall, Step } from '../../fake/model-server.ts';
+
+/** Of one call: the order's number, `.`, and 1, or 2 for the one that the model changed. */
+export type OrderKey = `${number}.${number}`;
+
+/** The call that some text is about; null: about none. */
+export function keyOf(text: string): OrderKey | null {
+  const found = /"order":(\d+),"take":(\d)/.exec(text) ?? /^told (\d+)\.(\d):/.exec(text);
+  return found === null ? null : `${Number(found[1])}.${Number(found[2])}`;
+}
+
+type Line = {
+  readonly role: string;
+  readonly content: string;
+  readonly tool_calls?: readonly { readonly function: { readonly arguments: unknown } }[];
+};
+
+/**
+ * A model that wants to pay what a person says, and tells what it was told. After the yes to an
+ * order that `changes` it wants another call, to which nobody has said yes.
+ */
+export function payerAt(host: string, changes: (order: number) => boolean) {
+  const pay = (order: number, take: number): Step => {
+    const given = { url: `http://${host}/pay`, body: { order, take } };
+    return { answer: '', calls: [{ name: 'webhook_call', arguments: given }] };
+  };
+  return ({ body }: Pick<ModelCall, 'body'>): Step => {
+    const { messages } = body as { messages: readonly Line[] };
+    const last = messages.at(-1)!;
+    if (last.role !== 'tool') {
+      const order = /^pay (\d+)$/.exec(last.content)?.[1];
+      return order === undefined ? { answer: `heard ${last.content}` } : pay(Number(order), 1);
+    }
+    const calls = messages.findLast((line) => line.tool_calls !== undefined)?.tool_calls;
+    const key = keyOf(JSON.stringify(calls?.[0]?.function.arguments))!;
+    const [order, take] = key.split('.').map(Number) as [number, number];
+    const told = last.content.split('\n').find((line) => !line.startsWith('['))!;
+    const isRun = !/said no|in time|cannot|not run/.test(told);
+    if (take === 1 && isRun && changes(order)) return pay(order, 2);
+    return { answer: `told ${key}: ${last.content.split('\n').slice(1, -1).join(' ')}` };
+  };
+}

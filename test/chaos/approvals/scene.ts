@@ -1,0 +1,189 @@
+/** What svc is surrounded by where its calls ask first: people, a model, where the calls arrive. */
+import { join } from 'node:path';
+import { PostgresServer } from '../../fake/postgres/server.ts';
+import { startFakeOllama } from '../../fake/ollama.ts';
+import { startReceiver, type Receiver } from '../../fake/receiver.ts';
+import { freePort, scratch, secret, startProgram, webhookConfig } from '../../program.ts';
+import { writeConfig } from '../../program.ts';
+import { leftIn, type Left } from '../audit.ts';
+import { aloneServer, Fleet } from '../many/fleet.ts';
+import { Instance } from '../many/instance.ts';
+import { untilTrue } from '../outside.ts';
+import { ranAlone } from '../ran-alone.ts';
+import { Moments } from './moments.ts';
+import { Office } from './office.ts';
+import { payerAt } from './orders.ts';
+import { People } from './people.ts';
+import { Till } from './till.ts';
+
+/** Where svc keeps what waits: nowhere, in a file, or on a server that two of them share. */
+export type Form = 'memory' | 'SQLite' | 'PostgreSQL';
+
+export const adminToken = 'an-admin-token-of-the-approvals';
+const calmMs = 120_000;
+
+/** The svc of one form, however many there are. */
+export type Services = AsyncDisposable & {
+  readonly instances: readonly Instance[];
+  /** Resolves when one may be killed: all others go on, or it starts anew. */
+  untilMayDie(): Promise<void>;
+  /** What is unsettled, and what was given up. */
+  left(): Promise<Left>;
+  /** So much time passes for what waits, while none of them runs. */
+  passTime(ms: number): Promise<void>;
+  /** They end as asked. */
+  end(): Promise<void>;
+};
+
+export class Scene implements AsyncDisposable {
+  readonly form: Form;
+  readonly random: () => number;
+  readonly moments: Moments;
+  readonly people: People;
+  readonly till: Till;
+  readonly receiver: Receiver;
+  readonly services: Services;
+  readonly office: Office;
+  /** The orders whose calls the model changes once there was a yes. */
+  readonly changing: Set<number>;
+  readonly #own: AsyncDisposableStack;
+
+  private constructor(parts: Parts & Pick<Scene, 'services'>, own: AsyncDisposableStack) {
+    this.form = parts.form;
+    this.random = parts.random;
+    this.moments = parts.moments;
+    this.people = parts.people;
+    this.till = parts.till;
+    this.receiver = parts.receiver;
+    this.changing = parts.changing;
+    this.services = parts.services;
+    this.office = new Office(parts.services.instances, adminToken, parts.random);
+    this.#own = own;
+  }
+
+  static async open(form: Form, random: () => number): Promise<Scene> {
+    await using own = new AsyncDisposableStack();
+    const moments = new Moments();
+    const till = own.use(await Till.open(moments, random));
+    const receiver = own.use(await startReceiver());
+    const people = own.use(await People.open(receiver, moments, random));
+    const changing = new Set<number>();
+    const pays = payerAt(till.host, (order) => changing.has(order));
+    const model = own.use(
+      await startFakeOllama((call) => {
+        moments.note('model');
+        return { ...pays(call), delayMs: random() * 15 };
+      }),
+    );
+    const parts = { form, random, moments, till, receiver, people, changing };
+    const services = own.use(await servicesOf(parts, model.url));
+    return new Scene({ ...parts, services }, own.move());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#own.disposeAsync();
+  }
+}
+
+type Parts = Pick<
+  Scene,
+  'form' | 'random' | 'moments' | 'people' | 'till' | 'receiver' | 'changing'
+>;
+
+async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
+  const { form, random, people } = parts;
+  const document = documentFor(parts, modelUrl);
+  const env = {
+    WEBHOOK_SECRET: secret,
+    ADMIN_TOKEN: adminToken,
+    TELEGRAM_TOKEN: people.telegram.token,
+  };
+  if (form !== 'PostgreSQL') return oneService(form, document, env);
+  await using own = new AsyncDisposableStack();
+  const server = own.use(await PostgresServer.start());
+  const common = { servers: aloneServer(server), instances: 2, random };
+  const fleet = own.use(await Fleet.start({ ...common, document, hasWebhook: true, env }));
+  const held = own.move();
+  return {
+    instances: fleet.instances,
+    untilMayDie: () => fleet.untilMayDie(),
+    left: () => fleet.rows.left(),
+    // Several svc on one database go by the server's clock.
+    passTime: (ms) => fleet.rows.hurryApprovals(ms),
+    end: () => fleet.end(),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+async function oneService(
+  form: 'memory' | 'SQLite',
+  document: object,
+  env: Record<string, string>,
+): Promise<Services> {
+  await using own = new AsyncDisposableStack();
+  const { path: folder } = own.use(await scratch());
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const storage = form === 'SQLite' ? { storage: { path: 'svc.db' } } : {};
+  const file = await writeConfig(folder, { ...document, ...storage });
+  const where = ['--webhook-bind', `127.0.0.1:${port}`, '--admin-addr', `127.0.0.1:${adminPort}`];
+  const time = { aheadMs: 0 };
+  const clock = import.meta.resolve('../many/skewed-clock.ts');
+  const instance = own.use(
+    new Instance({
+      name: 'svc',
+      port,
+      adminPort,
+      ways: [],
+      spawn: (ms) =>
+        startProgram(['serve', '--config', file, ...where], {
+          ...env,
+          NODE_OPTIONS: `--import=${clock}?ms=${ms}`,
+        }),
+      drawAheadMs: () => time.aheadMs,
+    }),
+  );
+  const database = join(folder, 'svc.db');
+  const mayDie = (): boolean => {
+    return instance.faults.length > 0 || (instance.isAtWork && !ranAlone(database));
+  };
+  instance.begin();
+  const held = own.move();
+  return {
+    instances: [instance],
+    untilMayDie: () => untilTrue('an answer to what ran alone', mayDie, calmMs),
+    left: async () => (form === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
+    async passTime(ms) {
+      time.aheadMs += ms;
+    },
+    async end() {
+      await instance.untilUp();
+      const how = await instance.end();
+      if (how !== 0 || instance.faults.length > 0) throw new Error(instance.log());
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+function documentFor({ people, till, receiver }: Parts, modelUrl: string): object {
+  const where = { port: 1, adminPort: 2, modelUrl, receiverUrl: receiver.url };
+  const { channels, brains, ...config } = webhookConfig(where);
+  const { telegram, approvers } = people;
+  const messenger = { type: 'telegram', mode: 'polling', token_env: 'TELEGRAM_TOKEN' };
+  const agent = {
+    tools: ['webhook_call'],
+    governance: [{ tool: 'webhook_call', mode: 'ask' }],
+    approvers: approvers.map(({ id }) => `messenger_a:${id}`),
+    approval_hours: 1,
+    webhook_call: { allow_hosts: [till.host] },
+  };
+  return {
+    ...config,
+    admin: { token_env: 'ADMIN_TOKEN' },
+    channels: [...channels, { ...messenger, base_url: telegram.url }],
+    brains: [{ ...brains[0], agent }],
+    routes: [
+      { channel: 'webhook', brain: 'echo' },
+      { channel: 'telegram', brain: 'echo' },
+    ],
+  };
+}

@@ -1,0 +1,99 @@
+/** Kills, at moments chosen by a seed; and time that passes between an end and the next start. */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Deeds } from './life.ts';
+import { moments, type Moment } from './moments.ts';
+import type { Scene } from './scene.ts';
+
+/** Longer than a question waits, by whatever clock. */
+const jumpMs = 90 * 60_000;
+/** A moment that does not come in that time is not waited for. */
+const momentMs = 1_500;
+
+export type StrikesParts = {
+  readonly scene: Scene;
+  readonly deeds: Deeds;
+  /** How many orders are under way. */
+  readonly underWay: () => number;
+  /** Between two kills at most, beside the moment that is waited for. */
+  readonly betweenMs: number;
+  /** After so many only time passes: a slow machine would do nothing but start. */
+  readonly killsMax: number;
+};
+
+export class Strikes {
+  kills = 0;
+  jumps = 0;
+  readonly #parts: StrikesParts;
+  /** The one that nothing but a kill can bring about comes first. */
+  #deck: Moment[] = ['running'];
+
+  constructor(parts: StrikesParts) {
+    this.#parts = parts;
+  }
+
+  /** Until that is over. */
+  async until(over: Promise<unknown>): Promise<void> {
+    const { scene, deeds, underWay, betweenMs, killsMax } = this.#parts;
+    const { random } = scene;
+    const ended = { isOver: false };
+    const ending = over.then(
+      () => void (ended.isOver = true),
+      () => void (ended.isOver = true),
+    );
+    for (;;) {
+      await scene.services.untilMayDie();
+      this.#check();
+      await Promise.race([ending, pause(random() * betweenMs)]);
+      const moment = scene.moments.next(this.#draw());
+      await Promise.race([ending, moment, pause(momentMs)]);
+      await Promise.race([ending, pause(random() * 20)]);
+      if (ended.isOver) break;
+      const waiting = deeds.waiting.size;
+      const isEnough = this.kills >= killsMax;
+      const isTime = waiting > 0 && (isEnough || waiting === underWay() || random() < 0.3);
+      if (isEnough && !isTime) continue;
+      await (isTime ? this.#jump() : this.#kill());
+    }
+    this.#check();
+  }
+
+  async #kill(): Promise<void> {
+    const { scene } = this.#parts;
+    const { instances } = scene.services;
+    this.kills++;
+    await instances[Math.floor(scene.random() * instances.length)]!.kill();
+  }
+
+  /** All are killed, and start when every question's time is over. */
+  async #jump(): Promise<void> {
+    const { scene } = this.#parts;
+    const { instances } = scene.services;
+    this.jumps++;
+    this.kills += instances.length;
+    const goOn = instances.map((one) => one.hold());
+    await Promise.all(instances.map((one) => one.kill()));
+    await scene.services.passTime(jumpMs);
+    for (const go of goOn) go();
+  }
+
+  #check(): void {
+    const { instances } = this.#parts.scene.services;
+    assert.deepEqual(
+      instances.flatMap(({ faults }) => faults),
+      [],
+    );
+  }
+
+  /** Each moment once, before one comes again. */
+  #draw(): Moment {
+    const { random } = this.#parts.scene;
+    if (this.#deck.length === 0) this.#deck = [...moments];
+    const at = Math.floor(random() * this.#deck.length);
+    const [drawn] = this.#deck.splice(at, 1);
+    if (drawn !== 'any') return drawn!;
+    const { moments: seen } = this.#parts.scene;
+    queueMicrotask(() => seen.note('any'));
+    return drawn;
+  }
+}
