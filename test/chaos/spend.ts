@@ -21,6 +21,9 @@ import { Providers } from './spend/provider.ts';
 const atOnce = 10;
 const calmShare = 0.4;
 
+/** Without a call for so long, a kill waits no more for one. */
+const calmMs = 400;
+
 type Cell = { readonly form: Form; readonly kind: Kind };
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 
@@ -36,13 +39,18 @@ export const spend: Proof = {
     const all = cellsOf(count);
     const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
     const sums: Record<string, number> = {};
-    for (const [at, cell] of cells.entries()) {
-      const told = await proveCell(cell, Math.ceil(count / all.length), seeded(seed + at));
-      for (const [name, figure] of Object.entries(told)) {
-        sums[name] = (sums[name] ?? 0) + Number(figure);
+    const rest = cells.entries();
+    const work = async (): Promise<void> => {
+      for (const [at, cell] of rest) {
+        const told = await proveCell(cell, Math.ceil(count / all.length), seeded(seed + at));
+        for (const [name, figure] of Object.entries(told)) {
+          sums[name] = (sums[name] ?? 0) + Number(figure);
+        }
+        say(`${cell.kind} on ${cell.form}: ${told['calls']} calls, ${told['kills']} kills`);
       }
-      say(`${cell.kind} on ${cell.form}: ${JSON.stringify(told)}`);
-    }
+    };
+    const both = await Promise.allSettled([work(), work()]);
+    for (const one of both) if (one.status === 'rejected') throw one.reason;
     const skipped = cells.length < all.length ? { 'without PostgreSQL': String(noPostgres) } : {};
     return { kind: 'proved', figures: { ...sums, ...skipped } };
   },
@@ -127,7 +135,9 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
     const due = before + Math.floor((messages * at) / many);
     const ripe = untilTrue('some are answered', () => people.answered >= due, 300_000);
     await Promise.race([ripe, over]);
-    await pause(random() * 60);
+    // In the middle of a turn, as long as there are any that ask a model.
+    await Promise.race([providers.nextCall(), over, pause(calmMs)]);
+    await pause(random() * 20);
     const index = at % deployment.instances.length;
     await deployment.kill(index, () => {
       const open = providers.calls.filter(({ state }) => state === 'open');
@@ -144,8 +154,8 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
 async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill> {
   const { brain, deployment, providers, people } = stage;
   await deployment.end();
-  const models = await deployment.spent('model');
-  const senders = await deployment.spent('sender');
+  const both = [deployment.spentInAll('model'), deployment.spentInAll('sender')] as const;
+  const [models, senders] = await Promise.all(both);
   const bill = new Bill(brain, providers.calls, people.turns, kills);
   bill.assertModels(models, false);
   bill.assertSenders(senders);
@@ -154,6 +164,8 @@ async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill
 }
 
 const ofDay = 'I have used what I may use for one day. I can answer again tomorrow at 00:00.';
+/** Beside an answer: the providers fail now and then, and do not always agree. */
+const outcomes = new Set(['reply', 'over_budget', 'no_consensus', 'no_answer', 'busy']);
 const ofTurn = /^This would take more than I may use for one message\./;
 
 /** Everybody has a reply that may be; and the budget was used up, or this has shown nothing. */
@@ -173,8 +185,7 @@ function judged({ hasFree }: BrainFacts, turns: readonly Turn[]): Figures {
     const isOver = trace!.outcome === 'over_budget';
     assert.equal(isOver, reply === ofDay || ofTurn.test(reply), `${marker}: ${reply}`);
     assert.ok(!isOver || !hasFree, `${marker}: a free model answers where no other may`);
-    const isAnswer = trace!.outcome === 'reply' || trace!.outcome === 'no_consensus';
-    assert.ok(isOver || isAnswer || trace!.outcome === 'no_answer', `${marker}: ${reply}`);
+    assert.ok(outcomes.has(trace!.outcome), `${marker}: ${reply}`);
   }
   const shown = counts[hasFree ? 'by a free model' : 'over budget'];
   assert.ok(shown > 0, 'the budget was used up');

@@ -31,12 +31,12 @@ export type BrainFacts = {
 };
 
 export const brainName = 'spender';
-/** Tokens that a turn uses about, as measured; of money the millionth. */
-const turnTokens: Readonly<Record<Kind, number>> = {
-  fanout: 330,
-  sequential: 210,
-  agent: 3_000,
-  consensus: 450,
+/** What a turn takes about, as measured, trials beside it included: tokens, and money. */
+const ofTurn: Readonly<Record<Kind, { readonly tokens: number; readonly cost: number }>> = {
+  fanout: { tokens: 330, cost: 0.0012 },
+  sequential: { tokens: 88, cost: 0.000058 },
+  agent: { tokens: 1_040, cost: 0.00021 },
+  consensus: { tokens: 220, cost: 0.00078 },
 };
 const prices: readonly Price[] = [
   { input: 0.123457, output: 1.000003 },
@@ -45,7 +45,7 @@ const prices: readonly Price[] = [
 ];
 
 /** A budget for about that share of the turns. */
-const share = 0.6;
+const share = 0.7;
 
 export function brainOf(kind: Kind, turns: number): BrainFacts {
   const count = kind === 'agent' ? 1 : kind === 'sequential' ? 2 : 3;
@@ -60,20 +60,21 @@ export function brainOf(kind: Kind, turns: number): BrainFacts {
 }
 
 function budgetOf(kind: Kind, turns: number): Budget {
-  const none = { tokens_per_turn: null, tokens_per_day: null };
-  const day = Math.ceil(turns * share * turnTokens[kind]);
-  const others = { ...none, cost_per_day: null, tokens_per_sender_per_day: null };
+  const day = Math.ceil(turns * share * ofTurn[kind].tokens);
   // With more digits than a sum of tokens at these prices ends on.
-  const cost = Number((day * 2e-6 + 0.000000123).toFixed(9));
+  const cost = Number((turns * share * ofTurn[kind].cost + 0.000000123).toFixed(9));
+  const none = { tokens_per_turn: null, tokens_per_day: null };
+  const budget = { ...none, cost_per_day: null, tokens_per_sender_per_day: null };
   switch (kind) {
     case 'fanout':
-      return { ...others, cost_per_day: cost };
+      return { ...budget, cost_per_day: cost };
     case 'sequential':
-      return { ...others, tokens_per_day: day, tokens_per_sender_per_day: Math.ceil(day / 4) };
+      return { ...budget, tokens_per_day: day, tokens_per_sender_per_day: Math.ceil(day / 4) };
     case 'agent':
-      return { ...others, tokens_per_turn: 6_000, tokens_per_day: day };
+      // Enough for a first step, and mostly for a second.
+      return { ...budget, tokens_per_turn: 1_700, tokens_per_day: day };
     case 'consensus':
-      return { ...others, tokens_per_day: day, cost_per_day: cost };
+      return { ...budget, tokens_per_day: day, cost_per_day: cost };
     default:
       return kind satisfies never;
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { adminToken } from '../../config-program.ts';
+import { adminToken, askAdmin } from '../../config-program.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { freePort, secret, startProgram, webhookConfig, writeConfig } from '../../program.ts';
 import type { Program } from '../../program.ts';
@@ -110,11 +110,19 @@ export class Deployment implements AsyncDisposable {
     }
   }
 
-  /** `svc spend --json`: by the running process, or by the database. */
+  /** What one that runs tells. */
   async spent(by: 'model' | 'sender'): Promise<readonly SpendLine[]> {
     // An answer stands for seconds, for that number of days.
-    const days = String(400 - (this.#asked++ % 300));
-    const args = ['spend', '--json', '--by', by, '--days', days, '--config', this.#file];
+    const days = 400 - (this.#asked++ % 300);
+    const path = by === 'model' ? `spend?by=model&days=${days}` : `spend/senders?days=${days}`;
+    const { status, body } = await askAdmin(this.instances[0]!.adminPort, path);
+    assert.equal(status, 200, JSON.stringify(body));
+    return (body as unknown as { rows: SpendLine[] }).rows;
+  }
+
+  /** `svc spend --json`, of the database that nobody has open. */
+  async spentInAll(by: 'model' | 'sender'): Promise<readonly SpendLine[]> {
+    const args = ['spend', '--json', '--by', by, '--config', this.#file];
     const told = await outcomeOf(args, { env: this.#env });
     assert.equal(told.code, 0, told.err);
     return (JSON.parse(told.out) as { rows: SpendLine[] }).rows;

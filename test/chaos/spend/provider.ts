@@ -50,6 +50,7 @@ export class Providers implements AsyncDisposable {
   readonly local: { readonly url: string };
   readonly #random: () => number;
   readonly #own: AsyncDisposableStack;
+  #waiting: (() => void)[] = [];
 
   private constructor(random: () => number, own: AsyncDisposableStack) {
     this.#random = random;
@@ -64,6 +65,11 @@ export class Providers implements AsyncDisposable {
     const hosted = own.use(await startFakeOpenai((call) => providers.#answerHosted(call)));
     const local = own.use(await startFakeOllama((call) => providers.#answerLocal(call)));
     return Object.assign(providers, { hosted, local });
+  }
+
+  /** Resolves in the moment of the next call to a model that costs. */
+  nextCall(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -136,6 +142,7 @@ export class Providers implements AsyncDisposable {
     const noted: Call = { model, life, at: call.at, ...facts, state: 'open' };
     this.calls.push(noted);
     this.onCall(noted);
+    if (life !== '') for (const wake of this.#waiting.splice(0)) wake();
     void call.over.then((how) => {
       if (how === 'gone') noted.state = 'gone';
     });
