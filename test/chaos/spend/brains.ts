@@ -35,7 +35,7 @@ export const brainName = 'spender';
 const ofTurn: Readonly<Record<Kind, { readonly tokens: number; readonly cost: number }>> = {
   fanout: { tokens: 330, cost: 0.0012 },
   sequential: { tokens: 88, cost: 0.000058 },
-  agent: { tokens: 1_040, cost: 0.00021 },
+  agent: { tokens: 800, cost: 0.00021 },
   consensus: { tokens: 220, cost: 0.00078 },
 };
 const prices: readonly Price[] = [
@@ -45,7 +45,7 @@ const prices: readonly Price[] = [
 ];
 
 /** A budget for about that share of the turns. */
-const share = 0.7;
+const share = 0.6;
 
 export function brainOf(kind: Kind, turns: number): BrainFacts {
   const count = kind === 'agent' ? 1 : kind === 'sequential' ? 2 : 3;
