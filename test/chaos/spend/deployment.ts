@@ -4,12 +4,16 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { adminToken, askAdmin } from '../../config-program.ts';
 import { newDatabase } from '../../fake/postgres.ts';
+import { Way } from '../../fake/postgres/way.ts';
 import { freePort, secret, startProgram, webhookConfig, writeConfig } from '../../program.ts';
 import type { Program } from '../../program.ts';
 import { outcomeOf } from '../../run-svc.ts';
 import { Rows } from '../many/rows.ts';
 import { untilTrue } from '../outside.ts';
 import { spawnPast } from '../ran-alone.ts';
+
+/** Each way between svc and its server, so that what two read and write at once overlaps. */
+const latencyMs = 5;
 
 export type Form = 'memory' | 'sqlite' | 'postgres';
 
@@ -35,6 +39,7 @@ export class Deployment implements AsyncDisposable {
   readonly #env: Record<string, string>;
   /** Where everything is kept: a file, or a database of a server. */
   readonly #place: string;
+  readonly #own: AsyncDisposableStack;
   #lives = 0;
   #asked = 0;
 
@@ -45,6 +50,7 @@ export class Deployment implements AsyncDisposable {
     this.#file = parts.file;
     this.#env = parts.env;
     this.#place = parts.place;
+    this.#own = parts.own;
   }
 
   static async start(place: Place): Promise<Deployment> {
@@ -55,8 +61,11 @@ export class Deployment implements AsyncDisposable {
       instances.push({ port: await freePort(), adminPort: await freePort(), program: null });
     }
     const [{ port, adminPort }] = instances as [Instance];
+    await using own = new AsyncDisposableStack();
     const url = form === 'postgres' ? await newDatabase() : join(folder, 'store', 'svc.db');
-    const kept = keptAt(form, url);
+    const way = form === 'postgres' ? own.use(await Way.to(url)) : null;
+    if (way !== null) way.latencyMs = latencyMs;
+    const kept = keptAt(form, way?.url(url) ?? url);
     const where = { port, adminPort, modelUrl: 'http://127.0.0.1', receiverUrl };
     const document = {
       ...webhookConfig(where),
@@ -73,7 +82,7 @@ export class Deployment implements AsyncDisposable {
       ...kept?.env,
     };
     const text = JSON.stringify(document);
-    const made = new Deployment({ instances, text, form, file, env, place: url });
+    const made = new Deployment({ instances, text, form, file, env, place: url, own: own.move() });
     await Promise.all(instances.map((_, at) => made.begin(at)));
     return made;
   }
@@ -135,6 +144,7 @@ export class Deployment implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { program } of this.instances) await program?.[Symbol.asyncDispose]();
+    await this.#own.disposeAsync();
   }
 }
 
@@ -149,6 +159,7 @@ type Settings = {
   readonly file: string;
   readonly env: Record<string, string>;
   readonly place: string;
+  readonly own: AsyncDisposableStack;
 };
 
 function keptAt(form: Form, place: string): Kept {
