@@ -81,7 +81,7 @@ async function proveCell(cell: Cell, messages: number, random: () => number): Pr
   await using deployment = await Deployment.start(place);
   const fitting = new Fitting(brain);
   providers.onCall = (call) => fitting.came(call);
-  const people = new People(deployment, receiver, random);
+  using people = new People(deployment, receiver, random);
   const stage = { brain, deployment, providers, people, random };
   const calm = form === 'memory' ? messages : Math.ceil(messages * calmShare);
   try {
@@ -130,7 +130,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
   const before = people.answered;
   const many = Math.max(2, Math.min(20, Math.floor(messages / 15)));
   const writing = people.write(messages, atOnce);
-  const over = writing.then(() => {});
+  const over = writing.catch(() => {});
   for (let at = 0; at < many; at++) {
     const due = before + Math.floor((messages * at) / many);
     const ripe = untilTrue('some are answered', () => people.answered >= due, 300_000);

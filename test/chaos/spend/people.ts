@@ -27,10 +27,11 @@ const trialsAtOnce = 2;
 const greedyShare = 0.4;
 const senders = 6;
 
-export class People {
+export class People implements Disposable {
   /** All that was begun. */
   readonly turns: Turn[] = [];
   answered = 0;
+  #left = false;
   readonly #deployment: Deployment;
   readonly #random: () => number;
   readonly #replies = new Map<string, string>();
@@ -42,6 +43,11 @@ export class People {
     void this.#listen(receiver);
   }
 
+  /** Nobody writes any more, whatever was not yet accepted. */
+  [Symbol.dispose](): void {
+    this.#left = true;
+  }
+
   /** What is under way. */
   get pending(): readonly Turn[] {
     return this.turns.filter(({ trace }) => trace === null);
@@ -50,7 +56,7 @@ export class People {
   /** Resolves when so many messages have their replies, and the trials beside them are over. */
   async write(messages: number, atOnce: number): Promise<void> {
     let left = messages;
-    let isOver = false;
+    const over = new AbortController();
     const talk = async (worker: number): Promise<void> => {
       for (let said = 0; left > 0; said++) {
         left--;
@@ -58,7 +64,7 @@ export class People {
       }
     };
     const tryDrafts = async (): Promise<void> => {
-      while (!isOver) {
+      while (!over.signal.aborted && !this.#left) {
         await this.#try();
         await pause(this.#random() * 150);
       }
@@ -67,7 +73,7 @@ export class People {
     try {
       await Promise.all(Array.from({ length: atOnce }, (_, worker) => talk(worker)));
     } finally {
-      isOver = true;
+      over.abort();
     }
     await Promise.all(trials);
   }
@@ -116,32 +122,35 @@ export class People {
   }
 
   async #accepted(message: object, key: string): Promise<string> {
-    for (;;) {
+    while (!this.#left) {
       const url = `http://127.0.0.1:${this.#some().port}/webhook`;
       const answer = await post(url, message, { 'webhook-id': key }).catch(() => null);
       if (answer?.status === 200) return String(answer.body['message_id']);
       await pause(20);
     }
+    throw new Error('they have left');
   }
 
   async #replyTo(id: string): Promise<string> {
     const there = this.#replies.get(id);
     if (there !== undefined) return there;
-    const late = AbortSignal.timeout(replyMsMax);
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, resolve);
-      late.onabort = () => reject(new Error(`no reply to ${id}\n${this.#deployment.logs()}`));
-    });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.#waiting.set(id, resolve);
+    const late = pause(replyMsMax, null, { ref: false });
+    const text = await Promise.race([promise, late]);
+    assert.ok(text !== null, `there is a reply to ${id}`);
+    return text;
   }
 
   async #traceOf(id: string): Promise<Trace> {
-    for (;;) {
+    while (!this.#left) {
       const { adminPort } = this.#some();
       const answer = await askAdmin(adminPort, `messages/${id}`).catch(() => null);
       const trace = answer?.status === 200 ? (answer.body as unknown as Story).trace : null;
       if (trace !== null) return trace;
       await pause(20);
     }
+    throw new Error('they have left');
   }
 
   async #listen(receiver: Receiver): Promise<void> {

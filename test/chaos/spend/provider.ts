@@ -143,13 +143,15 @@ export class Providers implements AsyncDisposable {
     this.calls.push(noted);
     this.onCall(noted);
     if (life !== '') for (const wake of this.#waiting.splice(0)) wake();
-    void call.over.then((how) => {
-      if (how === 'gone') noted.state = 'gone';
-    });
+    void watch(noted, call);
     const longest = this.#random() < slow ? 150 : 25;
     await pause(this.#random() * longest);
     if (noted.state === 'open') noted.state = 'over';
   }
+}
+
+async function watch(noted: Call, { over }: ModelCall): Promise<void> {
+  if ((await over) === 'gone') noted.state = 'gone';
 }
 
 const halved = (bytes: number): number => Math.ceil(bytes / 2);
