@@ -22,6 +22,7 @@ import type { Proof } from './proof.ts';
 import { quickWay } from './quick-way.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
+import { spend } from './spend.ts';
 import { telegramKill } from './telegram-kill.ts';
 import { upgrade } from './upgrade.ts';
 import { upgradeMany } from './upgrade-many.ts';
@@ -43,6 +44,7 @@ export const proofs: readonly Proof[] = [
   mcp,
   hotReload,
   soak,
+  spend,
   canaries,
   privateProof,
   telegramKill,

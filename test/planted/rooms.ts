@@ -17,6 +17,7 @@ import { domain, lib, policy } from './pure.ts';
 import { quickWay } from './quick-way.ts';
 import { secrets } from './secrets.ts';
 import { setup } from './setup.ts';
+import { spend } from './spend.ts';
 import { sqlite } from './sqlite.ts';
 import { store } from './store.ts';
 import { tool } from './tool.ts';
@@ -45,6 +46,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   admin,
   byHand,
   approvals,
+  spend,
   oneView,
   cli,
   preflight,

@@ -1,0 +1,4 @@
+import { testSmallest } from './smallest.ts';
+import { spend } from './spend.ts';
+
+testSmallest(spend);

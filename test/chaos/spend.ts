@@ -1,0 +1,193 @@
+/**
+ * Budgets under everything that could make a call go beside them: models asked together, retries,
+ * agents, trials, kills, and two processes with one budget. What svc counts is held against what
+ * the providers count.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { noPostgres } from '../fake/postgres.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { scratch } from '../program.ts';
+import { untilTrue } from './outside.ts';
+import { seeded, type Proof, type Proved } from './proof.ts';
+import { Bill, callKey, type Killed } from './spend/bill.ts';
+import { brainOf, documentOf, kinds, type BrainFacts, type Kind } from './spend/brains.ts';
+import { Deployment, type Form } from './spend/deployment.ts';
+import { Fitting } from './spend/fitting.ts';
+import { People, type Turn } from './spend/people.ts';
+import { Providers } from './spend/provider.ts';
+
+/** So many messages are under way at once, and more of them are written before the first kill. */
+const atOnce = 10;
+const calmShare = 0.4;
+
+/** Without a call for so long, a kill waits no more for one. */
+const calmMs = 400;
+
+type Cell = { readonly form: Form; readonly kind: Kind };
+type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
+
+export const spend: Proof = {
+  name: 'spend',
+  title:
+    'Fan-out, retries, agents, consensus and trials at once on budgets that are used up, with ' +
+    'SIGKILL, and two svc on one budget: no call that does not fit, what svc counts is what the ' +
+    'providers count, and everybody has a reply',
+  unit: 'messages',
+  sizes: { test: 60, change: 1_000, nightly: 10_000 },
+  async run(count, seed, say) {
+    const all = cellsOf(count);
+    const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
+    const sums: Record<string, number> = {};
+    const rest = cells.entries();
+    const work = async (): Promise<void> => {
+      for (const [at, cell] of rest) {
+        const told = await proveCell(cell, Math.ceil(count / all.length), seeded(seed + at));
+        for (const [name, figure] of Object.entries(told)) {
+          sums[name] = (sums[name] ?? 0) + Number(figure);
+        }
+        say(`${cell.kind} on ${cell.form}: ${told['calls']} calls, ${told['kills']} kills`);
+      }
+    };
+    const both = await Promise.allSettled([work(), work()]);
+    for (const one of both) if (one.status === 'rejected') throw one.reason;
+    const skipped = cells.length < all.length ? { 'without PostgreSQL': String(noPostgres) } : {};
+    return { kind: 'proved', figures: { ...sums, ...skipped } };
+  },
+};
+
+/** Each brain on each form; of few messages, each brain on one of them. */
+function cellsOf(count: number): readonly Cell[] {
+  if (count >= 500) {
+    const forms = ['memory', 'sqlite', 'postgres'] as const;
+    return forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
+  }
+  return [
+    { form: 'memory', kind: 'consensus' },
+    { form: 'sqlite', kind: 'fanout' },
+    { form: 'sqlite', kind: 'agent' },
+    { form: 'postgres', kind: 'sequential' },
+  ];
+}
+
+async function proveCell(cell: Cell, messages: number, random: () => number): Promise<Figures> {
+  const { form, kind } = cell;
+  const brain = brainOf(kind, messages);
+  await using folder = await scratch();
+  await using receiver = await startReceiver();
+  await using providers = await Providers.start(random);
+  const document = documentOf(brain, { hosted: providers.hosted.url, local: providers.local.url });
+  const place = { form, folder: folder.path, brain: document, receiverUrl: receiver.url };
+  await using deployment = await Deployment.start(place);
+  const fitting = new Fitting(brain);
+  providers.onCall = (call) => fitting.came(call);
+  using people = new People(deployment, receiver, random);
+  const stage = { brain, deployment, providers, people, random };
+  const calm = form === 'memory' ? messages : Math.ceil(messages * calmShare);
+  try {
+    await people.write(calm, atOnce);
+    await assertCounted(stage);
+    const kills = form === 'memory' ? [] : await strike(stage, messages - calm);
+    fitting.assertFitted();
+    const last = form === 'memory' ? await assertCounted(stage) : await assertEnded(stage, kills);
+    const replies = judged(brain, people.turns);
+    const { exact, uncertain } = last;
+    const { length: calls } = providers.calls;
+    return { ...replies, calls, 'counted exactly': exact, uncertain, kills: kills.length };
+  } catch (error) {
+    const about = `${kind} on ${form}: ${(error as Error).message}`;
+    throw new Error(`${about}\nit has written\n${deployment.logs()}`, { cause: error });
+  }
+}
+
+type Stage = {
+  readonly brain: BrainFacts;
+  readonly deployment: Deployment;
+  readonly providers: Providers;
+  readonly people: People;
+  readonly random: () => number;
+};
+
+/** Nothing was killed so far: nothing stays reserved, and all that was answered is there. */
+async function assertCounted({ brain, deployment, providers, people }: Stage): Promise<Bill> {
+  let lines = await deployment.spent('model');
+  await untilTrue('what was given up is settled', async () => {
+    lines = await deployment.spent('model');
+    return lines.every(({ open }) => open.input + open.output === 0);
+  });
+  const senders = await deployment.spent('sender');
+  const bill = new Bill(brain, providers.calls, people.turns, []);
+  bill.assertModels(lines, true);
+  bill.assertSenders(senders);
+  bill.assertBudgets(lines, senders);
+  return bill;
+}
+
+/** Messages, while one process after the other is killed and started again. */
+async function strike(stage: Stage, messages: number): Promise<readonly Killed[]> {
+  const { deployment, providers, people, random } = stage;
+  const kills: Killed[] = [];
+  const before = people.answered;
+  const many = Math.max(2, Math.min(20, Math.floor(messages / 15)));
+  const writing = people.write(messages, atOnce);
+  const over = writing.catch(() => {});
+  for (let at = 0; at < many; at++) {
+    const due = before + Math.floor((messages * at) / many);
+    const ripe = untilTrue('some are answered', () => people.answered >= due, 300_000);
+    await Promise.race([ripe, over]);
+    // In the middle of a turn, as long as there are any that ask a model.
+    await Promise.race([providers.nextCall(), over, pause(calmMs)]);
+    await pause(random() * 20);
+    const index = at % deployment.instances.length;
+    await deployment.kill(index, () => {
+      const open = providers.calls.filter(({ state }) => state === 'open');
+      const turns = people.pending.map(({ marker }) => marker);
+      kills.push({ turns, calls: new Set(open.map(callKey)) });
+    });
+    await deployment.begin(index);
+  }
+  await writing;
+  return kills;
+}
+
+/** What the ledger holds once all have ended, killed calls among it. */
+async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill> {
+  const { brain, deployment, providers, people } = stage;
+  await deployment.end();
+  const both = [deployment.spentInAll('model'), deployment.spentInAll('sender')] as const;
+  const [models, senders] = await Promise.all(both);
+  const bill = new Bill(brain, providers.calls, people.turns, kills);
+  bill.assertModels(models, false);
+  bill.assertSenders(senders);
+  bill.assertBudgets(models, senders);
+  return bill;
+}
+
+const ofDay = 'I have used what I may use for one day. I can answer again tomorrow at 00:00.';
+/** Beside an answer: the providers fail now and then, and do not always agree. */
+const outcomes = new Set(['reply', 'over_budget', 'no_consensus', 'no_answer', 'busy']);
+const ofTurn = /^This would take more than I may use for one message\./;
+
+/** Everybody has a reply that may be; and the budget was used up, or this has shown nothing. */
+function judged({ hasFree }: BrainFacts, turns: readonly Turn[]): Figures {
+  const counts = { messages: 0, trials: 0, 'over budget': 0, 'too large': 0, 'by a free model': 0 };
+  for (const { marker, reply, trace } of turns) {
+    if (marker.startsWith('trial')) {
+      if (reply !== null) counts.trials++;
+    } else counts.messages++;
+    if (reply === null) {
+      assert.match(marker, /^trial/, 'every message has a reply');
+      continue;
+    }
+    if (reply === `free: ${marker}`) counts['by a free model']++;
+    if (reply === ofDay) counts['over budget']++;
+    else if (ofTurn.test(reply)) counts['too large']++;
+    const isOver = trace!.outcome === 'over_budget';
+    assert.equal(isOver, reply === ofDay || ofTurn.test(reply), `${marker}: ${reply}`);
+    assert.ok(!isOver || !hasFree, `${marker}: a free model answers where no other may`);
+    assert.ok(outcomes.has(trace!.outcome), `${marker}: ${reply}`);
+  }
+  const shown = counts[hasFree ? 'by a free model' : 'over budget'];
+  assert.ok(shown > 0, 'the budget was used up');
+  return counts;
+}

@@ -1,0 +1,198 @@
+/**
+ * What svc has to count for a model, or a sender, by the provider's own list: exactly, where a call
+ * was answered and its turn was finished; where a call was given up, or ended with its process, at
+ * least what the provider counts and at most what was reserved.
+ */
+import assert from 'node:assert/strict';
+import type { TraceStep } from '../../../src/domain/trace.ts';
+import type { BrainFacts, ModelFacts } from './brains.ts';
+import type { SpendLine } from './deployment.ts';
+import { costIn, unitsOf } from './money.ts';
+import { senderOf, type Turn } from './people.ts';
+import { none, type Call, type Tokens } from './provider.ts';
+
+type ModelStep = Extract<TraceStep, { kind: 'model' }>;
+
+/** A call, and what svc has to hold for it. */
+type Item = {
+  readonly model: string;
+  readonly marker: string;
+  readonly least: Tokens;
+  readonly most: Tokens;
+};
+
+/** What was under way when a process was killed, and the calls of it that had come. */
+export type Killed = { readonly turns: readonly string[]; readonly calls: ReadonlySet<string> };
+
+export const callKey = ({ model, marker }: Pick<Call, 'model' | 'marker'>): string =>
+  `${marker} ${model}`;
+
+/** How far two clocks may be apart; a start takes longer. */
+const clocksMs = 50;
+
+const givenUp: ReadonlySet<string> = new Set(['outranked', 'cancelled', 'deadline']);
+
+export class Bill {
+  readonly #brain: BrainFacts;
+  readonly #calls: readonly Call[];
+  readonly items: Item[] = [];
+  /** Answered ones of finished turns. */
+  exact = 0;
+  /** Given up, killed, or reserved and not known to the provider. */
+  uncertain = 0;
+
+  constructor(
+    brain: BrainFacts,
+    calls: readonly Call[],
+    turns: readonly Turn[],
+    kills: readonly Killed[],
+  ) {
+    this.#brain = brain;
+    this.#calls = calls;
+    const byKey = Map.groupBy(calls, callKey);
+    for (const turn of turns) {
+      for (const model of brain.models) {
+        const own = byKey.get(callKey({ model: model.name, marker: turn.marker })) ?? [];
+        this.#add(turn, model, own);
+      }
+    }
+    for (const killed of kills) this.#addKilled(killed, byKey);
+    const known = new Set(turns.map(({ marker }) => marker));
+    const strangers = calls.filter(({ marker }) => !known.has(marker));
+    assert.deepEqual(strangers, [], 'each call is of a message or a trial');
+  }
+
+  /** @param lines of `svc spend --by model` */
+  assertModels(lines: readonly SpendLine[], isOver: boolean): void {
+    for (const { name, price } of this.#brain.models) {
+      const items = this.items.filter(({ model }) => model === name);
+      const line = lines.find(({ key }) => key === name) ?? nothing(name);
+      assertWithin(name, line, items);
+      if (isOver) assert.deepEqual(line.open, none, `${name}: nothing is left reserved`);
+      if (price === null) continue;
+      assert.equal(unitsOf(line.cost ?? '0'), costIn(line.tokens, price), `${name}: its cost`);
+      assert.equal(unitsOf(line.openCost ?? '0'), costIn(line.open, price), `${name}: reserved`);
+    }
+    const names = new Set(this.#brain.models.map(({ name }) => name));
+    assert.deepEqual(
+      lines.filter(({ key }) => !names.has(key)),
+      [],
+      'no other model is charged',
+    );
+  }
+
+  /** @param lines of `svc spend --by sender` */
+  assertSenders(lines: readonly SpendLine[]): void {
+    const bySender = Map.groupBy(this.items, ({ marker }) => senderOf(marker));
+    bySender.delete(null);
+    for (const [sender, items] of bySender) {
+      assertWithin(sender!, lines.find(({ key }) => key === sender) ?? nothing(sender!), items);
+    }
+    for (const { key } of lines) assert.ok(bySender.has(key), `${key} has written`);
+  }
+
+  /** What svc holds, and what the provider counts, are no more than the budgets of the day. */
+  assertBudgets(models: readonly SpendLine[], senders: readonly SpendLine[]): void {
+    const { budget, models: facts } = this.#brain;
+    const costing = facts.filter(({ price }) => price !== null);
+    const lines = costing.map(({ name }) => models.find(({ key }) => key === name));
+    const held = lines.reduce((all, line) => all + sizeOf(line?.tokens) + sizeOf(line?.open), 0);
+    const money = lines.reduce(
+      (all, line) => all + unitsOf(line?.cost ?? '0') + unitsOf(line?.openCost ?? '0'),
+      0n,
+    );
+    const { tokens_per_day, cost_per_day, tokens_per_sender_per_day: ofSender } = budget;
+    if (tokens_per_day !== null) assert.ok(held <= tokens_per_day, `${held} of ${tokens_per_day}`);
+    if (cost_per_day !== null) {
+      assert.ok(money <= unitsOf(String(cost_per_day)), `${money} of ${cost_per_day}`);
+    }
+    if (ofSender === null) return;
+    for (const { key, tokens, open } of senders) {
+      assert.ok(sizeOf(tokens) + sizeOf(open) <= ofSender, `${key} is within its own`);
+    }
+  }
+
+  #add({ marker, trace }: Turn, { name: model, price }: ModelFacts, calls: readonly Call[]): void {
+    const since = trace === null ? Infinity : trace.claimedAt - clocksMs;
+    const isFree = price === null;
+    const last = calls.filter(({ at }) => at >= since);
+    for (const call of calls.filter(({ at }) => at < since)) this.#addOpen(call, isFree);
+    const steps = (trace?.steps ?? []).filter(
+      (step): step is ModelStep => step.kind === 'model' && step.model === model,
+    );
+    const tries = steps.flatMap((step) => step.tries);
+    const isGivenUp = tries.length > 0 && givenUp.has(tries.at(-1)!.failed ?? '');
+    const what = `${marker}: ${model} was asked ${last.length} times`;
+    if (!isGivenUp) {
+      assert.equal(last.length, tries.length, `${what}, not ${JSON.stringify(steps)}`);
+      for (const [at, call] of last.entries()) this.#addExact(call, tries[at]!.tokens);
+      return;
+    }
+    const heard = tries.slice(0, -1);
+    assert.ok([heard.length, tries.length].includes(last.length), `${what}, and was given up`);
+    for (const [at, call] of last.entries()) {
+      if (at < heard.length) this.#addExact(call, heard[at]!.tokens);
+      else this.#addOpen(call, isFree);
+    }
+    const reserved = tries.at(-1)!.tokens ?? none;
+    if (last.length === heard.length) this.#push({ model, marker, least: none, most: reserved });
+  }
+
+  #addExact(call: Call, traced: Tokens | null | undefined): void {
+    const { model, marker, charge } = call;
+    const told = { input: traced?.input ?? 0, output: traced?.output ?? 0 };
+    assert.deepEqual(told, charge, `${marker}: what its trace tells of ${model}`);
+    this.items.push({ model, marker, least: charge, most: charge });
+    this.exact++;
+  }
+
+  /** What is free is not reserved: what ends with its process was not counted. */
+  #addOpen({ model, marker, used, most }: Call, isFree: boolean): void {
+    const output = Math.max(most.output, used.output);
+    this.#push({ model, marker, least: isFree ? none : used, most: { ...most, output } });
+  }
+
+  /** What was reserved, and not sent when the process ended. */
+  #addKilled({ turns, calls }: Killed, byKey: ReadonlyMap<string, readonly Call[]>): void {
+    for (const { name: model, price } of this.#brain.models) {
+      if (price === null) continue;
+      for (const marker of turns) {
+        const key = callKey({ model, marker });
+        if (calls.has(key)) continue;
+        const same = byKey.get(key) ?? this.#calls.filter((call) => call.model === model);
+        const most = same.map((call) => call.most).reduce(larger, none);
+        this.#push({ model, marker, least: none, most });
+      }
+    }
+  }
+
+  #push(item: Item): void {
+    this.items.push(item);
+    this.uncertain++;
+  }
+}
+
+function assertWithin(what: string, line: SpendLine, items: readonly Item[]): void {
+  for (const kind of ['input', 'output'] as const) {
+    const held = line.tokens[kind] + line.open[kind];
+    const least = items.reduce((all, item) => all + item.least[kind], 0);
+    const most = items.reduce((all, item) => all + item.most[kind], 0);
+    const told = `${what}: svc counts ${held} of ${kind}, and the provider ${least} to ${most}`;
+    assert.ok(held >= least && held <= most, told);
+  }
+}
+
+function nothing(key: string): SpendLine {
+  return { key, calls: 0, tokens: none, open: none, cost: null, openCost: null };
+}
+
+function sizeOf({ input, output }: Tokens = none): number {
+  return input + output;
+}
+
+function larger(one: Tokens, other: Tokens): Tokens {
+  return {
+    input: Math.max(one.input, other.input),
+    output: Math.max(one.output, other.output),
+  };
+}

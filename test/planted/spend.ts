@@ -1,0 +1,28 @@
+/** Faults of budgets that only show where calls meet: what is reserved, and what is given back. */
+import type { Fault } from './fault.ts';
+
+const seenBy = ['test/chaos/spend-postgres.test.ts'];
+
+export const spend: readonly Fault[] = [
+  {
+    name: 'Only the first call of a turn is reserved: no retry, no loser, no step of an agent.',
+    file: 'src/flow/purse.ts',
+    find: 'return payable.costs ? this.#pay(charged, most)',
+    replace: 'return payable.costs && this.#ofTurn === 0 ? this.#pay(charged, most)',
+    seenBy,
+  },
+  {
+    name: 'A call that is over gives back what another one has reserved, too.',
+    file: 'src/store/ledger/spending.ts',
+    find: 'openInput: 0 - (reserved?.input ?? 0),',
+    replace: 'openInput: 0 - 2 * (reserved?.input ?? 0),',
+    seenBy,
+  },
+  {
+    name: 'Two instances that reserve at once each find the room of the other.',
+    file: 'src/store/postgres/ledger/reservations.ts',
+    find: 'SELECT pg_advisory_xact_lock(key) FROM (',
+    replace: 'SELECT key FROM (',
+    seenBy,
+  },
+];
