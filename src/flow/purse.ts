@@ -86,12 +86,12 @@ class BrainPurse implements Purse {
   #watch({ limit, before }: LimitSum, day: string): void {
     if (Number(before) < nearly * Number(limit.most)) return;
     const brain = this.#charging.brain.name;
-    this.#kit.events.budgetReached({ brain, limit: limit.kind, state: 'nearly_used', day });
+    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'nearly_used', day });
   }
 
   #over(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
     const brain = this.#charging.brain.name;
-    this.#kit.events.budgetReached({ brain, limit: limit.kind, state: 'used_up', day });
+    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
     // What has no room in a whole day would be refused tomorrow, too.
     const isForGood = isBeyond(limit, most, price);
     return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#kit.now()) };
@@ -108,6 +108,10 @@ function limitsOf(budget: Budget | null, sender: Charged['sender']): readonly Sp
     limits.push({ kind: 'tokens_per_sender_per_day', most: tokensPerSenderPerDay });
   }
   return limits;
+}
+
+function named({ kind: limit, most }: SpendLimit) {
+  return { limit, most };
 }
 
 /** Whether it does not fit even where nothing has been used. */
