@@ -141,7 +141,7 @@ test('what a provider tells that cannot be is not believed', async () => {
   }
 });
 
-test('what a model thought counts, also where its provider leaves it out of the answer', async () => {
+test('what a model thought counts, also where it is left out of the answer', async () => {
   await using bench = new Bench();
   const usage = { prompt_tokens: 19, completion_tokens: 10, total_tokens: 429 };
   await using openai = await startFakeOpenai({ answer: 'hello', more: { usage } });
