@@ -11,7 +11,7 @@ test('what a budget came to is told once a day', () => {
   const notices = new BudgetNotices(() => now);
   const told: string[] = [];
   const reach = (more: object = {}): void => {
-    const reached = { brain: 'main', limit, state: 'nearly_used', day, ...more } as const;
+    const reached = { brain: 'main', limit, most: 9, state: 'nearly_used', day, ...more } as const;
     notices.reached(reached, { warned: ({ code, message }) => told.push(`${code} ${message}`) });
   };
   reach();

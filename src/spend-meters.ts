@@ -11,6 +11,9 @@ export type BudgetWarning = {
   readonly code: 'budget_nearly_used' | 'budget_used_up';
   readonly brain: string;
   readonly field: string;
+  readonly limit: Reached['limit'];
+  /** What the limit allowed when it was reached. */
+  readonly most: Reached['most'];
   readonly message: string;
   readonly remedy: string;
 };
@@ -74,7 +77,8 @@ export class BudgetNotices {
   /** @param events is told, unless it was told of it */
   reached(reached: Reached, events: Pick<Events, 'warned'>): void {
     this.#begin(reached.day);
-    const key = [reached.brain, reached.limit, reached.state].join('\n');
+    const { brain, limit, most, state } = reached;
+    const key = [brain, limit, most, state].join('\n');
     if (reached.day !== this.#day || this.#reached.has(key)) return;
     if (this.#reached.size >= noticesMax) return;
     this.#reached.set(key, reached);
@@ -87,8 +91,9 @@ export class BudgetNotices {
     this.#begin(localDay(this.#now()));
     const all = [...this.#reached.values()];
     const isOver = (one: Reached): boolean =>
-      all.some(({ brain, limit, state }) => {
-        return brain === one.brain && limit === one.limit && state === 'used_up';
+      all.some(({ brain, limit, most, state }) => {
+        const isSame = brain === one.brain && limit === one.limit && most === one.most;
+        return isSame && state === 'used_up';
       });
     return all.filter((one) => one.state === 'used_up' || !isOver(one)).map(warningOf);
   }
@@ -100,19 +105,20 @@ export class BudgetNotices {
   }
 }
 
-function warningOf({ brain, limit, state }: Reached): BudgetWarning {
+function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
   const whose = limit === 'tokens_per_sender_per_day' ? ' for somebody who writes to it' : '';
   const field = `budget.${limit}`;
+  const of = { brain, field, limit, most };
   switch (state) {
     case 'nearly_used': {
       const message = `The brain ${brain} has used 80 % of ${field} for today${whose}.`;
-      return { code: 'budget_nearly_used', brain, field, message, remedy };
+      return { code: 'budget_nearly_used', ...of, message, remedy };
     }
     case 'used_up': {
       const message =
         `The brain ${brain} has used ${field} for today${whose}: models that cost are not asked ` +
         'where that would go beyond it.';
-      return { code: 'budget_used_up', brain, field, message, remedy };
+      return { code: 'budget_used_up', ...of, message, remedy };
     }
     default:
       return state satisfies never;

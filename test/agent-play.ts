@@ -22,11 +22,12 @@ import { createToolbox } from '../src/tool/governance.ts';
 import type { Tool } from '../src/tool/tool.ts';
 import { ScriptedModel, settled } from './fake/scripted-model.ts';
 
-/** What the model says: text, calls with text beside them, or a failure. */
+/** What the model says: text, calls with text beside them, a failure, or nothing for ever. */
 export type Said =
   | string
   | { readonly calls: readonly ToolCall[]; readonly text?: string }
-  | { readonly fails: FailureKind };
+  | { readonly fails: FailureKind }
+  | { readonly hangs: true };
 
 export type Played = {
   readonly decision: Decision;
@@ -137,6 +138,7 @@ export class Stage {
       if (question === undefined) continue;
       const next = said[Math.min(at, said.length - 1)]!;
       at++;
+      if (typeof next === 'object' && 'hangs' in next) continue;
       if (typeof next === 'string') await question.answer(next);
       else if ('fails' in next) await question.fail(next.fails);
       else await question.answer(next.text ?? '', next.calls);

@@ -134,8 +134,9 @@ test('a model that does not fit is not asked, and one that is free answers', asy
 });
 
 test('where none is left, the person is told when it answers again', async () => {
-  await using started = await start({ answer: 'hello' }, { budget: { cost_per_day: 0.000001 } });
-  const { reply, story } = await started.say('hi');
+  await using started = await start({ answer: 'hello' }, { budget: { cost_per_day: 0.00023 } });
+  assert.equal((await started.say('hi')).reply, 'hello');
+  const { reply, story } = await started.say('hi again');
   const tomorrow = 'I have used what I may use for one day. I can answer again tomorrow at 00:00.';
   assert.equal(reply, tomorrow);
   assert.equal(story.trace!.outcome, 'over_budget');
@@ -153,7 +154,7 @@ test('what one person used says nothing of another, whom the warnings do not nam
   const budget = { tokens_per_sender_per_day: 220 };
   await using started = await start({ answer: 'hello' }, { budget });
   assert.equal((await started.say('hi')).reply, 'hello');
-  const more = 'word '.repeat(30);
+  const more = 'word '.repeat(8);
   assert.match((await started.say(more)).reply, /used what I may use for one day/);
   assert.equal((await started.say('hi', 'bob')).reply, 'hello');
   const [line = ''] = /.*budget_used_up.*/.exec(started.program.log()) ?? [];
@@ -199,7 +200,7 @@ test('a trial is charged where turns are, and its budget holds', async () => {
   const config = started.draft({ sensitivity: 'public', models, budget: { tokens_per_day: 300 } });
   const first = resultOf(await started.tryIt(config));
   assert.equal(first.decision.kind, 'reply');
-  const long = resultOf(await started.tryIt(config, { text: 'word '.repeat(80) }));
+  const long = resultOf(await started.tryIt(config, { text: 'word '.repeat(55) }));
   assert.ok(long.decision.kind === 'apology');
   assert.equal(long.decision.apology, 'over_budget');
   assert.match(long.decision.text, /tomorrow at 00:00/);

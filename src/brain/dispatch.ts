@@ -14,6 +14,11 @@ export type DispatchKit = ModelCallKit & {
   readonly policy: Policy;
   /** Milliseconds to wait before retry number `attempt` (from 0); null: do not retry. */
   readonly retryDelayMs: (failure: Failure, attempt: number) => number | null;
+  /**
+   * sequential: a model that others come after is given up once it has used this part of the time
+   * that was left when its turn came; left out: it may use all.
+   */
+  readonly partOfTime?: number;
 };
 
 /** `calls` are the models that were asked, best rank first; `verdict.slot` counts in them. */
@@ -60,6 +65,8 @@ class Dispatch {
   #queue: Asking[] = [];
   #deadline: Deadline | null = null;
   #grace: Deadline | null = null;
+  /** When the model that is asked has to make way for the next. */
+  #makesWay: Deadline | null = null;
   #over = false;
 
   constructor(
@@ -104,10 +111,22 @@ class Dispatch {
       if (this.#slots.length > 1) this.#slots.sort((a, b) => a.candidate.rank - b.candidate.rank);
     }
     call.askAt(dueAt);
+    if (this.#queue.length > 0) this.#leaveTime(call);
+  }
+
+  #leaveTime(call: ModelCall): void {
+    const { partOfTime } = this.#kit;
+    if (partOfTime === undefined) return;
+    const leftMs = this.#desk.deadlineAt - this.#kit.steady();
+    this.#makesWay = this.#kit.deadlines.after(leftMs * partOfTime, () => {
+      if (call.outcome === null) call.giveUp('timeout');
+      this.#came(call);
+    });
   }
 
   readonly #came = (call: ModelCall): void => {
     if (this.#over) return;
+    this.#makesWay?.cancel();
     try {
       const failed = call.outcome?.kind === 'failed' ? call.outcome.failure.kind : null;
       if (failed === 'deadline') this.#end('deadline');
@@ -185,6 +204,7 @@ class Dispatch {
     this.#over = true;
     this.#deadline?.cancel();
     this.#grace?.cancel();
+    this.#makesWay?.cancel();
     this.#desk.stop.unlisten(this.#stopped);
     this.#giveUp(why);
   }

@@ -116,7 +116,7 @@ export class ModelCall implements Slot {
   }
 
   /** Ends the call from outside. A paused call ends with the failure that it had. */
-  giveUp(kind: 'outranked' | 'cancelled' | 'deadline'): void {
+  giveUp(kind: 'outranked' | 'cancelled' | 'deadline' | 'timeout'): void {
     const stopper = this.#stopper;
     this.#stopper = null;
     if (stopper !== null) {
@@ -189,7 +189,7 @@ export class ModelCall implements Slot {
     this.#tries = this.#tries.length === 0 ? outcome.tries : [...this.#tries, ...outcome.tries];
   }
 
-  #failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'fault'): Failed {
+  #failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'timeout' | 'fault'): Failed {
     const steady = this.#kit.steady();
     const ms = steady - (this.#askedSince ?? steady);
     const used = this.#tab?.unheard ?? null;

@@ -90,6 +90,8 @@ export interface Events {
   budgetReached(e: {
     brain: string;
     limit: SpendLimit['kind'];
+    /** What the limit allowed. */
+    most: SpendLimit['most'];
     state: 'nearly_used' | 'used_up';
     /** The service's local day, `YYYY-MM-DD`. */
     day: string;

@@ -84,10 +84,24 @@ test('a trial has no sender, and so no limit of one', async () => {
 
 test('over a day it opens at the next midnight, and that is told', async () => {
   const bench = new Bench();
-  bench.answer = { kind: 'over', limit: { kind: 'tokens_per_day', most: 9 } };
-  const answer = await bench.purse({ ...none, tokensPerDay: 9 }).reserve(paid, most);
+  bench.answer = { kind: 'over', limit: { kind: 'tokens_per_day', most: 100 } };
+  const answer = await bench.purse({ ...none, tokensPerDay: 100 }).reserve(paid, most);
   assert.deepEqual(answer, { kind: 'over_budget', opensAt: midnight });
   assert.deepEqual(bench.told, ['tokens_per_day used_up 2026-11-27']);
+});
+
+test('what does not fit in a whole day is not put off to the next one', async () => {
+  const bench = new Bench();
+  const priced = { ...paid, price: { input: '1', output: '1' } };
+  const opensAt = async (limit: SpendLimit) => {
+    bench.answer = { kind: 'over', limit };
+    const over = await bench.purse(none).reserve(priced, most);
+    return over.kind === 'over_budget' && over.opensAt;
+  };
+  assert.equal(await opensAt({ kind: 'tokens_per_day', most: 99 }), null);
+  assert.equal(await opensAt({ kind: 'tokens_per_sender_per_day', most: 99 }), null);
+  assert.equal(await opensAt({ kind: 'cost_per_day', most: '0.000099' }), null);
+  assert.equal(await opensAt({ kind: 'cost_per_day', most: '0.0001' }), midnight);
 });
 
 test('from four fifths on a limit is nearly used', async () => {

@@ -1,5 +1,6 @@
 /** What pays for the calls of one turn, or of one trial: the ledger, within the brain's budget. */
 import type { Events } from '../domain/event.ts';
+import { compareAmounts, costOf } from '../domain/money.ts';
 import type {
   Budget,
   Charged,
@@ -67,7 +68,7 @@ class BrainPurse implements Purse {
       return this.#reserved(charged, most);
     }
     this.#ofTurn -= size;
-    return reserving.kind === 'over' ? this.#over(reserving.limit, charged.day) : reserving;
+    return reserving.kind === 'over' ? this.#over(reserving.limit, charged, most) : reserving;
   }
 
   #reserved(charged: Charged, reserved: Tokens | null): Reserved {
@@ -85,13 +86,15 @@ class BrainPurse implements Purse {
   #watch({ limit, before }: LimitSum, day: string): void {
     if (Number(before) < nearly * Number(limit.most)) return;
     const brain = this.#charging.brain.name;
-    this.#kit.events.budgetReached({ brain, limit: limit.kind, state: 'nearly_used', day });
+    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'nearly_used', day });
   }
 
-  #over({ kind: limit }: SpendLimit, day: string): OverBudget {
+  #over(limit: SpendLimit, { day, price }: Charged, most: Tokens): OverBudget {
     const brain = this.#charging.brain.name;
-    this.#kit.events.budgetReached({ brain, limit, state: 'used_up', day });
-    return { kind: 'over_budget', opensAt: nextMidnight(this.#kit.now()) };
+    this.#kit.events.budgetReached({ brain, ...named(limit), state: 'used_up', day });
+    // What has no room in a whole day would be refused tomorrow, too.
+    const isForGood = isBeyond(limit, most, price);
+    return { kind: 'over_budget', opensAt: isForGood ? null : nextMidnight(this.#kit.now()) };
   }
 }
 
@@ -105,6 +108,16 @@ function limitsOf(budget: Budget | null, sender: Charged['sender']): readonly Sp
     limits.push({ kind: 'tokens_per_sender_per_day', most: tokensPerSenderPerDay });
   }
   return limits;
+}
+
+function named({ kind: limit, most }: SpendLimit) {
+  return { limit, most };
+}
+
+/** Whether it does not fit even where nothing has been used. */
+function isBeyond(limit: SpendLimit, most: Tokens, price: Charged['price']): boolean {
+  if (limit.kind !== 'cost_per_day') return most.input + most.output > limit.most;
+  return price !== null && compareAmounts(costOf(most, price), limit.most) > 0;
 }
 
 function tokensOf(tokens: Tokens | Used | null): number {

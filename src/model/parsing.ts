@@ -162,11 +162,19 @@ export function parseJson(text: string): unknown {
 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+/** No call uses so many: whoever tells of more is wrong, and sums of it would not be exact. */
+const tokensMax = 1_000_000_000;
 const countOf = (value: unknown): number | null =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= tokensMax
+    ? (value as number)
+    : null;
 
-export function usageOf(input: unknown, output: unknown): Usage | null {
-  const usage = { inputTokens: countOf(input), outputTokens: countOf(output) };
+/** @param all of both: some leave what the model thought out of `output`, and it is paid for */
+export function usageOf(input: unknown, output: unknown, all?: unknown): Usage | null {
+  const [inputTokens, told, total] = [countOf(input), countOf(output), countOf(all)];
+  const isWhole = inputTokens === null || told === null || total === null;
+  const outputTokens = isWhole ? told : Math.max(told, total - inputTokens);
+  const usage = { inputTokens, outputTokens };
   return usage.inputTokens === null && usage.outputTokens === null ? null : usage;
 }
 

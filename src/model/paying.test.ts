@@ -123,6 +123,46 @@ test('what a call used is what its provider told, or what it may have used', asy
   assert.deepEqual(lost.tries, [{ failed: 'connection_lost', tokens: lost.used }]);
 });
 
+test('what a provider tells that cannot be is not believed', async () => {
+  await using bench = new Bench();
+  await using openai = await startFakeOpenai();
+  const purse = new FakePurse();
+  const model = bench.build(hosted, openai.url, costing);
+  const spent = async (usage: object | null) => {
+    await openai.script({ answer: 'hello', more: { usage } });
+    await model.ask(requestOf({ purse }), neverStopped);
+    return purse.calls.at(-1)!.used;
+  };
+  const estimated = await spent(null);
+  const most = Number.MAX_SAFE_INTEGER;
+  for (const told of [most, 1_000_000_001, 0, 0.5, '7']) {
+    const usage = { prompt_tokens: told, completion_tokens: told };
+    assert.deepEqual(await spent(usage), estimated, String(told));
+  }
+});
+
+test('what a model thought counts, also where it is left out of the answer', async () => {
+  await using bench = new Bench();
+  const usage = { prompt_tokens: 19, completion_tokens: 10, total_tokens: 429 };
+  await using openai = await startFakeOpenai({ answer: 'hello', more: { usage } });
+  const purse = new FakePurse();
+  await bench.build(hosted, openai.url, costing).ask(requestOf({ purse }), neverStopped);
+  assert.deepEqual(purse.calls[0]!.used, { input: 19, output: 410, estimated: false });
+});
+
+test('a model whose call its provider refused has worked', async () => {
+  await using bench = new Bench();
+  const error = { code: 'tool_use_failed', message: 'Failed to call a function.' };
+  await using openai = await startFakeOpenai({ status: 400, body: JSON.stringify({ error }) });
+  const purse = new FakePurse();
+  const model = bench.build(hosted, openai.url, costing);
+  const outcome = await model.ask(requestOf({ purse }), neverStopped);
+  assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'tool_call_malformed');
+  const { most, used } = purse.calls[0]!;
+  assert.equal(used!.input, most.input);
+  assert.ok(used!.estimated && used!.output > 0);
+});
+
 test('a call that is given up may have used all that was reserved', async () => {
   await using bench = new Bench();
   const never = new Promise<void>(() => {});

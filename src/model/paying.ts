@@ -8,6 +8,7 @@
  */
 import type { HttpResult } from '../lib/http-client.ts';
 import { failure, type Failure } from '../domain/failure.ts';
+import type { Usage } from '../domain/outcome.ts';
 import type { Payable, Tokens, Unpaid, Used } from '../domain/spend.ts';
 import type { Parsed } from './parsing.ts';
 
@@ -38,7 +39,7 @@ export function usedBy(
   // Nobody knows how far it came: all that it may have used counts.
   const whole = { input: most.input, output: costs ? most.output : 0, estimated: true };
   if (result.kind === 'fault') return result.sent ? whole : null;
-  const { inputTokens = null, outputTokens = null } = parsed.usage ?? {};
+  const { inputTokens, outputTokens } = toldBy(parsed);
   if (inputTokens !== null && outputTokens !== null) {
     return { input: inputTokens, output: outputTokens, estimated: false };
   }
@@ -49,10 +50,21 @@ export function usedBy(
   return { input, output, estimated: true };
 }
 
+/** An answer with words in it took tokens: of one that is told to have taken none, nothing is. */
+function toldBy(parsed: Parsed): Usage {
+  const { inputTokens = null, outputTokens = null } = parsed.usage ?? {};
+  if (parsed.kind === 'failed') return { inputTokens, outputTokens };
+  return { inputTokens: inputTokens || null, outputTokens: outputTokens || null };
+}
+
 const nothing: Used = { input: 0, output: 0, estimated: false };
 
 /** Failures of an answer that came: its model has worked. */
-const answersWithout: ReadonlySet<Failure['kind']> = new Set(['empty_answer', 'malformed_answer']);
+const answersWithout: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+  'empty_answer',
+  'malformed_answer',
+  'tool_call_malformed',
+]);
 
 function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);

@@ -47,6 +47,9 @@ export type AgentOptions = DispatchKit & {
   readonly mark: () => string;
 };
 
+/** So that one that hangs leaves the next ones time to answer. */
+const partOfTime = 2 / 3;
+
 export function createAgent(options: AgentOptions): Brain {
   return new Agent(options);
 }
@@ -77,7 +80,7 @@ class Agent implements Brain {
     this.sensitivity = sensitivity;
     this.budget = budget;
     this.deadlineMs = deadlineMs;
-    this.#options = { ...options, dispatch: 'sequential' };
+    this.#options = { partOfTime, ...options, dispatch: 'sequential' };
     this.agent = {
       asking,
       notes: notes?.scope ?? null,

@@ -102,3 +102,17 @@ test('of models that have all failed those with a passing failure are asked agai
   assert.equal(brief(played), 'hello');
   assert.deepEqual(played.asked, ['m', 'n', 'n']);
 });
+
+test('a model that hangs leaves the next one time to answer', async () => {
+  const tool = calc();
+  const stage = new Stage({ tools: [tool], behind: [here] });
+  const hangs = { hangs: true } as const;
+  const played = await stage.play([sum(), hangs, 'It is 2.'], { turnMs: 600 });
+  assert.equal(brief(played), 'It is 2.');
+  assert.deepEqual(played.asked, ['m', 'm', 'n']);
+  assert.equal(tool.ran.length, 1);
+  const models = played.steps.flatMap((step) => (step.kind === 'model' ? [step.result] : []));
+  assert.deepEqual(models, ['answer', 'timeout', 'answer']);
+  const alone = await stage.play([hangs], { turnMs: 100 });
+  assert.equal(brief(alone), '(busy)');
+});

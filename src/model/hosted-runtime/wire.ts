@@ -49,7 +49,8 @@ export function fromWire(
 ): Parsed {
   const root = recordOf(parseJson(body));
   const told = recordOf(root?.['usage']);
-  const usage = usageOf(told?.['prompt_tokens'], told?.['completion_tokens']);
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = told ?? {};
+  const usage = usageOf(input, output, all);
   if (status !== 200 || root?.['error']) {
     const error = recordOf(root?.['error']);
     const words = error === null ? textOf(root?.['error']) : wordsOf(error);
