@@ -89,6 +89,6 @@ inEachForm('arguments are shown so that nothing in them hides', async ({ house }
   const { text } = await house.say('ada', 'pay');
   const first = text.split('\n')[0]!;
   assert.ok(first.includes('https://a/\\u202e\\u0060||x||\\u200b'), first);
-  assert.match(first, /…` \(\d[\d,]* characters more: whoever runs this service can see them\)$/);
+  assert.match(first, /…\}` \(\d[\d,]* characters more: whoever runs this service can see them\)$/);
   assert.equal(first.split('`').length, 3, 'all of it is code');
 });
