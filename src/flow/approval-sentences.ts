@@ -152,7 +152,7 @@ function fairShare(lengths: readonly number[]): number {
   return argumentsCharactersMax;
 }
 
-/** What cannot be seen, or could turn around other characters, and a blank that is none of ASCII. */
+/** What cannot be seen or turns others around, and every blank that is none of ASCII. */
 const hidden =
   /(?! )[`\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
 
