@@ -1,6 +1,6 @@
 /** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
 import assert from 'node:assert/strict';
-import { hourMs, inEachForm, payer } from './approval-house.ts';
+import { hourMs, inEachForm, payer, pays } from './approval-house.ts';
 import { until } from './messenger-house.ts';
 
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 0 };
@@ -89,6 +89,31 @@ inEachForm('arguments are shown so that nothing in them hides', async ({ house }
   const { text } = await house.say('ada', 'pay');
   const first = text.split('\n')[0]!;
   assert.ok(first.includes('https://a/\\u202e\\u0060||x||\\u200b'), first);
-  assert.match(first, /…` \(\d[\d,]* characters more: whoever runs this service can see them\)$/);
+  assert.match(first, /…\}` \(\d[\d,]* characters more: whoever runs this service can see them\)$/);
   assert.equal(first.split('`').length, 3, 'all of it is code');
 });
+
+inEachForm(
+  'whatever is stuck, what was decided before a crash gets its turn',
+  async ({ house }) => {
+    for (let n = 0; n < 26; n++) await house.say('ada', `many ${n}`);
+    const stuck = await house.ledger.approvals.waiting();
+    assert.equal(stuck.length, 104);
+    await house.ledger.byHand.hold(stuck[0]!);
+    for (const { id } of stuck) await house.host.decide(id, 'refused');
+    await house.say('bob', 'one');
+    const { id } = await house.waiting();
+    await house.ledger.approvals.decide(id, { verdict: 'refused', by: 'operator', at: 1 });
+    house.look();
+    assert.equal((await house.reply('bob', 2)).text, 'told');
+    assert.ok((await house.ledger.approvals.find(id))?.settledAt !== null);
+  },
+  {
+    script({ lines }) {
+      const { role, text } = lines.at(-1)!;
+      const most = text.startsWith('many') ? 4 : 1;
+      if (role === 'result') return 'told';
+      return Array.from({ length: most }, (_, n) => pays({ url: `https://a/${text}/${n}` })[0]!);
+    },
+  },
+);

@@ -23,7 +23,7 @@ inEachForm(
     const question = await house.reply('boss', 1);
     const { code, id } = await house.waiting();
     assert.ok(question.text.startsWith('helper needs a yes for: `webhook_call {"body"'));
-    assert.match(question.text, /It was asked by Name of ada on Telegram\./);
+    assert.match(question.text, /It was asked by `Name of ada` on Telegram\./);
     assert.deepEqual(question.choices, [
       { label: 'Approve', says: `/approve ${code}` },
       { label: 'Refuse', says: `/refuse ${code}` },

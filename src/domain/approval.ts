@@ -6,7 +6,7 @@
  * The turn that asked is over; once it is decided, or its time is over, a turn of its own follows
  * in the same conversation: it runs the call (approved alone) and tells the model what came of it.
  */
-import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
+import { channelTypeOf, type ChannelKey, type ConversationId, type MessageId } from './ids.ts';
 import type { Address, Sender } from './message.ts';
 import type { Sensitivity } from './sensitivity.ts';
 import type { ToolOutcome } from './tool-use.ts';
@@ -51,7 +51,10 @@ export type Approval = {
   readonly askedAt: number;
   readonly expiresAt: number;
   readonly decidedAt: number | null;
-  /** `operator`, or a messenger's type, `:` and an id on it; null: not decided, or expired. */
+  /**
+   * `operator`, or a messenger's type, `:` and an id on it, or `approver` where that person was
+   * forgotten; null: not decided, or expired.
+   */
   readonly decidedBy: string | null;
   /** When the turn that follows was over; null: not yet. */
   readonly settledAt: number | null;
@@ -73,6 +76,14 @@ export type WantedCall = Pick<Approval, 'tool' | 'arguments' | 'hash'>;
 
 /** A person's yes to the call of that hash, by what they are. */
 export type Yes = { readonly hash: string; readonly by: 'operator' | 'approver' };
+
+/** A person as `agent.approvers` names them, and as what they decide is kept. */
+export function personOn(channel: ChannelKey, id: string): string {
+  return `${channelTypeOf(channel)}:${id}`;
+}
+
+/** What is kept in the place of a person who decided and was forgotten. */
+export const forgottenPerson: Yes['by'] = 'approver';
 
 /** What who decided is, without saying who; null: nobody did. */
 export function roleOf(decidedBy: Approval['decidedBy']): Yes['by'] | null {

@@ -1,7 +1,7 @@
 /** What people are told of calls that wait for a yes. */
 import { isMessengerType, sayChannel } from '../channel/kinds.ts';
 import type { Approval, ApprovalState } from '../domain/approval.ts';
-import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { channelTypeOf } from '../domain/ids.ts';
 import { plural } from '../domain/plural.ts';
 import type { Choice } from '../domain/reply.ts';
 import type { ToolOutcome } from '../domain/tool-use.ts';
@@ -9,6 +9,8 @@ import { outcomeWords } from '../domain/tool-words.ts';
 
 /** Of longer arguments the beginning is shown; whoever decides is told where the whole is. */
 const argumentsCharactersMax = 1_000;
+/** Of so many at most. */
+const argumentsMax = 40;
 const nameCharactersMax = 60;
 
 /** One sentence for all who may not decide it, and for codes that there are not. */
@@ -59,7 +61,8 @@ export function sayQuestion(
   const [first] = approvals;
   if (first === undefined) return '';
   const isOne = approvals.length === 1;
-  const calls = approvals.map((one, at) => `${isOne ? '' : `${at + 1}. `}${sayCall(one)}`);
+  const isCode = isMessengerType(channelTypeOf(first.channel));
+  const calls = approvals.map((one, at) => `${isOne ? '' : `${at + 1}. `}${sayCall(one, isCode)}`);
   const codes = approvals.map(({ code }) => code);
   return [
     isOne ? `I need a yes for: ${calls[0]!}` : ['I need a yes for each of:', ...calls].join('\n'),
@@ -68,13 +71,13 @@ export function sayQuestion(
   ].join('\n');
 }
 
-/** The question in a chat of somebody who may decide. */
+/** The question in a chat of somebody who may decide: on a messenger, wherever it was asked. */
 export function sayQuestionTo(approval: Approval): string {
   const { brain, sender, channel, code } = approval;
   const who = shown((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
   return [
-    `${shown(brain)} needs a yes for: ${sayCall(approval)}`,
-    `It was asked by ${who} on ${sayChannel(channelTypeOf(channel))}.`,
+    `${shown(brain)} needs a yes for: ${sayCall(approval, true)}`,
+    `It was asked by \`${who}\` on ${sayChannel(channelTypeOf(channel))}.`,
     `Write ${sayCommands([code])}. ${sayUntil(approval)}`,
   ].join('\n');
 }
@@ -107,24 +110,55 @@ function sayUntil({ expiresAt }: Approval): string {
   return `It waits until ${until} UTC.`;
 }
 
-/** On messengers as code: there nothing in it is read as markup. */
-function sayCall({ tool, arguments: text, channel }: Approval): string {
-  const visible = shown(text);
-  const beginning = visible.slice(0, argumentsCharactersMax).toWellFormed();
-  const left = visible.length - beginning.length;
-  const call = `${tool} ${beginning}${left === 0 ? '' : '…'}`;
-  const told = isOnMessenger(channel) ? `\`${call}\`` : call;
+/** @param isCode on messengers: in code nothing is read as markup */
+function sayCall({ tool, arguments: text }: Approval, isCode: boolean): string {
+  const { beginning, left } = beginningOf(text);
+  const call = `${tool} ${beginning}`;
+  const told = isCode ? `\`${call}\`` : call;
   const rest = `(${plural(left, 'character')} more: whoever runs this service can see them)`;
   return left === 0 ? told : `${told} ${rest}`;
 }
 
-function isOnMessenger(channel: ChannelKey): boolean {
-  return isMessengerType(channelTypeOf(channel));
+/**
+ * Each argument by itself, so that a long one hides no other: which of them comes first says
+ * nothing of which matters.
+ */
+function beginningOf(text: string): { readonly beginning: string; readonly left: number } {
+  const whole = shown(text);
+  if (whole.length <= argumentsCharactersMax) return { beginning: whole, left: 0 };
+  const given = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const each = Object.entries(given).map(([name, value]) =>
+    shown(`${JSON.stringify(name)}:${JSON.stringify(value)}`),
+  );
+  const first = each.slice(0, argumentsMax);
+  const most = fairShare(first.map(({ length }) => length));
+  const parts = first.map((one) =>
+    one.length <= most ? one : `${one.slice(0, most).toWellFormed()}…`,
+  );
+  if (first.length < each.length) parts.push('…');
+  const seen = first.reduce((sum, { length }) => sum + Math.min(length, most), 0);
+  const left = each.reduce((sum, { length }) => sum + length, 0) - seen;
+  return { beginning: `{${parts.join(',')}}`, left };
 }
 
-/** What could hide or turn around other characters is written as its number. */
+/** How many characters of each there is room for, where the short ones leave theirs to others. */
+function fairShare(lengths: readonly number[]): number {
+  let room = argumentsCharactersMax;
+  for (const [at, length] of lengths.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(room / (lengths.length - at));
+    if (length > share) return share;
+    room -= length;
+  }
+  return argumentsCharactersMax;
+}
+
+/** What cannot be seen or turns others around, and every blank that is none of ASCII. */
+const hidden =
+  /(?! )[`\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u{2800}\u{FFF9}-\u{FFFB}]/gu;
+
+/** What could hide is written as its number. */
 function shown(text: string): string {
-  return text.replace(/[`\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+  return text.replace(hidden, (character) =>
     Array.from(
       { length: character.length },
       (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,

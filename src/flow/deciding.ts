@@ -1,6 +1,6 @@
 /** `/approve` and `/refuse`: who wrote it is looked up at this moment, in the plan in use. */
 import type { Brain } from '../brain/brain.ts';
-import { channelTypeOf } from '../domain/ids.ts';
+import { personOn } from '../domain/approval.ts';
 import type { Message } from '../domain/message.ts';
 import { decisionSentences as say } from './approval-sentences.ts';
 import { decideApproval, type DecideResult } from './approving.ts';
@@ -12,7 +12,7 @@ type Verb = 'approve' | 'refuse';
 
 /** Who wrote the message, as `agent.approvers` names people. */
 function nameOf({ channel, sender }: Pick<Message, 'channel' | 'sender'>): string {
-  return `${channelTypeOf(channel)}:${sender.id}`;
+  return personOn(channel, sender.id);
 }
 
 /** Whether who wrote it may decide for any brain; it costs nothing where nobody may. */

@@ -29,8 +29,9 @@ export interface Approvals {
    */
   decide(id: ApprovalId, decided: Decided): Promise<'decided' | 'not_waiting' | 'storage_failed'>;
   /**
-   * What somebody has to go on with, oldest first, at most 100: those that wait, though their time
-   * is over by `now`, and those that are decided and not settled. Rejects when it cannot be read.
+   * What somebody has to go on with, oldest first, at most 2,000, which is more than can be open:
+   * those that wait, though their time is over by `now`, and those that are decided and not
+   * settled. Rejects when it cannot be read.
    */
   owed(now: number): Promise<readonly Approval[]>;
   /** All that wait, oldest first, at most 1,000. Rejects when they cannot be read. */

@@ -121,3 +121,18 @@ test('one yes is one run, also of a tool that says it changes nothing', async ()
   assert.equal(use.outcome, 'unknown');
   assert.deepEqual(fetching.ran, []);
 });
+
+test('a call that could not be read again as it is written down is put to nobody', async () => {
+  const tool = payer();
+  const box = boxOf(tool);
+  const deep = `{"url":"https://a","body":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+  const long = `{"url":"https://a","body":[${Array(12_000).fill('1e20').join(',')}]}`;
+  asked.length = 0;
+  for (const given of [deep, long]) {
+    const { text, use } = await box.run({ name: 'webhook_call', arguments: given }, surroundings());
+    assert.deepEqual([use.outcome, text], ['invalid', `The call was not run. ${tooMuch}`]);
+  }
+  assert.deepEqual(asked, []);
+});
+
+const tooMuch = 'Its arguments are too long or too deep.';

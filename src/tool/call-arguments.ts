@@ -64,13 +64,18 @@ export function shortened(written: string, name: string | null): string {
   return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
 }
 
-/** What is read, as one text, whatever the order of its names. */
-export function canonicalArguments(read: Arguments): string {
-  return canonicalJson(read) ?? '';
+/** What is read, as one text, whatever the order of its names; null: it is too deep. */
+export function canonicalArguments(read: Arguments): string | null {
+  return canonicalJson(read);
 }
 
-/** Names a call, whatever the order of its arguments. */
-export function hashOf({ name }: Tool, read: Arguments): string {
-  const text = canonicalJson([name, read]) ?? '';
+/** Whether it is taken again as it was written down. */
+export function isTakenAgain(canonical: string): boolean {
+  return canonical.length <= argumentsLengthMax;
+}
+
+/** Names a call by its canonical arguments. */
+export function hashOf({ name }: Tool, canonical: string): string {
+  const text = `[${JSON.stringify(name)},${canonical}]`;
   return nodeCrypto().createHash('sha256').update(text).digest('base64');
 }

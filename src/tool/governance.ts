@@ -13,6 +13,7 @@ import {
   argumentsOf,
   canonicalArguments,
   hashOf,
+  isTakenAgain,
   missingIn,
   shortened,
   writtenArguments,
@@ -128,12 +129,14 @@ class GovernedToolbox implements Toolbox {
   ): Promise<Ending> {
     if (surroundings.repeated === true)
       return { text: repeated, outcome: 'refused', rule: 'repeated' };
-    if (asked === null) return invalid('Its arguments are too long or too deep.', rule);
+    if (asked === null) return invalid(tooMuch, rule);
     if (tool.available?.() === false) return unavailable;
     const read = wellFormed(argumentsOf(tool, asked.given));
     if (read === null) return invalid('The arguments must be a JSON object.', rule);
     const missing = missingIn(tool, read);
     if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);
+    const canonical = canonicalArguments(read);
+    if (canonical === null) return invalid(tooMuch, rule);
     try {
       const checked = tool.check(read);
       if (checked.kind === 'invalid') return invalid(checked.text, rule);
@@ -144,9 +147,10 @@ class GovernedToolbox implements Toolbox {
       }
       const { signal, key, approved } = surroundings;
       const { at, kept } = asked;
-      const hash = hashOf(tool, read);
+      const hash = hashOf(tool, canonical);
       if (mode === 'ask' && approved?.hash !== hash) {
-        const wanted = { tool: tool.name, arguments: canonicalArguments(read), hash };
+        if (!isTakenAgain(canonical)) return invalid(tooMuch, rule);
+        const wanted = { tool: tool.name, arguments: canonical, hash };
         return await askFirst(wanted, rule, surroundings);
       }
       const said = approved?.hash === hash ? `approved_by_${approved.by}` : rule;
@@ -210,6 +214,8 @@ class GovernedToolbox implements Toolbox {
 
 /** What stands in the audit for a name that the model made up: anything may be in it. */
 const unlisted = 'unlisted';
+
+const tooMuch = 'Its arguments are too long or too deep.';
 
 const outOfTime: Ending = {
   text: 'The tool was given up, for the time of this turn was over.',

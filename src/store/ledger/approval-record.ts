@@ -26,7 +26,7 @@ export type ApprovalRecord = {
 };
 
 /** How many are told at once, as the contract has it. */
-export const approvalsOwedMax = 100;
+export const approvalsOwedMax = 2_000;
 export const approvalsWaitingMax = 1_000;
 
 /** One that waits: all else comes later. */

@@ -1,5 +1,6 @@
 /** What waits for a yes, for the form that outlives no process: so many that are not settled. */
 import { approvalCodeOf, approvalRowOf, approvalTextOf, isOwed } from '../../domain/approval.ts';
+import { forgottenPerson, personOn } from '../../domain/approval.ts';
 import type { Approval, ApprovalId } from '../../domain/approval.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { Approvals, ApprovalsReader, Decided } from '../approvals.ts';
@@ -68,8 +69,11 @@ export class KeptApprovals implements Approvals {
 
   /** @param beforeId ids of messages: what was asked by later ones stays */
   remove(whose: Whose, beforeId: string): void {
+    const person = whose.kind === 'sender' ? personOn(whose.channel, whose.sender) : null;
     for (const kept of [this.#open, this.#settled]) {
       for (const [id, approval] of kept) {
+        const isDecider = person !== null && approval.decidedBy === person;
+        if (isDecider) kept.set(id, { ...approval, decidedBy: forgottenPerson });
         const isTheirs = isOf(whose, approval, approval.sender.id);
         if (isTheirs && approval.messageId < beforeId) kept.delete(id);
       }

@@ -82,3 +82,9 @@ export const deleteApprovals = (which: string): string => `
 DELETE FROM svc.approval WHERE id = ANY(ARRAY(
   SELECT id FROM svc.approval WHERE ${which} AND message_id < $3 ORDER BY id FOR UPDATE
 ))`;
+
+/** Values: what stays, and who goes. */
+export const forgetDecider = `
+UPDATE svc.approval SET decided_by = $1 WHERE id = ANY(ARRAY(
+  SELECT id FROM svc.approval WHERE decided_by = $2 ORDER BY id FOR UPDATE
+))`;

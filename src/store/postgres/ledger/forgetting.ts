@@ -8,6 +8,7 @@
  * more, and what its turns have written meanwhile goes, too. The server reclaims the place of
  * deleted rows in its own time.
  */
+import { forgottenPerson, personOn } from '../../../domain/approval.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
 import type { Forgotten } from '../../ledger/storage.ts';
@@ -17,7 +18,7 @@ import { daysOf } from '../../ledger/spending.ts';
 import { fromText, toText } from '../server/text.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import type { Single } from '../write/writes.ts';
-import { deleteApprovals } from './approvals.ts';
+import { deleteApprovals, forgetDecider } from './approvals.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
@@ -192,12 +193,15 @@ export class Forgetting {
     return deleted;
   }
 
-  /** What was to be done with a yes is a text of theirs. */
+  /** What was to be done with a yes is a text of theirs; who said yes is a name of theirs. */
   async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
     const isTalk = whose.kind === 'conversation';
     const name = toText(isTalk ? whose.conversation : whose.sender);
     const text = deleteApprovals(isTalk ? inConversation : bySender);
     await this.#write([{ text, values: [whose.channel, name, beforeId] }]);
+    if (isTalk) return;
+    const person = toText(personOn(whose.channel, whose.sender));
+    await this.#write([{ text: forgetDecider, values: [forgottenPerson, person] }]);
   }
 
   async #replies(found: Rows): Promise<number> {

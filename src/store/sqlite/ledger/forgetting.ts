@@ -6,6 +6,7 @@
  * theirs is found by looking. A number tells what is older than the request from what comes after
  * it, which stays.
  */
+import { forgottenPerson, personOn } from '../../../domain/approval.ts';
 import type { StatementSync } from 'node:sqlite';
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
@@ -133,13 +134,16 @@ export class Forgetting {
     return found.length;
   }
 
-  /** What was to be done with a yes is a text of theirs. */
+  /** What was to be done with a yes is a text of theirs; who said yes is a name of theirs. */
   async #approvals({ whose, beforeId }: Forgotten): Promise<void> {
     const found = this.#search.approvals(whose, beforeId);
     for (let from = 0; from < found.length; from += batchMax) {
       const batch = found.slice(from, from + batchMax);
       await this.#write(batch.map((id): Write => ['approvalDeleted', id]));
     }
+    if (whose.kind === 'conversation') return;
+    const person = personOn(whose.channel, whose.sender);
+    await this.#write([['deciderForgotten', forgottenPerson, person]]);
   }
 
   async #turnsSaidBy(

@@ -140,6 +140,7 @@ export const statements = {
     'UPDATE approvals SET settled_at = ?, outcome = ? ' +
     "WHERE id = ? AND state <> 'waiting' AND settled_at IS NULL",
   approvalDeleted: 'DELETE FROM approvals WHERE id = ?',
+  deciderForgotten: 'UPDATE approvals SET decided_by = ? WHERE decided_by = ?',
   hold: 'INSERT OR REPLACE INTO holds (channel, conversation, since, until_at) VALUES (?, ?, ?, ?)',
   holdEnded: 'DELETE FROM holds WHERE channel = ? AND conversation = ?',
   holdsOver: 'DELETE FROM holds WHERE until_at <= ?',
