@@ -27,7 +27,8 @@ export type Said =
   | string
   | { readonly calls: readonly ToolCall[]; readonly text?: string }
   | { readonly fails: FailureKind }
-  | { readonly hangs: true };
+  /** It says nothing; the test lets time pass meanwhile. */
+  | { readonly meanwhile: () => void };
 
 export type Played = {
   readonly decision: Decision;
@@ -138,7 +139,10 @@ export class Stage {
       if (question === undefined) continue;
       const next = said[Math.min(at, said.length - 1)]!;
       at++;
-      if (typeof next === 'object' && 'hangs' in next) continue;
+      if (typeof next === 'object' && 'meanwhile' in next) {
+        next.meanwhile();
+        continue;
+      }
       if (typeof next === 'string') await question.answer(next);
       else if ('fails' in next) await question.fail(next.fails);
       else await question.answer(next.text ?? '', next.calls);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, results, Stage } from '../../../test/agent-play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
+import { mockedClock } from '../../../test/hand-clock.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 
 const calc = () => fakeTool('calc', 'expression', { does: (given) => `${given} = 2` });
@@ -103,16 +104,19 @@ test('of models that have all failed those with a passing failure are asked agai
   assert.deepEqual(played.asked, ['m', 'n', 'n']);
 });
 
-test('a model that hangs leaves the next one time to answer', async () => {
+test('a model that hangs leaves the next one time to answer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const tool = calc();
-  const stage = new Stage({ tools: [tool], behind: [here] });
-  const hangs = { hangs: true } as const;
+  const stage = new Stage({ tools: [tool], behind: [here], clock: mockedClock });
+  const hangs = { meanwhile: () => t.mock.timers.tick(400) };
   const played = await stage.play([sum(), hangs, 'It is 2.'], { turnMs: 600 });
   assert.equal(brief(played), 'It is 2.');
   assert.deepEqual(played.asked, ['m', 'm', 'n']);
   assert.equal(tool.ran.length, 1);
   const models = played.steps.flatMap((step) => (step.kind === 'model' ? [step.result] : []));
   assert.deepEqual(models, ['answer', 'timeout', 'answer']);
-  const alone = await stage.play([hangs], { turnMs: 100 });
-  assert.equal(brief(alone), '(busy)');
+  const both = await stage.play([hangs, { meanwhile: () => t.mock.timers.tick(200) }], {
+    turnMs: 600,
+  });
+  assert.equal(brief(both), '(busy)');
 });
