@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { untilTrue } from '../../../test/chaos/outside.ts';
 import { scratch } from '../../../test/program.ts';
@@ -102,6 +103,7 @@ for (const [mode, text] of [
   ['crash_call', /ended before it answered/],
   ['huge_result', /ended before it answered/],
   ['other_id', /did not answer in time/],
+  ['null_result', /\(-32603\): its result is no object/],
   ['bad_result', /gave back nothing|failed before an answer/],
   ['error', /answered with an error \(-32000\): it went wrong here/],
   ['is_error', /says that it failed: no such thing/],
@@ -130,6 +132,7 @@ for (const mode of [
   'silent',
   'silent_list',
   'crash_list',
+  'null_list',
   'flood_notifications',
 ] as const) {
   test(`a server that is hostile by ${mode} is down, and started again after a pause`, async () => {
@@ -153,6 +156,16 @@ for (const mode of ['flood_bytes', 'flood_garbage'] as const) {
     await untilTrue('it is gone', async () => !isAlive(Number(pid)));
   });
 }
+
+test('a flood of empty lines holds nobody else up', async () => {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  await using stage = await McpStage.open('flood_empty');
+  delay.enable();
+  await untilTrue('it is down', async () => stage.standing().state === 'down');
+  delay.disable();
+  assert.match(stage.standing().reason!, /more than/);
+  assert.ok(delay.max < 250e6, `${delay.max / 1e6} ms`);
+});
 
 for (const mode of ['many_tools', 'huge_schema', 'endless_pages'] as const) {
   test(`of a server that is hostile by ${mode} no more is looked at than is fit`, async () => {
