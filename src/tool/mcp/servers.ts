@@ -48,12 +48,16 @@ export class McpServers implements McpSource {
 
   /** Begins to connect, and returns at once. */
   open(): void {
-    this.#kit.mcp.use(this);
     if (this.#servers.size === 0) return;
     for (const server of this.#servers.values()) server.open();
     void this.#pins.refresh();
     this.#timer = setInterval(() => void this.#pins.refresh(), pinsMs);
     this.#timer.unref();
+  }
+
+  /** They are those of the plan in use. */
+  run(): void {
+    this.#kit.mcp.use(this);
   }
 
   async close(): Promise<void> {
@@ -70,7 +74,7 @@ export class McpServers implements McpSource {
   }
 }
 
-/** The servers of the plan that was opened last. */
+/** The servers of the plan in use. */
 export class McpInUse implements McpSource {
   #used: McpServers | null = null;
 
