@@ -52,6 +52,18 @@ test('what is pinned is told, and a change of it is told by its part', async () 
   assert.notEqual(await readFile(place.pins, 'utf8'), text);
 });
 
+test('svc doctor asks each server, and tells which tool is not as it was pinned', async () => {
+  await using place = await folderWith('changed');
+  assert.equal((await place.svc('mcp pin --yes')).code, 0);
+  const fine = await place.svc('doctor');
+  assert.match(fine.out, /✓ MCP server fake: answers; 1 of 1 listed tool as pinned/);
+  await writeFile(`${place.note}.changed`, '');
+  const changed = await place.svc('doctor');
+  assert.match(changed.out, /! mcp\.fake\.echo: is no longer what was pinned \(description\)/);
+  await using down = await folderWith('crash_init');
+  assert.match((await down.svc('doctor')).out, /! MCP server fake: is down: it ended with 2/);
+});
+
 test('a server that is down and a tool that is not there are told', async () => {
   await using down = await folderWith('crash_init');
   const told = await down.svc('mcp list --json');

@@ -23,11 +23,11 @@ test('a pinned tool of a server is announced under a name for models, and runs',
   assert.deepEqual(stage.journaled, ['mcp.fake.echo'], 'it counts as an effect');
 });
 
-test('by its configured name no model calls it', async () => {
+test('by its configured name it is the same tool: a yes names it so', async () => {
   await using stage = await McpStage.open('honest');
   await stage.up();
   const ran = await stage.call('mcp.fake.echo', { text: 'hello' });
-  assert.equal(ran.use.outcome, 'denied');
+  assert.deepEqual([ran.use.outcome, ran.use.tool], ['done', 'mcp.fake.echo']);
 });
 
 test('a pin that says so makes it no effect', async () => {
