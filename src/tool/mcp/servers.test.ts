@@ -199,3 +199,13 @@ test('pins that are written while it runs are heeded', async () => {
   await writeFile(stage.pinsFile, await readFile(await pinned('honest', stage.folder), 'utf8'));
   await untilTrue('it is announced', async () => stage.announced().length === 2);
 });
+
+test('pins that cannot be read are told as what they are', async () => {
+  await using stage = await McpStage.open('honest', { pins: 'none' });
+  await writeFile(stage.pinsFile, 'no json');
+  await untilTrue('it is told', async () => {
+    return stage.warnings.some((text) => text.includes('svc.mcp.json is not JSON, so no tool'));
+  });
+  await stage.connected();
+  assert.deepEqual(stage.announced(), []);
+});

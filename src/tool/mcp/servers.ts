@@ -33,7 +33,10 @@ export class McpServers implements McpSource {
 
   constructor(brains: readonly BrainConfig[], secrets: Secrets, kit: McpKit, initMs = 30_000) {
     this.#kit = kit;
-    this.#pins = new PinsFile(kit.pinsFile);
+    this.#pins = new PinsFile(kit.pinsFile, (why) => {
+      const message = `${why}, so no tool of an MCP server is announced`;
+      kit.events.warned({ code: 'mcp_server', message });
+    });
     const made = brains.flatMap((brain) =>
       (brain.agent?.mcp ?? []).flatMap((config) => {
         const listed = toolsOf(brain, config.name);
