@@ -3,8 +3,9 @@ import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
 import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
 import type { Io } from '../cli.ts';
 import { readSecrets } from '../frame/boot.ts';
+import { isOfMcpServer } from '../../config/secrets.ts';
 import { plural } from '../../domain/plural.ts';
-import { askServers, isOfServers, nameOf, toolLines, type Surveyed } from '../mcp/survey.ts';
+import { askServers, nameOf, toolLines, type Surveyed } from '../mcp/survey.ts';
 
 /**
  * Each MCP server is asked, as svc mcp list asks it. What has no pin, pins that cannot be read and
@@ -17,7 +18,7 @@ export async function mcpLines(
   io: Io,
 ): Promise<readonly PreflightLine[]> {
   if (config.brains.every(({ agent }) => agent === null || agent.mcp.length === 0)) return [];
-  const read = await readSecrets(config, io, { concerns: isOfServers });
+  const read = await readSecrets(config, io, { concerns: isOfMcpServer });
   const pins = await readPins(pinsFileBeside(file));
   if (read.kind === 'refused' || pins.kind === 'unreadable') return [];
   const servers = await askServers(config, read.secrets, io);

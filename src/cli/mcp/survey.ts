@@ -1,6 +1,7 @@
 /** What the commands for MCP servers share: each asked once, and beside it what is pinned. */
 import type { Config, Secrets } from '../../config/config.ts';
 import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
+import { isOfMcpServer } from '../../config/secrets.ts';
 import { createEvents } from '../../events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -25,7 +26,7 @@ export async function survey(given: string | null, io: Io): Promise<Surveyed | n
     return exitCode.config;
   }
   const { config, inspection } = read;
-  const secrets = await readSecrets(config, io, { concerns: isOfServers });
+  const secrets = await readSecrets(config, io, { concerns: isOfMcpServer });
   if (secrets.kind === 'refused') {
     io.stderr.write(secrets.report);
     return exitCode.config;
@@ -43,9 +44,6 @@ export async function survey(given: string | null, io: Io): Promise<Surveyed | n
   }
   return { servers, pins: pins.pins, pinsFile };
 }
-
-/** @param path where a secret is used */
-export const isOfServers = (path: string): boolean => /\.agent\.mcp\[/.test(path);
 
 export async function askServers(
   { brains }: Config,
