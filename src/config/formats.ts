@@ -57,7 +57,7 @@ const badUserId: FormatFault = {
 const badApprover: FormatFault = {
   code: 'bad_approver',
   message: 'this names nobody who could be asked',
-  remedy: `Write a messenger and a numeric id of a user of it: telegram:123456789.`,
+  remedy: `Write a messenger and a numeric id of a user of it: ${messengerTypes[0]}:123456789.`,
 };
 
 const badServerName: FormatFault = {

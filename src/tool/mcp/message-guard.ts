@@ -113,9 +113,9 @@ export class MessageGuard implements Transport {
 
 /** A result that is none is an error: the library would wait on. */
 function answerOf(asked: string, message: JSONRPCResultResponse): JSONRPCMessage {
-  const result: unknown = message.result;
+  const result = message.result as Loose | null;
   if (typeof result === 'object' && result !== null && !Array.isArray(result)) {
-    return { ...message, result: lightened(asked, result as Loose) as never };
+    return { ...message, result: lightened(asked, result) as never };
   }
   const error = { code: -32603, message: 'its result is no object' };
   return { jsonrpc: '2.0', id: message.id, error };
