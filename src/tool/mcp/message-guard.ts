@@ -115,7 +115,7 @@ export class MessageGuard implements Transport {
 function answerOf(asked: string, message: JSONRPCResultResponse): JSONRPCMessage {
   const result = message.result as Loose | null;
   if (typeof result === 'object' && result !== null && !Array.isArray(result)) {
-    return { ...message, result: lightened(asked, result) as never };
+    return { ...message, result: lightened(asked, result) };
   }
   const error = { code: -32603, message: 'its result is no object' };
   return { jsonrpc: '2.0', id: message.id, error };
