@@ -1,7 +1,9 @@
 /** Whoever has the administrator's token alone starts no program. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
@@ -62,6 +64,24 @@ test('a server at a url may come over the API', async () => {
   const mcp = [{ name: 'far', url: 'http://127.0.0.1:9/mcp' }];
   const told = await service.put(withAgent(service, { tools: ['mcp.far.echo'], mcp }));
   assert.equal(told.status, 200, JSON.stringify(told.body));
+});
+
+test('a change that is rolled back leaves the status of the servers in use', async () => {
+  await using service = await startConfigured();
+  const mcp = [{ name: 'far', url: 'http://127.0.0.1:9/mcp' }];
+  const used = withAgent(service, { tools: ['mcp.far.echo'], mcp }) as typeof service.first;
+  assert.equal((await service.put(used)).status, 200);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const next = structuredClone(used);
+  const [channel] = next.channels as [{ webhook: Record<string, unknown> }];
+  channel.webhook['bind'] = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+  const told = await service.put(next);
+  taken.close();
+  assert.equal(told.body.code, 'rolled_back');
+  const { body } = await service.ask('status');
+  const [standing] = (body as unknown as { mcp: { state: string }[] }).mcp;
+  assert.notEqual(standing!.state, 'ended');
 });
 
 test('a trial starts no program of a draft', async () => {

@@ -15,12 +15,16 @@ const where = {
 };
 const hookSecret = { WEBHOOK_SECRET: 'a-secret-of-the-test' };
 
-async function folderWith(mode: string, tools = ['mcp.fake.echo']) {
+async function folderWith(mode: string, tools = ['mcp.fake.echo'], more: object = {}) {
   const folder = await scratch();
   const note = join(folder.path, 'note');
-  const mcp = [{ name: 'fake', command: [process.execPath, fakeServer, mode, note] }];
+  const command = [process.execPath, fakeServer, mode, note];
+  const mcp = [{ name: 'fake', command, ...more }];
   const config = webhookConfig(where);
-  Object.assign(config.brains[0]!, { agent: { tools: ['time', ...tools], mcp } });
+  Object.assign(config.brains[0]!, {
+    _try: [{ text: 'Hi' }],
+    agent: { tools: ['time', ...tools], mcp },
+  });
   await writeConfig(folder.path, config);
   const pins = join(folder.path, 'svc.mcp.json');
   const svc = (line: string) =>
@@ -50,6 +54,27 @@ test('what is pinned is told, and a change of it is told by its part', async () 
   const text = await readFile(place.pins, 'utf8');
   assert.equal((await place.svc('mcp pin --yes')).code, 0);
   assert.notEqual(await readFile(place.pins, 'utf8'), text);
+});
+
+test('what tries a brain without its servers wants none of their secrets', async () => {
+  await using place = await folderWith('honest', undefined, { env: { TOKEN: 'NOT_SET' } });
+  const tried = await place.svc('try');
+  assert.doesNotMatch(tried.err, /NOT_SET/);
+  const chat = await place.svc('chat');
+  assert.doesNotMatch(chat.err, /NOT_SET/);
+  assert.match((await place.svc('mcp list')).err, /NOT_SET is not set/);
+});
+
+test('svc doctor asks each server, and tells which tool is not as it was pinned', async () => {
+  await using place = await folderWith('changed');
+  assert.equal((await place.svc('mcp pin --yes')).code, 0);
+  const fine = await place.svc('doctor');
+  assert.match(fine.out, /✓ MCP server fake: answers; 1 of 1 listed tool as pinned/);
+  await writeFile(`${place.note}.changed`, '');
+  const changed = await place.svc('doctor');
+  assert.match(changed.out, /! mcp\.fake\.echo: is no longer what was pinned \(description\)/);
+  await using down = await folderWith('crash_init');
+  assert.match((await down.svc('doctor')).out, /! MCP server fake: is down: it ended with 2/);
 });
 
 test('a server that is down and a tool that is not there are told', async () => {

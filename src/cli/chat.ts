@@ -1,4 +1,5 @@
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
+import { isOfMcpServer } from '../config/secrets.ts';
 import { practiceModelName } from '../domain/remedy.ts';
 import { logLevels } from '../lib/log.ts';
 import { readSkills } from '../service.ts';
@@ -25,8 +26,9 @@ export const chat: Command = {
 
 Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
 the conversation is over when the command ends. An agent uses its tools as on its first channel, but
-nothing that reaches beyond this machine is fetched or changed. Without a configuration file it
-talks to a practice model, which is a small program with fixed answers and no language model.
+nothing that reaches beyond this machine is fetched or changed, and tools of MCP servers are not
+there. Without a configuration file it talks to a practice model, which is a small program with
+fixed answers and no language model.
 
   --config <file>      the configuration file (default: svc.json, when there is one)
   --brain <name>       which brain (default: the first one)
@@ -121,7 +123,8 @@ async function configuredPartner(file: ConfigFile, name: string | null, io: Io):
     const report = `svc chat: ${file.name} has no brain "${name}"; it has ${names}.\n`;
     return { kind: 'refused', report, code: exitCode.usage };
   }
-  const concerns = (path: string): boolean => path.startsWith(`brains[${index}].`);
+  const concerns = (path: string): boolean =>
+    path.startsWith(`brains[${index}].`) && !isOfMcpServer(path);
   const resolved = await readSecrets(read.config, io, { concerns });
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
   const chosen = sayChoice(file);

@@ -22,6 +22,12 @@ test('approvers have the contract’s names, each once; a call waits a day', () 
   assert.equal(approvalMs, 24 * 3_600_000);
 });
 
+test('an approver is told of by the word that was written', () => {
+  const text = withApprovers('"approvers": ["discord:123"]');
+  const told = validateText(text).problems.map(({ message }) => message);
+  assert.ok(told.includes('discord is not configured, so nobody is asked there'), told.join());
+});
+
 test('who may be let in by a code is not warned of', () => {
   const paired = change(asks, '"groups": "off"', '"groups": "off", "pairing": true');
   const more = '"memory": { "scope": "brain" }, "approvers": ["telegram:999"]';

@@ -35,8 +35,9 @@ function checkApprover(
   const approver = parseApprover(text);
   if (approver === null) return;
   const { channel: type, user } = approver;
+  const written = text.slice(0, text.indexOf(':'));
   if (findKind(type)?.isMessenger !== true) {
-    const message = `nobody can be asked on ${type}, which is no messenger`;
+    const message = `nobody can be asked on ${written}, which is no messenger`;
     const remedy = 'Name a person of a messenger, or leave the yes to the operator.';
     return problems.add('approver_unreached', path, message, remedy);
   }
@@ -44,13 +45,13 @@ function checkApprover(
   const channel = channels.find((one) => one?.type === type);
   if (channel === undefined) {
     if (channels.some((one) => one?.type === undefined)) return;
-    const message = `${type} is not configured, so nobody is asked there`;
+    const message = `${written} is not configured, so nobody is asked there`;
     const remedy = 'Configure it, or take this approver out.';
     return problems.add('approver_unreached', path, message, remedy);
   }
   const { allow, pairing } = channel.access ?? { allow: null, pairing: false };
   if (allow == null || pairing !== false || allow.includes(user)) return;
-  const message = `the access of ${type} does not let this person in`;
+  const message = `the access of ${written} does not let this person in`;
   const remedy = `Add "${user}" to access.allow of that channel.`;
   problems.add('approver_turned_away', path, message, remedy);
 }

@@ -38,14 +38,14 @@ const price = {
   fields: {
     input: {
       type: 'decimal',
-      description: 'Of what the model reads.',
+      description: 'The price of a million tokens that the model reads.',
       required: true,
       minimum: 0,
       maximum: amountMax,
     },
     output: {
       type: 'decimal',
-      description: 'Of what the model writes.',
+      description: 'The price of a million tokens that the model writes.',
       required: true,
       minimum: 0,
       maximum: amountMax,

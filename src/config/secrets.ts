@@ -187,6 +187,12 @@ function* usesOf(config: Config): Generator<Use> {
   }
 }
 
+/**
+ * Of MCP servers: what tries a brain without them needs none of these.
+ * @param path where a secret is used
+ */
+export const isOfMcpServer = (path: string): boolean => /\.agent\.mcp\[/.test(path);
+
 function* usesOfServers({ brains }: Config): Generator<Use> {
   for (const [index, { agent }] of brains.entries()) {
     for (const [at, { reach }] of (agent?.mcp ?? []).entries()) {

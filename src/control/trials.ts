@@ -18,7 +18,7 @@ import { inspectText, type Inspection } from '../config/inspect.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
-import { problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
+import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../config/secrets.ts';
 import { fitWindow } from '../domain/conversation.ts';
 import { sentenceOf } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
@@ -127,7 +127,9 @@ class ServiceTrials implements ConfigTrials {
       return { kind: 'restart_required', fields, detail: sentenceByHand(fields) };
     }
     const { secrets, missing } = resolveSecrets(config, await this.#find(config, left));
-    const lacking = problemsOf(missing).filter(({ path }) => path.startsWith(`brains[${index}].`));
+    const lacking = problemsOf(missing).filter(
+      ({ path }) => path.startsWith(`brains[${index}].`) && !isOfMcpServer(path),
+    );
     if (lacking.length > 0) return { kind: 'secret_missing', problems: lacking };
     const skills = await skillsOf(own, brain.name);
     if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };

@@ -38,8 +38,8 @@ export type PlannedModel = {
   readonly model: Model;
 };
 
-/** What is open as long as the plan; to open it waits for nothing. */
-export type PlanParts = { open(): void; close(): Promise<void> };
+/** What is open as long as the plan; to open it waits for nothing. `run`: it is in use. */
+export type PlanParts = { open(): void; run(): void; close(): Promise<void> };
 
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
@@ -205,6 +205,7 @@ export class Plan {
 
   /** Takes messages in on every channel, until the plan is retired. */
   run({ acceptOn, events, peers, before }: RunningPlan): void {
+    this.#parts?.run();
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
         const stopped = before.flatMap((plan) => plan.#madeWay(connection) ?? []);

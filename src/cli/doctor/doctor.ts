@@ -16,6 +16,7 @@ import { desktopLines } from './desktop.ts';
 import { keychainOf } from '../secrets/secrets.ts';
 import { keychainLines } from './keychain.ts';
 import { listenerLines } from './listeners.ts';
+import { mcpLines } from './mcp.ts';
 import { openFilesLines } from './open-files.ts';
 import { databaseLines } from './server.ts';
 import { examinePlace, storageLines } from './storage.ts';
@@ -28,12 +29,13 @@ export const doctor: Command = {
   usage: `Usage: svc doctor [--config <file>] [--json]
 
 Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
-has kept some, models, the addresses for replies, the database (of a file: whether it is sound, its
-schema, who may read it, who owns it, room on the disk; of a server: its version, the encryption,
-whether a commit lasts, the user's rights, the schema, who works on it), how many files may be open,
-the addresses to listen on (those of the configuration, whatever flags svc serve is given), the
-windows that svc desktop has here, and the clock. It changes nothing, sends no one's words
-anywhere, and may be run while svc runs.
+has kept some, models, the addresses for replies, MCP servers (each is asked for its tools; a
+command is started for this, and ended), the database (of a file: whether it is sound, its schema,
+who may read it, who owns it, room on the disk; of a server: its version, the encryption, whether a
+commit lasts, the user's rights, the schema, who works on it), how many files may be open, the
+addresses to listen on (those of the configuration, whatever flags svc serve is given), the windows
+that svc desktop has here, and the clock. It changes nothing, sends no one's words anywhere, and may
+be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}
@@ -72,7 +74,7 @@ async function look(
   const path = at?.kind === 'file' ? at.path : null;
   const examined = await examinePlace(path);
   const owned = isOwned(examined, server);
-  const [preflight, listeners] = await Promise.all([
+  const [preflight, listeners, servers] = await Promise.all([
     runPreflight(inspection, {
       lookup: io.secrets,
       version: programVersion(),
@@ -81,6 +83,7 @@ async function look(
       left: io.stop,
     }),
     listenerLines(config, owned),
+    mcpLines(config, inspection.file, io),
   ]);
   const ownerPid = examined?.kind === 'examined' ? examined.ownerPid : null;
   const newestAt =
@@ -91,6 +94,7 @@ async function look(
         : null;
   return [
     ...preflight,
+    ...servers,
     ...(await keychainLines(keychainOf(io), io.stop)),
     ...(await storageLines(path, examined)),
     ...(server?.kind === 'looked' ? databaseLines(server) : []),

@@ -53,7 +53,13 @@ function mcpLines({ mcp }: Status): readonly Line[] {
   return (mcp ?? []).flatMap(({ brain, server, state, tools }) => {
     if (state === 'down') return [];
     const ready = tools.filter((tool) => tool.state === 'announced').length;
-    const message = `${state}; ${ready} of ${plural(tools.length, 'listed tool')} announced`;
+    const others = tools.flatMap((tool) =>
+      tool.state === 'announced' || state === 'starting'
+        ? []
+        : [`${tool.tool}: ${tool.state.replace('_', ' ')}`],
+    );
+    const why = others.length === 0 ? '' : ` (${others.join(', ')})`;
+    const message = `${state}; ${ready} of ${plural(tools.length, 'listed tool')} announced${why}`;
     return [{ mark: 'ok', subject: `MCP server ${server} of ${brain}`, message } as const];
   });
 }

@@ -60,5 +60,5 @@ function asTable({ servers, pins }: Surveyed): string {
     ]);
     return [[server, state], ...lines];
   });
-  return tableOf([left('SERVER OR TOOL'), left('STATE')], rows);
+  return tableOf([left('server or tool'), left('state')], rows);
 }

@@ -1,5 +1,7 @@
 /** What the commands for MCP servers share: each asked once, and beside it what is pinned. */
+import type { Config, Secrets } from '../../config/config.ts';
 import { pinsFileBeside, readPins, type Pins } from '../../config/mcp-pins.ts';
+import { isOfMcpServer } from '../../config/secrets.ts';
 import { createEvents } from '../../events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
@@ -24,8 +26,7 @@ export async function survey(given: string | null, io: Io): Promise<Surveyed | n
     return exitCode.config;
   }
   const { config, inspection } = read;
-  const concerns = (path: string): boolean => /\.agent\.mcp\[/.test(path);
-  const secrets = await readSecrets(config, io, { concerns });
+  const secrets = await readSecrets(config, io, { concerns: isOfMcpServer });
   if (secrets.kind === 'refused') {
     io.stderr.write(secrets.report);
     return exitCode.config;
@@ -36,16 +37,24 @@ export async function survey(given: string | null, io: Io): Promise<Surveyed | n
     io.stderr.write(`${pins.why}. Give yourself the right to read it, or move it away.\n`);
     return exitCode.failed;
   }
+  const servers = await askServers(config, secrets.secrets, io);
+  if (servers.length === 0) {
+    io.stderr.write('No agent of the configuration lists an MCP server.\n');
+    return exitCode.failed;
+  }
+  return { servers, pins: pins.pins, pinsFile };
+}
+
+export async function askServers(
+  { brains }: Config,
+  secrets: Secrets,
+  io: Io,
+): Promise<readonly SurveyedServer[]> {
   const log = createCommandLog(io, 'error');
-  log.scrub(secrets.secrets.values());
+  log.scrub(secrets.values());
   const kit = createServiceKit(createEvents({ log, ...systemClock }), programVersion());
   try {
-    const servers = await surveyMcp(config.brains, secrets.secrets, kit, io.stop);
-    if (servers.length === 0) {
-      io.stderr.write('No agent of the configuration lists an MCP server.\n');
-      return exitCode.failed;
-    }
-    return { servers, pins: pins.pins, pinsFile };
+    return await surveyMcp(brains, secrets, kit, io.stop);
   } finally {
     await kit.http.close();
   }

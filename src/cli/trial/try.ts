@@ -12,6 +12,7 @@ import { createOwnSpend } from '../../rehearsal.ts';
 import { planCases, type PlannedCase } from '../../trial/plan.ts';
 import { startCases } from '../../trial/run-cases.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
+import { isOfMcpServer } from '../../config/secrets.ts';
 import { createCommandLog, readConfig, readSecrets } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
@@ -37,7 +38,8 @@ export const tryCases: Command = {
 
 Asks the brains of a configuration (default: svc.json) what the test cases in their "_try" say, and
 holds each reply to what the case expects. The models are really asked; nothing is delivered or
-kept, and tools that reach out do not run. Whether svc runs makes no difference.
+kept, tools that reach out do not run, and those of MCP servers are not there. Whether svc runs
+makes no difference.
 
   --brain <name>   cases of this brain alone; may be given several times
   --only <text>    cases whose text or note contains this
@@ -108,7 +110,7 @@ function concernsOf(cases: readonly PlannedCase[]): (path: string) => boolean {
       ...(judge === null ? [] : [`${judge.path}.`]),
     ]),
   );
-  return (path) => [...places].some((place) => path.startsWith(place));
+  return (path) => !isOfMcpServer(path) && [...places].some((place) => path.startsWith(place));
 }
 
 type Trial = {

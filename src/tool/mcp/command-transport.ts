@@ -16,6 +16,8 @@ export type CommandOptions = {
 
 /** A longer line ends the server. */
 const lineBytesMax = 1024 * 1024;
+/** So that a line of single bytes takes no more memory than one of few parts. */
+const linePartsMax = 256;
 /** What a server does not read waits here; more is not sent. */
 const waitingBytesMax = 1024 * 1024;
 /** From being asked to end until it is made to. */
@@ -37,6 +39,8 @@ export class CommandTransport implements Transport {
   #child: ChildProcess | null = null;
   #line: Buffer[] = [];
   #lineBytes = 0;
+  /** What it still writes is read, so that it can end, and let fall. */
+  #isEnding = false;
 
   constructor(options: CommandOptions) {
     this.#options = options;
@@ -79,6 +83,7 @@ export class CommandTransport implements Transport {
 
   /** Its stdin closes, the group is told to end, and after a moment is made to. */
   async close(): Promise<void> {
+    this.#isEnding = true;
     const child = this.#child;
     if (child === null || child.pid === undefined) return this.#over('it was ended');
     const exited = new Promise<void>((resolve) => {
@@ -91,6 +96,8 @@ export class CommandTransport implements Transport {
     await exited;
     clearTimeout(timer);
     this.#killGroup('SIGKILL');
+    // What left the group may hold the other ends open.
+    child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
     this.#over('it was ended');
@@ -98,12 +105,13 @@ export class CommandTransport implements Transport {
 
   #take(bytes: Buffer): void {
     let from = 0;
-    while (this.ended === null) {
+    while (this.ended === null && !this.#isEnding) {
       const end = bytes.indexOf(10, from);
       const part = bytes.subarray(from, end < 0 ? bytes.length : end);
       this.#lineBytes += part.length;
       if (this.#lineBytes > lineBytesMax) return this.#tooMuch();
       if (part.length > 0) this.#line.push(part);
+      if (this.#line.length > linePartsMax) this.#line = [Buffer.concat(this.#line)];
       if (end < 0) return;
       const line = Buffer.concat(this.#line).toString('utf8');
       [this.#line, this.#lineBytes] = [[], 0];

@@ -4,7 +4,11 @@
  * end is ended.
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type {
+  JSONRPCMessage,
+  JSONRPCResultResponse,
+  Transport,
+} from '@modelcontextprotocol/client';
 
 /** Of one server: beyond them all others are left unseen. */
 export const toolsMax = 64;
@@ -52,7 +56,14 @@ export class MessageGuard implements Transport {
       this.#count();
       this.onerror?.(error);
     };
-    inner.onmessage = (message: JSONRPCMessage) => this.#take(message);
+    inner.onmessage = (message: JSONRPCMessage) => {
+      // It is called out of a stream: what a server wrote must not end svc.
+      try {
+        this.#take(message);
+      } catch (error) {
+        inner.onerror?.(error as Error);
+      }
+    };
     return inner.start();
   }
 
@@ -85,9 +96,8 @@ export class MessageGuard implements Transport {
       return;
     }
     this.#pending.delete(message.id!);
-    if ('result' in message) {
-      this.onmessage?.({ ...message, result: lightened(asked, message.result) as never });
-    } else this.onmessage?.(message);
+    if ('result' in message) this.onmessage?.(answerOf(asked, message));
+    else this.onmessage?.(message);
   }
 
   #count(): boolean {
@@ -99,6 +109,16 @@ export class MessageGuard implements Transport {
     this.#isFlooded = true;
     return false;
   }
+}
+
+/** A result that is none is an error: the library would wait on. */
+function answerOf(asked: string, message: JSONRPCResultResponse): JSONRPCMessage {
+  const result = message.result as Loose | null;
+  if (typeof result === 'object' && result !== null && !Array.isArray(result)) {
+    return { ...message, result: lightened(asked, result) };
+  }
+  const error = { code: -32603, message: 'its result is no object' };
+  return { jsonrpc: '2.0', id: message.id, error };
 }
 
 /** The library looks at every part of what it is given: it is given no more than is used. */

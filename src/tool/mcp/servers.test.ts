@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { untilTrue } from '../../../test/chaos/outside.ts';
 import { scratch } from '../../../test/program.ts';
@@ -22,11 +23,11 @@ test('a pinned tool of a server is announced under a name for models, and runs',
   assert.deepEqual(stage.journaled, ['mcp.fake.echo'], 'it counts as an effect');
 });
 
-test('by its configured name no model calls it', async () => {
+test('by its configured name it is the same tool: a yes names it so', async () => {
   await using stage = await McpStage.open('honest');
   await stage.up();
   const ran = await stage.call('mcp.fake.echo', { text: 'hello' });
-  assert.equal(ran.use.outcome, 'denied');
+  assert.deepEqual([ran.use.outcome, ran.use.tool], ['done', 'mcp.fake.echo']);
 });
 
 test('a pin that says so makes it no effect', async () => {
@@ -102,6 +103,7 @@ for (const [mode, text] of [
   ['crash_call', /ended before it answered/],
   ['huge_result', /ended before it answered/],
   ['other_id', /did not answer in time/],
+  ['null_result', /\(-32603\): its result is no object/],
   ['bad_result', /gave back nothing|failed before an answer/],
   ['error', /answered with an error \(-32000\): it went wrong here/],
   ['is_error', /says that it failed: no such thing/],
@@ -131,6 +133,7 @@ for (const mode of [
   'silent',
   'silent_list',
   'crash_list',
+  'null_list',
   'flood_notifications',
 ] as const) {
   test(`a server that is hostile by ${mode} is down, and started again after a pause`, async () => {
@@ -154,6 +157,16 @@ for (const mode of ['flood_bytes', 'flood_garbage'] as const) {
     await untilTrue('it is gone', async () => !isAlive(Number(pid)));
   });
 }
+
+test('a flood of empty lines holds nobody else up', async () => {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  await using stage = await McpStage.open('flood_empty');
+  delay.enable();
+  await untilTrue('it is down', async () => stage.standing().state === 'down');
+  delay.disable();
+  assert.match(stage.standing().reason!, /more than/);
+  assert.ok(delay.max < 250e6, `${delay.max / 1e6} ms`);
+});
 
 for (const mode of ['many_tools', 'huge_schema', 'endless_pages'] as const) {
   test(`of a server that is hostile by ${mode} no more is looked at than is fit`, async () => {
@@ -186,4 +199,14 @@ test('pins that are written while it runs are heeded', async () => {
   assert.deepEqual(stage.announced(), []);
   await writeFile(stage.pinsFile, await readFile(await pinned('honest', stage.folder), 'utf8'));
   await untilTrue('it is announced', async () => stage.announced().length === 2);
+});
+
+test('pins that cannot be read are told as what they are', async () => {
+  await using stage = await McpStage.open('honest', { pins: 'none' });
+  await writeFile(stage.pinsFile, 'no json');
+  await untilTrue('it is told', async () => {
+    return stage.warnings.some((text) => text.includes('svc.mcp.json is not JSON, so no tool'));
+  });
+  await stage.connected();
+  assert.deepEqual(stage.announced(), []);
 });

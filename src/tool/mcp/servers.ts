@@ -33,7 +33,10 @@ export class McpServers implements McpSource {
 
   constructor(brains: readonly BrainConfig[], secrets: Secrets, kit: McpKit, initMs = 30_000) {
     this.#kit = kit;
-    this.#pins = new PinsFile(kit.pinsFile);
+    this.#pins = new PinsFile(kit.pinsFile, (why) => {
+      const message = `${why}, so no tool of an MCP server is announced`;
+      kit.events.warned({ code: 'mcp_server', message });
+    });
     const made = brains.flatMap((brain) =>
       (brain.agent?.mcp ?? []).flatMap((config) => {
         const listed = toolsOf(brain, config.name);
@@ -48,12 +51,16 @@ export class McpServers implements McpSource {
 
   /** Begins to connect, and returns at once. */
   open(): void {
-    this.#kit.mcp.use(this);
     if (this.#servers.size === 0) return;
     for (const server of this.#servers.values()) server.open();
     void this.#pins.refresh();
     this.#timer = setInterval(() => void this.#pins.refresh(), pinsMs);
     this.#timer.unref();
+  }
+
+  /** They are those of the plan in use. */
+  run(): void {
+    this.#kit.mcp.use(this);
   }
 
   async close(): Promise<void> {
@@ -70,7 +77,7 @@ export class McpServers implements McpSource {
   }
 }
 
-/** The servers of the plan that was opened last. */
+/** The servers of the plan in use. */
 export class McpInUse implements McpSource {
   #used: McpServers | null = null;
 

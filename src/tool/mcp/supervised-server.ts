@@ -99,6 +99,7 @@ export class SupervisedServer implements McpServer {
     args: Record<string, unknown>,
     { signal, timeoutMs, nearOnly }: McpCall,
   ): Promise<ToolResult> {
+    const { resultOf } = await import('./result-text.ts');
     const connection = this.#connection;
     if (connection === null || this.definition(tool) === null) return unavailable;
     if (nearOnly && !this.#isCertainlyNear()) return notNear;
@@ -109,10 +110,7 @@ export class SupervisedServer implements McpServer {
     const given = new AbortController();
     const stop = AbortSignal.any([signal, given.signal]);
     try {
-      const call = connection.call(tool, args, { signal: stop, timeoutMs });
-      const { resultOf } = await import('./result-text.ts');
-      const ended = connection.ended.then((why) => Promise.reject(new Error(why)));
-      const result = await Promise.race([call, ended]);
+      const result = await connection.call(tool, args, { signal: stop, timeoutMs });
       return resultOf(result, this.#options.clean);
     } catch (error) {
       return this.#failed(error, connection);

@@ -56,6 +56,8 @@ function call(id, { name, arguments: given }) {
       return answer(id, { content: [{ type: 'text', text: JSON.stringify(process.env) }] });
     case 'bad_result':
       return answer(id, { content: 'not a list', isError: 7 });
+    case 'null_result':
+      return answer(id, null);
     case 'error':
       return say({ id, error: { code: -32000, message: 'it went wrong here' } });
     case 'is_error':
@@ -115,11 +117,13 @@ function take(line) {
     if (mode === 'flood_notifications') flood(`${JSON.stringify({ jsonrpc: '2.0', ...said })}\n`);
     if (mode === 'flood_bytes') flood('x'.repeat(64 * 1024));
     if (mode === 'flood_garbage') flood('no json\n');
+    if (mode === 'flood_empty') flood('\n'.repeat(64 * 1024));
     return;
   }
   if (method === 'tools/list') {
     if (mode === 'crash_list') return process.exit(4);
     if (mode === 'silent_list') return;
+    if (mode === 'null_list') return answer(id, null);
     const more = mode === 'endless_pages' ? { nextCursor: `${Math.random()}` } : {};
     return answer(id, { tools: toolsNow(), ...more });
   }
