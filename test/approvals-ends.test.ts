@@ -89,8 +89,23 @@ inEachForm('arguments are shown so that nothing in them hides', async ({ house }
   const { text } = await house.say('ada', 'pay');
   const first = text.split('\n')[0]!;
   assert.ok(first.includes('https://a/\\u202e\\u0060||x||\\u200b'), first);
-  assert.match(first, /…\}` \(\d[\d,]* characters more: whoever runs this service can see them\)$/);
+  assert.match(first, /…\}` \(\d[\d,]* characters more: the person who runs this service can see/);
   assert.equal(first.split('`').length, 3, 'all of it is code');
+});
+
+inEachForm('what the question does not show whole, an approver can only refuse', async (it) => {
+  const { house } = it;
+  const url = `https://a/${'y'.repeat(2_000)}`;
+  await house.apply({ script: () => [{ id: 'x', name: 'webhook_call', arguments: { url } }] });
+  const asked = await house.say('ada', 'pay');
+  const { id, code } = await house.waiting();
+  assert.deepEqual(asked.choices, [{ label: 'Refuse', says: `/refuse ${code}` }]);
+  assert.ok(!asked.text.includes('/approve'));
+  await house.reply('boss', 1);
+  const { text } = await house.say('boss', `/approve ${code}`);
+  assert.match(text, /only the person who runs this service can approve it/);
+  assert.equal((await house.waiting()).id, id);
+  assert.equal((await house.host.decide(id, 'approved')).kind, 'decided');
 });
 
 inEachForm(

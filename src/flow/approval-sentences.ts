@@ -7,7 +7,7 @@ import type { Choice } from '../domain/reply.ts';
 import type { ToolOutcome } from '../domain/tool-use.ts';
 import { outcomeWords } from '../domain/tool-words.ts';
 
-/** Of longer arguments the beginning is shown; whoever decides is told where the whole is. */
+/** Of longer arguments the beginning is shown: only the operator, who sees the whole, says yes. */
 const argumentsCharactersMax = 1_000;
 /** Of so many at most. */
 const argumentsMax = 40;
@@ -27,6 +27,9 @@ export const decisionSentences = {
       ? 'It is too late: the time for a yes is over, and it was not run.'
       : `That was decided before: it was ${state}.`,
   failed: 'That could not be written down, so nothing was decided. Please try again.',
+  tooLong: (tool: string): string =>
+    `${tool} is asked with more than can be shown here, so only the person who runs this ` +
+    'service can approve it.',
 } as const;
 
 /** What svc says in the place of a turn that cannot follow. */
@@ -63,38 +66,45 @@ export function sayQuestion(
   const isOne = approvals.length === 1;
   const isCode = isMessengerType(channelTypeOf(first.channel));
   const calls = approvals.map((one, at) => `${isOne ? '' : `${at + 1}. `}${sayCall(one, isCode)}`);
-  const codes = approvals.map(({ code }) => code);
   return [
     isOne ? `I need a yes for: ${calls[0]!}` : ['I need a yes for each of:', ...calls].join('\n'),
-    ...(here ? [`Who may decide writes ${sayCommands(codes)}.`] : []),
+    ...(here ? [`Who may decide writes ${sayCommands(approvals)}.`] : []),
     `${sayWho(here, elsewhere)} ${sayUntil(first)}`,
   ].join('\n');
 }
 
 /** The question in a chat of somebody who may decide: on a messenger, wherever it was asked. */
 export function sayQuestionTo(approval: Approval): string {
-  const { brain, sender, channel, code } = approval;
+  const { brain, sender, channel } = approval;
   const who = shown((sender.name ?? sender.id).slice(0, nameCharactersMax).toWellFormed());
   return [
     `${shown(brain)} needs a yes for: ${sayCall(approval, true)}`,
     `It was asked by \`${who}\` on ${sayChannel(channelTypeOf(channel))}.`,
-    `Write ${sayCommands([code])}. ${sayUntil(approval)}`,
+    `Write ${sayCommands([approval])}. ${sayUntil(approval)}`,
   ].join('\n');
 }
 
-/** For each call a press for either answer. */
+/** Whether the question shows all that is asked for: nobody approves what they did not see. */
+export function isShownWhole({ arguments: text }: Pick<Approval, 'arguments'>): boolean {
+  return shown(text).length <= argumentsCharactersMax;
+}
+
+/** For each call a press for either answer, as far as it may be given here. */
 export function choicesOf(approvals: readonly Approval[]): readonly Choice[] {
-  return approvals.flatMap(({ code }, at) => {
+  return approvals.flatMap((approval, at) => {
+    const { code } = approval;
     const which = approvals.length === 1 ? '' : ` ${at + 1}`;
-    return [
-      { label: `Approve${which}`, says: `/approve ${code}` },
-      { label: `Refuse${which}`, says: `/refuse ${code}` },
-    ];
+    const refuse = { label: `Refuse${which}`, says: `/refuse ${code}` };
+    if (!isShownWhole(approval)) return [refuse];
+    return [{ label: `Approve${which}`, says: `/approve ${code}` }, refuse];
   });
 }
 
-function sayCommands(codes: readonly string[]): string {
-  const each = codes.map((code) => `/approve ${code} or /refuse ${code}`);
+function sayCommands(approvals: readonly Approval[]): string {
+  const each = approvals.map((approval) => {
+    const refuse = `/refuse ${approval.code}`;
+    return isShownWhole(approval) ? `/approve ${approval.code} or ${refuse}` : refuse;
+  });
   return each.join('; ');
 }
 
@@ -115,7 +125,9 @@ function sayCall({ tool, arguments: text }: Approval, isCode: boolean): string {
   const { beginning, left } = beginningOf(text);
   const call = `${tool} ${beginning}`;
   const told = isCode ? `\`${call}\`` : call;
-  const rest = `(${plural(left, 'character')} more: whoever runs this service can see them)`;
+  const rest =
+    `(${plural(left, 'character')} more: the person who runs this service can see them, and ` +
+    'approve it)';
   return left === 0 ? told : `${told} ${rest}`;
 }
 

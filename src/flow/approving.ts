@@ -6,6 +6,7 @@
 import { roleOf, type Approval, type ApprovalState, type Verdict } from '../domain/approval.ts';
 import type { ConversationId } from '../domain/ids.ts';
 import type { Address, Inbound, Sender } from '../domain/message.ts';
+import { isShownWhole } from './approval-sentences.ts';
 import type { Kit } from './kit.ts';
 
 /** Who decides: the operator always may, a person only what is put to them now. */
@@ -20,6 +21,8 @@ export type Person = {
 export type DecideResult =
   | { readonly kind: 'decided'; readonly approval: Approval }
   | { readonly kind: 'not_waiting'; readonly state: ApprovalState }
+  /** `too_long`: the question did not show all of it, so that it is the operator's to approve. */
+  | { readonly kind: 'too_long'; readonly tool: string }
   | { readonly kind: 'not_found' | 'not_allowed' | 'storage_failed' };
 
 export type DecidingKit = Pick<Kit, 'ledger' | 'events' | 'now' | 'approvals'>;
@@ -38,6 +41,9 @@ export async function decideApproval(
     if ((found.id === idOrCode) !== (by === 'operator')) return { kind: 'not_found' };
     if (by !== 'operator' && !by.isApproverOf(found.brain)) return { kind: 'not_allowed' };
     if (found.state !== 'waiting') return { kind: 'not_waiting', state: found.state };
+    if (by !== 'operator' && verdict === 'approved' && !isShownWhole(found)) {
+      return { kind: 'too_long', tool: found.tool };
+    }
     const isLate = found.expiresAt <= kit.now();
     const name = by === 'operator' ? by : by.name;
     const end = await settleAs(kit, found, isLate ? 'expired' : verdict, isLate ? null : name);

@@ -52,6 +52,8 @@ function sentenceOf(result: DecideResult): string {
     }
     case 'not_waiting':
       return say.over(result.state);
+    case 'too_long':
+      return say.tooLong(result.tool);
     case 'not_found':
     case 'not_allowed':
       return say.nothingForYou;

@@ -95,6 +95,7 @@ async function decided(
       return tell(approvalDecidedSchema, { result: verdict });
     // An operator's word holds for every brain.
     case 'not_allowed':
+    case 'too_long':
     case 'not_found':
       return problem(404, 'not_found', unknown);
     case 'not_waiting':
