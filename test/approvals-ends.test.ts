@@ -1,6 +1,7 @@
 /** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
 import assert from 'node:assert/strict';
 import { hourMs, inEachForm, payer, pays } from './approval-house.ts';
+import { fakeTool } from './fake/tools.ts';
 import { until } from './messenger-house.ts';
 
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 0 };
@@ -91,6 +92,22 @@ inEachForm('arguments are shown so that nothing in them hides', async ({ house }
   assert.ok(first.includes('https://a/\\u202e\\u0060||x||\\u200b'), first);
   assert.match(first, /…\}` \(\d[\d,]* characters more: the person who runs this service can see/);
   assert.equal(first.split('`').length, 3, 'all of it is code');
+});
+
+inEachForm('a yes waits for a tool whose server is still starting', async ({ house }) => {
+  let isUp = false;
+  const tool = fakeTool('webhook_call', 'url', { effect: 'outside', available: () => isUp });
+  await house.apply({ tools: [tool] });
+  isUp = true;
+  await house.say('ada', 'pay');
+  const { id } = await house.waiting();
+  isUp = false;
+  await house.host.decide(id, 'approved');
+  await house.reply('boss', 1);
+  assert.deepEqual(tool.ran, []);
+  isUp = true;
+  await house.reply('ada', 2);
+  assert.equal(tool.ran.length, 1);
 });
 
 inEachForm('what the question does not show whole, an approver can only refuse', async (it) => {

@@ -11,6 +11,8 @@ export type Ability = {
   readonly tool: string;
   readonly mode: GrantMode;
   readonly cage: string | null;
+  /** Its server is there, and it is as it was pinned; of tools without a server always. */
+  readonly isAvailable: boolean;
 };
 
 /**

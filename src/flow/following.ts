@@ -6,6 +6,7 @@
 import { kindTypeOf } from '../channel/kinds.ts';
 import type { Brain, Followed } from '../brain/brain.ts';
 import { roleOf, type Approval, type ApprovalId } from '../domain/approval.ts';
+import type { Ability } from '../domain/tool-use.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
 import { followingSentences as say, sayFollowed, sayQuestionTo } from './approval-sentences.ts';
@@ -17,10 +18,12 @@ import { think } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import { isAskedIn } from './settling.ts';
 
-/** Before a message is given back whose approval cannot be read just now. */
-const readAgainMs = 1_000;
+/** Before a message is given back that cannot be gone on with just now. */
+const againMs = 1_000;
+/** How long a yes waits for a server of tools that is not there: it may be starting. */
+const awaitedMs = 60_000;
 
-/** @returns null: it cannot be read now, and the message is to be given back */
+/** @returns null: it cannot be gone on with now, and the message is to be given back */
 export async function follow(
   kit: Kit,
   { brain }: ActiveRoute,
@@ -32,18 +35,24 @@ export async function follow(
   try {
     approval = await kit.ledger.approvals.find(id);
   } catch {
-    await pause(readAgainMs, stop);
+    await pause(againMs, stop);
     return null;
   }
   if (approval === null) return ownAnswer('approval', say.gone);
   if (!isAskedIn(approval, message)) return question(approval, kit.now());
   if (approval.settledAt !== null) return ownAnswer('approval', say.settled(approval));
-  const { tool, state, decidedBy } = approval;
+  const { tool, state, decidedBy, decidedAt } = approval;
   if (state === 'waiting') return ownAnswer('approval', say.waits(approval));
+  const ability = abilityOf(brain, approval);
+  const isYoung = kit.now() - (decidedAt ?? 0) < awaitedMs;
+  if (state === 'approved' && ability?.isAvailable === false && isYoung) {
+    await pause(againMs, stop);
+    return null;
+  }
   const by = roleOf(decidedBy);
   desk.addStep({ kind: 'approval', tool, verdict: state, by });
   const followed = followedOf(approval);
-  if (followed === null || !canGoOn(brain, approval)) {
+  if (followed === null || ability === null) {
     desk.followed = { approval, said: '' };
     return ownAnswer('approval', say.changed(approval));
   }
@@ -74,10 +83,11 @@ function followedOf({ state, decidedBy, tool, arguments: given, hash }: Approval
   }
 }
 
-/** The brain of the route is still the one that asked, and has the tool. */
-function canGoOn({ name, agent }: Brain, { brain, tool, channel }: Approval): boolean {
+/** Null: the brain of the route is not the one that asked, or has the tool no more. */
+function abilityOf({ name, agent }: Brain, { brain, tool, channel }: Approval): Ability | null {
+  if (name !== brain) return null;
   const abilities = agent?.abilitiesOn(kindTypeOf(channel)) ?? [];
-  return name === brain && abilities.some((one) => one.tool === tool);
+  return abilities.find((one) => one.tool === tool) ?? null;
 }
 
 async function pause(ms: number, stop: Stop): Promise<void> {

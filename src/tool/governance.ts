@@ -87,7 +87,8 @@ class GovernedToolbox implements Toolbox {
   abilitiesOn(channel: ChannelType): readonly Ability[] {
     return this.#options.tools.map((tool) => {
       const { mode } = this.#grantFor(tool, channel);
-      return { tool: tool.name, mode, cage: tool.cage };
+      const isAvailable = tool.available?.() !== false;
+      return { tool: tool.name, mode, cage: tool.cage, isAvailable };
     });
   }
 
