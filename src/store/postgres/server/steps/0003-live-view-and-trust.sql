@@ -94,6 +94,7 @@ CREATE INDEX approval_open ON svc.approval (id) WHERE settled_at IS NULL;
 CREATE INDEX approval_settled ON svc.approval (settled_at) WHERE settled_at IS NOT NULL;
 CREATE INDEX approval_conversation ON svc.approval (channel, conversation);
 CREATE INDEX approval_sender ON svc.approval (channel, sender);
+CREATE INDEX approval_decided_by ON svc.approval (decided_by) WHERE decided_by IS NOT NULL;
 
 -- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
 -- Channel and sender are empty in the row of all senders together. A price is a decimal number as

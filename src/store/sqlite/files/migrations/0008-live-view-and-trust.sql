@@ -78,6 +78,7 @@ CREATE INDEX approvals_open ON approvals (id) WHERE settled_at IS NULL;
 CREATE INDEX approvals_settled ON approvals (settled_at) WHERE settled_at IS NOT NULL;
 CREATE INDEX approvals_conversation ON approvals (channel, conversation);
 CREATE INDEX approvals_sender ON approvals (channel, sender);
+CREATE INDEX approvals_decided_by ON approvals (decided_by) WHERE decided_by IS NOT NULL;
 
 -- What calls to models used, and what is reserved for those under way, by local day (YYYY-MM-DD).
 -- Channel and sender are empty in the row of all senders together. A price is a decimal number as
