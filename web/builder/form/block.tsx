@@ -13,7 +13,10 @@ import { keyOf, labelOf, sentence } from './words.tsx';
 
 type Props = InputProps<ObjectField> & { readonly children: ReactNode };
 
-/** An object inside another: its fields under a heading; where it is absent, a way to add it. */
+/**
+ * An object inside another: its fields under a heading; where it is absent, a way to add it. It is
+ * no landmark, since several entries of a list have one of that name.
+ */
 export function Block({ path, field, required, children }: Props) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -33,7 +36,8 @@ export function Block({ path, field, required, children }: Props) {
     leadTo(path);
   };
   return (
-    <section
+    <div
+      role="group"
       aria-labelledby={`${id}-label`}
       className="flex min-w-0 flex-col gap-3 rounded-lg border border-line p-3"
     >
@@ -71,6 +75,6 @@ export function Block({ path, field, required, children }: Props) {
           </Button>
         </div>
       )}
-    </section>
+    </div>
   );
 }

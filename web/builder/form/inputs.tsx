@@ -71,6 +71,8 @@ function NumberInput({ path, field, required, inputMode, isNumber }: NumberProps
   const value = useValue(path);
   const problems = useProblems(path);
   const group = textOf(path);
+  /** Who only comes by leaves the text as it is. */
+  const isTyped = useRef(false);
   const write = (written: string, isLeft: boolean): void => {
     const isSame = isLeft || String(Number(written)) === written;
     const typed = isNumber(written) && isSame ? Number(written) : written;
@@ -85,10 +87,16 @@ function NumberInput({ path, field, required, inputMode, isNumber }: NumberProps
         autoComplete="off"
         value={value === null ? '' : wordOf(value)}
         placeholder={placeholderOf(field)}
-        onChange={(event) => write(event.target.value.trim(), false)}
+        onChange={(event) => {
+          isTyped.current = true;
+          write(event.target.value.trim(), false);
+        }}
         onBlur={() => {
           if (value === '' && !required) useDraft.getState().remove(path, group);
-          else if (typeof value === 'string' && isNumber(value)) write(value, true);
+          else if (isTyped.current && typeof value === 'string' && isNumber(value)) {
+            write(value, true);
+          }
+          isTyped.current = false;
         }}
         className={`${inputLook} max-w-48 tabular-nums`}
       />
