@@ -1,9 +1,17 @@
 /** Days of the time zone of this machine. */
 
+const minuteMs = 60_000;
+/** The one that was asked for last: most ask for the same, and no day begins within a minute. */
+let latest = { minute: Number.NaN, day: '' };
+
 /** `YYYY-MM-DD`. @param at milliseconds since 1970 */
 export function localDay(at: number): string {
+  const minute = Math.floor(at / minuteMs);
+  if (minute === latest.minute) return latest.day;
   const date = new Date(at);
-  return [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
+  latest = { minute, day };
+  return day;
 }
 
 /** The day so many days before, however long these were. */

@@ -25,7 +25,7 @@ export interface SpendBook {
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving>;
   /**
    * A call is over. Nobody waits for this write, and it lands no later than what is asked of the
-   * ledger after it.
+   * ledger after it; of a model that is free a second later.
    * @param reserved what `reserve` wrote for it; null: nothing, since the model is free
    * @param used null: nothing, since it was not sent; then no call is counted
    */

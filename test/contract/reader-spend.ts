@@ -94,9 +94,11 @@ export const spendReads: readonly ReaderCase[] = [
           [hook, 'ann', 1],
         ],
       );
+      // What nobody waits for does not bring them back, either.
+      spend.settle(charge(free), null, used(5));
       await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'ann' });
       assert.equal((await spent(it, 'sender')).length, 2);
-      assert.deepEqual(told(await spent(it, 'brain')), [['main', 4, 10, 0, '0.0000015']]);
+      assert.deepEqual(told(await spent(it, 'brain')), [['main', 5, 15, 0, '0.0000015']]);
       const talk = { kind: 'conversation', channel: other, conversation: 'ann' as never } as const;
       await it.ledger.forget(talk);
       assert.equal((await spent(it, 'sender')).length, 2);

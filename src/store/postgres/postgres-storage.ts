@@ -226,11 +226,11 @@ export class PostgresStorage implements LedgerStorage {
 
   keepUnroutable(channel: ChannelKey, since: number | null): void {
     this.history.keepUnroutable(channel, since);
-    const value = since === null ? '' : String(since);
-    void this.#write({ kind: 'cursor', channel, name: unroutableCursor, value });
+    void this.#write({ kind: 'cursor', channel, name: unroutableCursor, value: `${since ?? ''}` });
   }
 
   written(): Promise<boolean> {
+    this.spend.flush();
     return this.#flights.written(() => {});
   }
 
@@ -263,6 +263,7 @@ export class PostgresStorage implements LedgerStorage {
     closing.defer(() => this.#parts.giveUp());
     closing.defer(() => this.#parts.peers.close());
     this.#lanes.close();
+    this.spend.flush();
     await this.#flights.close();
   }
 

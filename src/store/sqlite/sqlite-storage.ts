@@ -227,6 +227,7 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   written(): Promise<boolean> {
+    this.spend.flush();
     return this.#journal.written(() => {});
   }
 
@@ -238,6 +239,7 @@ export class SqliteStorage implements LedgerStorage {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that. It may not once a sync has failed: then the next start finds what is on the disk.
     const { reader, lock } = this.#parts;
+    this.spend.flush();
     let hasEnded = true;
     try {
       if (this.#journal.broken) {

@@ -1,6 +1,7 @@
 /**
  * An MCP server of our own over stdin and stdout: honest, or hostile in the one way that its first
- * argument names. Plain JavaScript without a package, as a stranger's program might be.
+ * argument names. Plain JavaScript without a package, as a stranger's program might be. It exits in
+ * the middle of what it does, where a server crashes.
  */
 // oxlint-disable typescript/consistent-return -- each branch says what it says, and is done
 import { appendFileSync, existsSync } from 'node:fs';

@@ -181,6 +181,7 @@ function decideAll(
   };
   for (const row of found) {
     const price = priceOf(String(row['price_input']), String(row['price_output']));
+    // The columns are named as the key's parts are.
     const of = row as unknown as SpendPlace;
     add(sumKey(of), { price, input: Number(row['input']), output: Number(row['output']) });
   }

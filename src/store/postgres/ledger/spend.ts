@@ -1,7 +1,11 @@
-/** What is used goes with the flights; what may be used is reserved beside them. */
+/**
+ * What is used goes with the flights, of free models once a second; what may be used is reserved
+ * beside them.
+ */
 import type { Client } from 'pg';
 import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
-import { settledBy } from '../../ledger/spending.ts';
+import { FreeSpend } from '../../ledger/free-spend.ts';
+import { settledBy, type SpendChange } from '../../ledger/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
 import type { PostgresFlights } from '../parts.ts';
 import { Reservations } from './reservations.ts';
@@ -18,6 +22,7 @@ export class Spend implements SpendBook, Disposable {
   readonly #reservations: Reservations;
   /** What has been used and has not landed. */
   #flying = 0;
+  readonly #free = new FreeSpend((charged, change) => this.#fly(charged, change, false));
 
   constructor(parts: SpendParts) {
     this.#parts = parts;
@@ -28,14 +33,25 @@ export class Spend implements SpendBook, Disposable {
   }
 
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
+    this.flush();
     return this.#reservations.reserve(charged, most, limits);
   }
 
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
     if (reserved === null && used === null) return;
+    if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
+    this.#fly(charged, settledBy(reserved, used), reserved !== null);
+  }
+
+  /** Writes what is gathered of free models. */
+  flush(): void {
+    this.#free.flush();
+  }
+
+  /** @param known a row is there, since it was reserved; left alone where it was forgotten */
+  #fly(charged: Charged, change: SpendChange, known: boolean): void {
     const { flights, instance } = this.#parts;
-    const change = settledBy(reserved, used);
-    flights.add({ kind: 'spent', instance, charged, change, known: reserved !== null });
+    flights.add({ kind: 'spent', instance, charged, change, known });
     this.#flying++;
     flights.flushSoon(() => void this.#flying--);
   }

@@ -1,8 +1,10 @@
 /**
  * What was spent goes with whatever is written just then. Calls of one kind that end while a group
- * gathers are one write of it; a reservation is decided where it is written.
+ * gathers are one write of it; a reservation is decided where it is written. What free models use
+ * is written once a second.
  */
 import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
+import { FreeSpend } from '../../ledger/free-spend.ts';
 import { placesOf, settledBy } from '../../ledger/spending.ts';
 import type { SpendChange, SpendPlace } from '../../ledger/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
@@ -14,12 +16,14 @@ export class Spend implements SpendBook {
   /** Writes of the group that gathers; the sums in them grow. */
   readonly #gathered = new Map<string, SpendWrite>();
   #group: unknown = null;
+  readonly #free = new FreeSpend((charged, change) => this.#write('spent', charged, change));
 
   constructor(journal: Journal) {
     this.#journal = journal;
   }
 
   reserve(charged: Charged, most: Tokens, limits: readonly SpendLimit[]): Promise<Reserving> {
+    this.flush();
     const place = this.#journal.add({ charged, most, limits });
     return new Promise((resolve) => {
       this.#journal.flush(
@@ -30,14 +34,24 @@ export class Spend implements SpendBook {
   }
 
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
-    if (this.#journal.broken || (reserved === null && used === null)) return;
+    if (reserved === null && used === null) return;
+    if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
+    // What was reserved and is not there was forgotten since, and is not to come back.
+    const name = reserved === null ? 'spent' : 'spendSettled';
+    this.#write(name, charged, settledBy(reserved, used));
+  }
+
+  /** Writes what is gathered of free models. */
+  flush(): void {
+    this.#free.flush();
+  }
+
+  #write(name: SpendWrite[0], charged: Charged, change: SpendChange): void {
+    if (this.#journal.broken) return;
     if (this.#journal.gathering !== this.#group) {
       this.#gathered.clear();
       this.#group = this.#journal.gathering;
     }
-    // What was reserved and is not there was forgotten since, and is not to come back.
-    const name = reserved === null ? 'spent' : 'spendSettled';
-    const change = settledBy(reserved, used);
     let isNew = false;
     for (const place of placesOf(charged)) {
       const key = `${name}\0${keyOf(place)}`;

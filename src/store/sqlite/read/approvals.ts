@@ -17,6 +17,7 @@ const columns =
   'private, asked_at AS askedAt, expires_at AS expiresAt, decided_at AS decidedAt, ' +
   'decided_by AS decidedBy, settled_at AS settledAt, outcome, body FROM approvals';
 
+/** What `columns` gives; node:sqlite itself knows no more than values by name. */
 type Row = Omit<ApprovalRecord, 'private'> & { readonly private: number };
 
 /** Before every row: it comes behind every digit of an id. */
