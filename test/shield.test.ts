@@ -46,6 +46,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     inFlightMax: 10,
     outputTokensMax: null,
     price: null,
+    vision: null,
   };
   return buildModel(config, 'key-of-nobody', {
     http,

@@ -11,6 +11,7 @@ import type { Address, Inbound } from '../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../domain/reply.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
+import type { Failure } from '../domain/failure.ts';
 import type { Stop } from '../lib/stop.ts';
 
 export interface Channel {
@@ -31,6 +32,18 @@ export interface Channel {
   split?(text: string): readonly string[];
   /** Shows that an answer is being worked on, until the signal aborts. Never throws. */
   working?(address: Address, signal: AbortSignal): void;
+  /**
+   * Begins to show a reply that is still being written, as one message that grows. Absent: it
+   * cannot, or is not to. Never throws; whatever goes wrong in it costs the reply nothing.
+   */
+  preview?(shown: Previewed): Preview;
+  /**
+   * Reads an attachment of a message of its own, with its own token.
+   * @param file as it stands in `Media`
+   */
+  fetch?(file: string, bytesMax: number, stop: Stop): Promise<Fetched>;
+  /** What people may write as commands here, as far as the platform shows them. Never throws. */
+  offer?(commands: readonly CommandNotice[]): void;
   /**
    * Whether its wire has a field that tells that a session began by itself. Where it has none, the
    * reply's text begins with a line that says so.
@@ -59,6 +72,31 @@ export interface Channel {
   /** Gives back what `open` took. */
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** `replaces`: the message that shows it already, from before this process. */
+export type Previewed = {
+  readonly address: Address;
+  readonly question: MessageId;
+  readonly replaces: string | null;
+  /** Called once, at once when a message was made: `replaces` of the reply. */
+  readonly made: (replaces: string) => void;
+};
+
+export interface Preview {
+  /** The whole text so far. It is shown as often as the platform's limits allow. */
+  show(text: string): void;
+  /** Nothing more is shown. Resolves when nothing is on its way any more, a few seconds at most. */
+  end(): Promise<void>;
+}
+
+/** What became of an attachment. */
+export type Fetched =
+  | { readonly kind: 'fetched'; readonly bytes: Uint8Array }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** `word` has no slash; `description` is one sentence. */
+export type CommandNotice = { readonly word: string; readonly description: string };
 
 export type Opened = { readonly kind: 'opened'; readonly key: ChannelKey };
 

@@ -1,6 +1,6 @@
 /** What the kinds of all messengers have in common. */
 import { withoutSlashes } from '../config/address.ts';
-import type { AccessConfig, EnvName } from '../config/config.ts';
+import type { AccessConfig, EnvName, SpeechConfig } from '../config/config.ts';
 import { checkEncrypted } from '../config/not-encrypted.ts';
 import type { ChannelKind } from './kind.ts';
 
@@ -18,10 +18,30 @@ export type MessengerDocument = {
   readonly token_env: string;
   readonly base_url: string | null;
   readonly access: AccessConfig | null;
+  readonly streaming: boolean;
+  readonly gather_ms: number;
+  readonly edits: boolean;
+  readonly speech: { readonly base_url: string; readonly model: string } | null;
 };
 
 /** @param document of one channel, without problems */
 export function parseMessenger<Type extends string>(type: Type, document: MessengerDocument) {
-  const { token_env: tokenEnv, base_url: baseUrl, access } = document;
-  return { type, tokenEnv: tokenEnv as EnvName, baseUrl: withoutSlashes(baseUrl), access };
+  const { token_env: tokenEnv, base_url: baseUrl, access, streaming, edits, speech } = document;
+  return {
+    type,
+    tokenEnv: tokenEnv as EnvName,
+    baseUrl: withoutSlashes(baseUrl),
+    access,
+    streaming,
+    gatherMs: document.gather_ms,
+    edits,
+    speech: speech && parseSpeech(speech),
+  };
+}
+
+function parseSpeech({
+  base_url: url,
+  model,
+}: NonNullable<MessengerDocument['speech']>): SpeechConfig {
+  return { baseUrl: withoutSlashes(url) ?? url, model };
 }

@@ -41,6 +41,9 @@ export type AccessConfig = {
   readonly pairing: boolean;
 };
 
+/** By the transcriptions of the OpenAI API. `baseUrl` has no trailing slash. */
+export type SpeechConfig = { readonly baseUrl: string; readonly model: string };
+
 /** `host` is empty for every interface; IPv6 has no brackets. `text` is as a person writes it. */
 export type ListenAddress = {
   readonly host: string;
@@ -84,6 +87,8 @@ export type ModelConfig = {
   /** Of one answer; null: as the provider has it. */
   readonly outputTokensMax: number | null;
   readonly price: Price | null;
+  /** Whether it sees pictures; null: as its provider says. */
+  readonly vision: boolean | null;
 };
 
 export type ToolName =

@@ -108,6 +108,7 @@ function parseModel(model: ModelDocument): ModelConfig {
     inFlightMax: model.max_in_flight,
     outputTokensMax: model.max_output_tokens,
     price: parsePrice(model.price),
+    vision: model.vision,
   };
 }
 

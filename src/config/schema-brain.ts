@@ -126,6 +126,13 @@ const model = {
       added: true,
     },
     price,
+    vision: {
+      type: 'boolean',
+      description:
+        'Whether the model sees pictures. Absent: as its provider says; where it says nothing, ' +
+        'it sees none.',
+      added: true,
+    },
   },
   conditions: [
     {

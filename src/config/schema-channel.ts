@@ -37,6 +37,53 @@ const access = {
   },
 } as const satisfies ObjectField;
 
+const speech = {
+  type: 'object',
+  description:
+    'A server that writes down what is spoken, by the transcriptions of the OpenAI API: ' +
+    'whisper.cpp, faster-whisper and others. Absent: voice notes are not listened to.',
+  added: true,
+  fields: {
+    base_url: {
+      type: 'text',
+      description:
+        'Where it is, `http://127.0.0.1:8000/v1` for example. Where a private brain answers the ' +
+        'channel, a loopback or private address.',
+      format: 'base_url',
+      required: true,
+    },
+    model: { type: 'text', description: "The server's name of the model.", required: true },
+  },
+} as const satisfies ObjectField;
+
+/** What messengers have beside `access`, by which their people feel at home. */
+const manners = {
+  streaming: {
+    type: 'boolean',
+    description: 'Show a reply while it is being written, as one message that grows.',
+    default: true,
+    added: true,
+  },
+  gather_ms: {
+    type: 'integer',
+    description:
+      'Messages of one person that come within so many milliseconds of each other, while none of ' +
+      'theirs is at work, are one turn; 0 means that each is a turn of its own.',
+    minimum: 0,
+    maximum: 10_000,
+    default: 0,
+    added: true,
+  },
+  edits: {
+    type: 'boolean',
+    description:
+      'Ask again, once, when a message is edited within two minutes, and edit the answer.',
+    default: false,
+    added: true,
+  },
+  speech,
+} as const satisfies ObjectField['fields'];
+
 const messengers = channelKinds.filter(({ isMessenger }) => isMessenger);
 const ownFields = Object.assign({}, ...channelKinds.map(({ fields }) => fields)) as OwnFields;
 
@@ -69,6 +116,7 @@ export const channel = {
       added: true,
     },
     access,
+    ...manners,
   },
   conditions: channelKinds.map(conditionOf),
 } as const satisfies ObjectField;
@@ -95,7 +143,7 @@ function conditionOf({ type, mode, requires, fields, isMessenger }: ChannelKind)
   const forbids = [
     ...others,
     ...(mode === null ? ['mode'] : []),
-    ...(isMessenger ? [] : ['access', 'base_url']),
+    ...(isMessenger ? [] : ['access', 'base_url', ...Object.keys(manners)]),
   ];
   return {
     when: { type },

@@ -11,6 +11,12 @@ export type Message = {
   /** Character for character as it came; empty when only media came. */
   readonly text: string;
   readonly media: Media | null;
+  /** What came with it besides, as the others of an album; absent: nothing. */
+  readonly further?: readonly Media[];
+  /** What a person sees around it; absent: nothing of note. */
+  readonly context?: MessageContext;
+  /** It may be one message with those that follow it; absent: it stands alone. */
+  readonly gather?: Gather;
   readonly address: Address;
   /** Milliseconds since 1970, by this machine's clock. */
   readonly acceptedAt: number;
@@ -25,19 +31,59 @@ export type Message = {
   readonly approval?: ApprovalId;
 };
 
+/** What a person sees around a message, as its platform shows it. */
+export type MessageContext = {
+  /** It was said in a group: who speaks is told by name. */
+  readonly inGroup?: true;
+  /** What it replies to, or quotes. */
+  readonly quoted?: Quoted;
+  /** From whom or what its text was forwarded, by name; null: the platform does not say. */
+  readonly forwardedFrom?: string | null;
+};
+
+/** A message that another one refers to, cut to `quotedCharactersMax`. */
+export type Quoted = {
+  readonly text: string;
+  /** `us`: svc's own reply. */
+  readonly by: 'us' | 'sender' | 'other';
+  readonly name: string | null;
+  /** When it was said, milliseconds since 1970 by the platform's clock. */
+  readonly at: number;
+};
+
+export const quotedCharactersMax = 2_000;
+
+/**
+ * Until when a message waits for others that are one with it. `album`: those of the same key.
+ * `burst`: what the same person says within the time.
+ */
+export type Gather =
+  | { readonly kind: 'album'; readonly key: string; readonly ms: number }
+  | { readonly kind: 'burst'; readonly ms: number };
+
 export type Sender = { readonly id: string; readonly name: string | null };
 
-/** An attachment. `reference` is a URL, or on messengers a file name; it is never fetched. */
-export type Media = { readonly type: string | null; readonly reference: string };
+/**
+ * An attachment. `reference` is a URL, or on messengers a file name; it is never fetched. `file` is
+ * by what a messenger fetches it with its own token, opaque to all but its channel and never a URL;
+ * absent: it cannot be. `bytes` is how large the platform says that it is.
+ */
+export type Media = {
+  readonly type: string | null;
+  readonly reference: string;
+  readonly file?: string;
+  readonly bytes?: number;
+};
 
 /** Where a reply goes, frozen when the message came. `target` is opaque to all but its channel. */
 export type Address = { readonly channel: ChannelKey; readonly target: string };
 
 /**
  * Where a message was said: to us alone; in a group, to us (a mention of us, a reply to us, a
- * command with our name); in a group, to others.
+ * command with our name); in a group, a command that names nobody, to whoever knows it; in a group,
+ * to others.
  */
-export type Setting = 'direct' | 'addressed' | 'overheard';
+export type Setting = 'direct' | 'addressed' | 'command' | 'overheard';
 
 /** Tells a resend from another message with the same key. */
 export type KeyCheck = {
@@ -54,6 +100,9 @@ export type Inbound = {
   readonly sender: Sender;
   readonly text: string;
   readonly media: Media | null;
+  readonly further?: readonly Media[];
+  readonly context?: MessageContext;
+  readonly gather?: Gather;
   readonly address: Address;
   /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
   readonly dedupeKey: string | null;

@@ -17,6 +17,13 @@ export type Reply = {
   readonly sessionStarted: 'idle' | 'daily' | null;
   /** What a person may answer by a press, where the platform has buttons; absent: nothing. */
   readonly choices?: readonly Choice[];
+  /**
+   * The platform's message that becomes this reply: it shows the beginning of it already. Opaque to
+   * all but its channel; absent: a new message.
+   */
+  readonly replaces?: string;
+  /** `text` goes as a file with this name, not as words; absent: as words. */
+  readonly file?: { readonly name: string };
 };
 
 /** A press is taken as if who pressed had written `says` in that conversation. */

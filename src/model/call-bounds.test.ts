@@ -18,6 +18,7 @@ function configOf(inFlightMax: number, more: Partial<ModelConfig> = {}): ModelCo
     inFlightMax,
     outputTokensMax: null,
     price: null,
+    vision: null,
     ...more,
   };
 }

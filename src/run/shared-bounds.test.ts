@@ -17,6 +17,7 @@ const config: ModelConfig = {
   inFlightMax: 8,
   outputTokensMax: null,
   price: null,
+  vision: null,
 };
 
 test('the limits of the plan in use are shared anew when instances come and go', () => {

@@ -74,6 +74,7 @@ export class Bench implements AsyncDisposable {
       retriesMax: 2,
       outputTokensMax: null,
       price: null,
+      vision: null,
       inFlightMax: 1_000,
       ...more,
     };

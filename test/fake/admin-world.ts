@@ -193,6 +193,7 @@ const model = {
   retriesMax: 0,
   outputTokensMax: null,
   price: null,
+  vision: null,
   inFlightMax: 1,
 };
 const brain = {
@@ -231,6 +232,10 @@ const config: Config = {
       tokenEnv: 'BOT' as EnvName,
       baseUrl: null,
       access: { allow: [senderId], groups: 'off', pairing: false },
+      streaming: true,
+      gatherMs: 0,
+      edits: false,
+      speech: null,
     },
   ],
   brains: [

@@ -94,7 +94,9 @@ export async function startDiscordBench(): Promise<DiscordBench> {
     calls,
     make({ access, baseUrl = discord.url, ...more } = {}) {
       const tokenEnv = 'DISCORD_TOKEN' as EnvName;
-      const config = { type: 'messenger_b' as const, tokenEnv, baseUrl, access: access ?? null };
+      const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
+      const where = { type: 'messenger_b', tokenEnv, baseUrl } as const;
+      const config = { ...where, ...manners, access: access ?? null };
       const rest = { http, events, ...systemClock, random: Math.random, limits };
       return createDiscordChannel({ config, token: botToken, ...rest, ...more });
     },

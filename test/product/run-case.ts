@@ -101,6 +101,7 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
     inFlightMax: 10,
     outputTokensMax: null,
     price: null,
+    vision: null,
   };
 }
 

@@ -15,8 +15,8 @@ import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';
 import type { Entity, Lexer } from './markdown.ts';
-import { parseTarget } from './wire.ts';
-import type { Target } from './wire.ts';
+import { parseTarget } from './place.ts';
+import type { Target } from './place.ts';
 
 const tryMs = 15_000;
 /** In UTF-16 units. */

@@ -23,6 +23,10 @@ async function start(given: { token?: string; baseUrl?: string } = {}) {
     tokenEnv: 'TELEGRAM_TOKEN' as EnvName,
     baseUrl: given.baseUrl ?? telegram.url,
     access: null,
+    streaming: true,
+    gatherMs: 0,
+    edits: false,
+    speech: null,
   };
   const make = (more: Partial<MessengerConfig> = {}): Channel =>
     createTelegramChannel({

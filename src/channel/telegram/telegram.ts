@@ -24,11 +24,12 @@ import type { BotApi } from './bot-api.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
+import { directChatOf } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
-import { directChatOf, parseBot } from './wire.ts';
+import { parseBot } from './wire.ts';
 
 export type TelegramParts = Clock & {
   readonly config: MessengerConfig;

@@ -6,8 +6,8 @@
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import type { BotApi } from './bot-api.ts';
-import { parseTarget } from './wire.ts';
-import type { Target } from './wire.ts';
+import { parseTarget } from './place.ts';
+import type { Target } from './place.ts';
 
 const firstMs = 250;
 const everyMs = 4_000;

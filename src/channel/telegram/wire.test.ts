@@ -5,7 +5,8 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import messages from '../../../test/fixtures/telegram/messages.json' with { type: 'json' };
 import presses from '../../../test/fixtures/telegram/presses.json' with { type: 'json' };
 import { bot } from '../../../test/fake/scripted-telegram.ts';
-import { directChatOf, parseBot, parseTarget, parseUpdates } from './wire.ts';
+import { directChatOf, parseTarget } from './place.ts';
+import { parseBot, parseUpdates } from './wire.ts';
 import { runs } from '../../../test/runs.ts';
 
 test('what was said, to whom, and where the answer goes', async (t) => {

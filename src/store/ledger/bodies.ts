@@ -7,12 +7,14 @@ import { summaryOf, type Trace } from '../../domain/trace.ts';
 import type { Effects } from '../store.ts';
 
 export function messageBody(message: Message): string {
-  const { sender, text, media, address, pairingCode, approval } = message;
-  return JSON.stringify({ sender, text, media, target: address.target, pairingCode, approval });
+  const { sender, text, media, further, context, gather, address } = message;
+  const { pairingCode, approval } = message;
+  const said = { sender, text, media, further, context, gather, target: address.target };
+  return JSON.stringify({ ...said, pairingCode, approval });
 }
 
 export function replyBody(reply: Reply): string {
-  const { inReplyTo, brain, text, sessionStarted, address, choices } = reply;
+  const { inReplyTo, brain, text, sessionStarted, address, choices, replaces, file } = reply;
   return JSON.stringify({
     inReplyTo,
     brain,
@@ -20,6 +22,8 @@ export function replyBody(reply: Reply): string {
     sessionStarted,
     target: address.target,
     choices,
+    replaces,
+    file,
   });
 }
 
@@ -37,7 +41,7 @@ export type MessageRecord = {
 export function messageFrom(record: MessageRecord): Message {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Message,
-    'sender' | 'text' | 'media' | 'pairingCode' | 'approval'
+    'sender' | 'text' | 'media' | 'further' | 'context' | 'gather' | 'pairingCode' | 'approval'
   > & { target: string };
   const channel = record.channel as ChannelKey;
   return {
@@ -64,7 +68,7 @@ export type ReplyRecord = {
 export function replyFrom(record: ReplyRecord): Reply {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Reply,
-    'inReplyTo' | 'brain' | 'text' | 'sessionStarted' | 'choices'
+    'inReplyTo' | 'brain' | 'text' | 'sessionStarted' | 'choices' | 'replaces' | 'file'
   > & { target: string };
   return {
     ...body,

@@ -1,0 +1,13 @@
+/** Fields of Telegram's JSON, which are unknown until they are looked at. Pure. */
+
+export type Wire = Readonly<Record<string, unknown>>;
+
+export function object(value: unknown): Wire | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Wire)
+    : null;
+}
+
+export function string(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

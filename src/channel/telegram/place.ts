@@ -1,0 +1,67 @@
+/**
+ * Where a message stands, which conversation that is, and where a reply to it goes. A conversation
+ * is a chat, or a topic of one. Format: https://core.telegram.org/bots/api#message. Pure.
+ */
+import type { ConversationId } from '../../domain/ids.ts';
+import type { Address } from '../../domain/message.ts';
+import { object, type Wire } from './fields.ts';
+
+/** A message's place on the platform. `number`: its own id in the chat. */
+export type Place = {
+  readonly chat: number;
+  readonly thread: number | null;
+  readonly number: number;
+  readonly isGroup: boolean;
+};
+
+/** Where a message stands. @returns null: in no chat that svc talks in */
+export function placeOf(wire: Wire): Place | null {
+  const chat = object(wire['chat']);
+  const number = wire['message_id'];
+  const id = chat?.['id'];
+  if (typeof id !== 'number' || typeof number !== 'number') return null;
+  const isGroup = chat?.['type'] === 'group' || chat?.['type'] === 'supergroup';
+  if (!isGroup && chat?.['type'] !== 'private') return null;
+  const topic = wire['is_topic_message'] === true ? wire['message_thread_id'] : null;
+  return { chat: id, thread: typeof topic === 'number' ? topic : null, number, isGroup };
+}
+
+export function conversationOf({ chat, thread }: Place): ConversationId {
+  return (thread === null ? `${chat}` : `${chat}:${thread}`) as ConversationId;
+}
+
+/** The chat with a person alone has their own id. @returns null: that is no person's id */
+export function directChatOf(
+  user: string,
+): { conversation: ConversationId; target: string } | null {
+  const chat = /^[1-9]\d{0,15}$/.test(user) ? Number(user) : Number.NaN;
+  if (!Number.isSafeInteger(chat)) return null;
+  const conversation = String(chat) as ConversationId;
+  return { conversation, target: targetOf({ chat, thread: null, replyTo: null }) };
+}
+
+/** Where a reply goes. `replyTo`: in groups the message that it answers. */
+export type Target = {
+  readonly chat: number;
+  readonly thread: number | null;
+  readonly replyTo: number | null;
+};
+
+export function targetOf(target: Target): string {
+  return JSON.stringify([target.chat, target.thread, target.replyTo]);
+}
+
+/** @returns null where the address is none that this file wrote */
+export function parseTarget({ target }: Address): Target | null {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(target);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(parts)) return null;
+  const [chat, thread, replyTo] = parts as unknown[];
+  if (typeof chat !== 'number') return null;
+  const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  return { chat, thread: number(thread), replyTo: number(replyTo) };
+}
