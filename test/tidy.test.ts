@@ -10,7 +10,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.en
 const pages = globSync('web/*/**/*.{ts,tsx}', { cwd: root }).filter(
   (file) => !file.startsWith('web/dist/'),
 );
-const stations = ['channel', 'brain', 'model', 'policy', 'tool', 'store', 'secrets'];
+const stations = ['channel', 'brain', 'model', 'policy', 'tool', 'store', 'secrets', 'speech'];
 const floors: Record<string, number> = {
   lib: 0,
   domain: 1,

@@ -1,7 +1,13 @@
+import type { Picture } from './attachment.ts';
 import type { Sensitivity } from './sensitivity.ts';
 
 /** One line of a conversation's history, oldest first. */
-export type HistoryLine = { readonly role: 'user' | 'assistant'; readonly text: string };
+export type HistoryLine = {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+  /** What a model that sees is shown with it; absent: nothing. */
+  readonly pictures?: readonly Picture[];
+};
 
 /** A message and the reply to it, as the next turn will see them; `reply` null: there was none. */
 export type TurnRow = {
