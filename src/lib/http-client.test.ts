@@ -53,6 +53,37 @@ async function benchOf(plain: boolean, listener: RequestListener) {
 const testsOf = (plain: boolean) => (): void => {
   const bench = (listener: RequestListener) => benchOf(plain, listener);
 
+  test('sends bytes, by any method, and gives bytes back where they are asked for', async () => {
+    await using it = await bench((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => response.end(Buffer.concat(parts)));
+    });
+    const body = Uint8Array.from([0, 255, 200, 13, 10, 128]);
+    for (const method of ['POST', 'PUT', 'PATCH'] as const) {
+      const result = await it.client.send(it.request({ method, body, asBytes: true }));
+      assert.ok(result.kind === 'answer' && result.body === '');
+      assert.deepEqual(new Uint8Array(result.bytes!), body, method);
+    }
+  });
+
+  test('tells a body piece by piece as it comes', async () => {
+    const first = Promise.withResolvers<void>();
+    await using it = await bench((_, response) => {
+      response.write('one,');
+      void first.promise.then(() => response.end('two'));
+    });
+    const told: [number, string][] = [];
+    const heard = (status: number, part: Buffer): void => {
+      told.push([status, String(part)]);
+      first.resolve();
+    };
+    const result = await it.client.send(it.request({ heard }));
+    assert.ok(result.kind === 'answer' && result.body === 'one,two');
+    assert.equal(told.map(([, text]) => text).join(''), 'one,two');
+    assert.deepEqual(told[0], [200, 'one,']);
+  });
+
   test('sends what it is given, and gives back status, headers and body as text', async () => {
     await using it = await bench((request, response) => {
       let text = '';

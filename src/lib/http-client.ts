@@ -27,10 +27,10 @@ export interface HttpClient {
 }
 
 export type HttpRequest = {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
   /** Nothing else stops a body that drips. */
   readonly deadlineAt: SteadyTime;
   /** A longer body is read no further. */
@@ -40,6 +40,10 @@ export type HttpRequest = {
    * that happens to the body makes the answer a fault.
    */
   readonly discardBody?: boolean;
+  /** The answer has the body as bytes, and no text. */
+  readonly asBytes?: boolean;
+  /** Is told the body piece by piece as it comes; the answer has all of it as well. */
+  readonly heard?: (status: number, part: Buffer) => void;
   /**
    * Only to this machine and private networks, as `isNear` says of the address that is connected
    * to; elsewhere it is `connect_failed` with `farAddressCode`, and no connection is begun.
@@ -52,7 +56,10 @@ export type HttpResult =
       readonly kind: 'answer';
       readonly status: number;
       readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      /** As UTF-8; empty where bytes were asked for. */
       readonly body: string;
+      /** Absent: they were not asked for. */
+      readonly bytes?: Uint8Array;
     }
   | {
       readonly kind: 'fault';

@@ -92,6 +92,7 @@ export class Exchange extends Linked {
       this.#fail('answer_too_large', null);
     } else {
       this.#body.add(part, this.request.discardBody !== true, borrowed);
+      this.request.heard?.(this.#status, borrowed ? Buffer.from(part) : part);
     }
   }
 
@@ -101,7 +102,10 @@ export class Exchange extends Linked {
   }
 
   end(): void {
-    if (!this.#settled) this.#settle(this.#answer(this.#body.read().toString('utf8')));
+    if (this.#settled) return;
+    const bytes = this.#body.read();
+    if (this.request.asBytes !== true) return this.#settle(this.#answer(bytes.toString('utf8')));
+    this.#settle({ ...this.#answer(''), bytes });
   }
 
   failed(error: unknown): void {
@@ -127,7 +131,7 @@ export class Exchange extends Linked {
     this.#giveUp?.();
   }
 
-  #answer(body: string): HttpResult {
+  #answer(body: string): Extract<HttpResult, { kind: 'answer' }> {
     return { kind: 'answer', status: this.#status, headers: this.#headers, body };
   }
 
