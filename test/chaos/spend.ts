@@ -110,13 +110,14 @@ type Stage = {
 
 /** Nothing was killed so far: nothing stays reserved, and all that was answered is there. */
 async function assertCounted({ brain, deployment, providers, people }: Stage): Promise<Bill> {
+  const bill = new Bill(brain, providers.calls, people.turns, []);
   let lines = await deployment.spent('model');
-  await untilTrue('what was given up is settled', async () => {
+  await untilTrue('what was given up is settled, and what was free is written', async () => {
     lines = await deployment.spent('model');
-    return lines.every(({ open }) => open.input + open.output === 0);
+    const isSettled = lines.every(({ open }) => open.input + open.output === 0);
+    return isSettled && bill.hasFree(lines);
   });
   const senders = await deployment.spent('sender');
-  const bill = new Bill(brain, providers.calls, people.turns, []);
   bill.assertModels(lines, true);
   bill.assertSenders(senders);
   bill.assertBudgets(lines, senders);
@@ -142,7 +143,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
     await deployment.kill(index, () => {
       const open = providers.calls.filter(({ state }) => state === 'open');
       const turns = people.pending.map(({ marker }) => marker);
-      kills.push({ turns, calls: new Set(open.map(callKey)) });
+      kills.push({ at: Date.now(), turns, calls: new Set(open.map(callKey)) });
     });
     await deployment.begin(index);
   }

@@ -1,7 +1,8 @@
 /**
  * What svc has to count for a model, or a sender, by the provider's own list: exactly, where a call
  * was answered and its turn was finished; where a call was given up, or ended with its process, at
- * least what the provider counts and at most what was reserved.
+ * least what the provider counts and at most what was reserved. Of free models nothing is certain
+ * that was answered shortly before a kill: it is gathered for a second before it is written.
  */
 import assert from 'node:assert/strict';
 import type { TraceStep } from '../../../src/domain/trace.ts';
@@ -21,8 +22,12 @@ type Item = {
   readonly most: Tokens;
 };
 
-/** What was under way when a process was killed, and the calls of it that had come. */
-export type Killed = { readonly turns: readonly string[]; readonly calls: ReadonlySet<string> };
+/** What was under way when a process was killed at `at`, and the calls of it that had come. */
+export type Killed = {
+  readonly at: number;
+  readonly turns: readonly string[];
+  readonly calls: ReadonlySet<string>;
+};
 
 export const callKey = ({ model, marker }: Pick<Call, 'model' | 'marker'>): string =>
   `${marker} ${model}`;
@@ -30,11 +35,15 @@ export const callKey = ({ model, marker }: Pick<Call, 'model' | 'marker'>): stri
 /** How far two clocks may be apart; a start takes longer. */
 const clocksMs = 50;
 
+/** The second for which svc gathers, and what a call takes from its coming to its answer. */
+const gatheredMs = 3_000;
+
 const givenUp: ReadonlySet<string> = new Set(['outranked', 'cancelled', 'deadline']);
 
 export class Bill {
   readonly #brain: BrainFacts;
   readonly #calls: readonly Call[];
+  readonly #kills: readonly Killed[];
   readonly items: Item[] = [];
   /** Answered ones of finished turns. */
   exact = 0;
@@ -49,6 +58,7 @@ export class Bill {
   ) {
     this.#brain = brain;
     this.#calls = calls;
+    this.#kills = kills;
     const byKey = Map.groupBy(calls, callKey);
     for (const turn of turns) {
       for (const model of brain.models) {
@@ -79,6 +89,16 @@ export class Bill {
       [],
       'no other model is charged',
     );
+  }
+
+  /** Whether what free models used is written: a second after the last call to one at most. */
+  hasFree(lines: readonly SpendLine[]): boolean {
+    const free = this.#brain.models.filter(({ price }) => price === null);
+    return free.every(({ name }) => {
+      const items = this.items.filter(({ model }) => model === name);
+      const least = items.reduce((all, item) => all + sizeOf(item.least), 0);
+      return sizeOf(lines.find(({ key }) => key === name)?.tokens) >= least;
+    });
   }
 
   /** @param lines of `svc spend --by sender` */
@@ -125,25 +145,32 @@ export class Bill {
     const what = `${marker}: ${model} was asked ${last.length} times`;
     if (!isGivenUp) {
       assert.equal(last.length, tries.length, `${what}, not ${JSON.stringify(steps)}`);
-      for (const [at, call] of last.entries()) this.#addExact(call, tries[at]!.tokens);
+      for (const [at, call] of last.entries()) this.#addHeard(call, tries[at]!.tokens, isFree);
       return;
     }
     const heard = tries.slice(0, -1);
     assert.ok([heard.length, tries.length].includes(last.length), `${what}, and was given up`);
     for (const [at, call] of last.entries()) {
-      if (at < heard.length) this.#addExact(call, heard[at]!.tokens);
+      if (at < heard.length) this.#addHeard(call, heard[at]!.tokens, isFree);
       else this.#addOpen(call, isFree);
     }
     const reserved = tries.at(-1)!.tokens ?? none;
     if (last.length === heard.length) this.#push({ model, marker, least: none, most: reserved });
   }
 
-  #addExact(call: Call, traced: Tokens | null | undefined): void {
+  #addHeard(call: Call, traced: Tokens | null | undefined, isFree: boolean): void {
     const { model, marker, charge } = call;
     const told = { input: traced?.input ?? 0, output: traced?.output ?? 0 };
     assert.deepEqual(told, charge, `${marker}: what its trace tells of ${model}`);
+    if (isFree && this.#isBeforeKill(call)) {
+      return this.#push({ model, marker, least: none, most: charge });
+    }
     this.items.push({ model, marker, least: charge, most: charge });
     this.exact++;
+  }
+
+  #isBeforeKill({ at }: Call): boolean {
+    return this.#kills.some((killed) => at <= killed.at && at > killed.at - gatheredMs);
   }
 
   /** What is free is not reserved: what ends with its process was not counted. */
