@@ -12,7 +12,7 @@ import { untilTrue } from './outside.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Bill, callKey, type Killed } from './spend/bill.ts';
 import { brainOf, documentOf, kinds, type BrainFacts, type Kind } from './spend/brains.ts';
-import { Deployment, type Form } from './spend/deployment.ts';
+import { Deployment, type Form, type SpendLine } from './spend/deployment.ts';
 import { Fitting } from './spend/fitting.ts';
 import { People, type Turn } from './spend/people.ts';
 import { Providers } from './spend/provider.ts';
@@ -111,13 +111,14 @@ type Stage = {
 /** Nothing was killed so far: nothing stays reserved, and all that was answered is there. */
 async function assertCounted({ brain, deployment, providers, people }: Stage): Promise<Bill> {
   const bill = new Bill(brain, providers.calls, people.turns, []);
-  let lines = await deployment.spent('model');
+  let lines: readonly SpendLine[] = [];
+  let senders: readonly SpendLine[] = [];
   await untilTrue('what was given up is settled, and what was free is written', async () => {
     lines = await deployment.spent('model');
+    senders = await deployment.spent('sender');
     const isSettled = lines.every(({ open }) => open.input + open.output === 0);
-    return isSettled && bill.hasFree(lines);
+    return isSettled && bill.isWritten(lines, senders);
   });
-  const senders = await deployment.spent('sender');
   bill.assertModels(lines, true);
   bill.assertSenders(senders);
   bill.assertBudgets(lines, senders);

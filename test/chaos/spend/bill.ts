@@ -92,19 +92,14 @@ export class Bill {
   }
 
   /** Whether what free models used is written: a second after the last call to one at most. */
-  hasFree(lines: readonly SpendLine[]): boolean {
-    const free = this.#brain.models.filter(({ price }) => price === null);
-    return free.every(({ name }) => {
-      const items = this.items.filter(({ model }) => model === name);
-      const least = items.reduce((all, item) => all + sizeOf(item.least), 0);
-      return sizeOf(lines.find(({ key }) => key === name)?.tokens) >= least;
-    });
+  isWritten(models: readonly SpendLine[], senders: readonly SpendLine[]): boolean {
+    const byModel = Map.groupBy(this.items, ({ model }) => model);
+    return holdsLeast(models, byModel) && holdsLeast(senders, this.#bySender());
   }
 
   /** @param lines of `svc spend --by sender` */
   assertSenders(lines: readonly SpendLine[]): void {
-    const bySender = Map.groupBy(this.items, ({ marker }) => senderOf(marker));
-    bySender.delete(null);
+    const bySender = this.#bySender();
     for (const [sender, items] of bySender) {
       assertWithin(sender!, lines.find(({ key }) => key === sender) ?? nothing(sender!), items);
     }
@@ -169,6 +164,12 @@ export class Bill {
     this.exact++;
   }
 
+  #bySender(): Map<string | null, Item[]> {
+    const bySender = Map.groupBy(this.items, ({ marker }) => senderOf(marker));
+    bySender.delete(null);
+    return bySender;
+  }
+
   #isBeforeKill({ at }: Call): boolean {
     return this.#kills.some((killed) => at <= killed.at && at > killed.at - gatheredMs);
   }
@@ -197,6 +198,18 @@ export class Bill {
     this.items.push(item);
     this.uncertain++;
   }
+}
+
+function holdsLeast(
+  lines: readonly SpendLine[],
+  items: ReadonlyMap<string | null, readonly Item[]>,
+): boolean {
+  return [...items].every(([key, ofKey]) => {
+    const { tokens } = lines.find((line) => line.key === key) ?? { tokens: none };
+    const sum = (kind: keyof Tokens): number =>
+      ofKey.reduce((all, { least }) => all + least[kind], 0);
+    return tokens.input >= sum('input') && tokens.output >= sum('output');
+  });
 }
 
 function assertWithin(what: string, line: SpendLine, items: readonly Item[]): void {
