@@ -25,6 +25,10 @@ class InstantModel implements Model {
   readonly gapsMs: number[] = [];
   #calledAt = 0;
 
+  sees(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   ask({ lines }: ModelRequest): Promise<Outcome> {
     if (this.#calledAt > 0) this.gapsMs.push(performance.now() - this.#calledAt);
     const results = lines.filter(({ role }) => role === 'result').length;

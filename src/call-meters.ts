@@ -24,6 +24,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'deadline',
   'context_overflow',
   'tools_unsupported',
+  'pictures_unsupported',
   'tool_call_malformed',
   'left_machine',
   'private_refused',

@@ -188,6 +188,7 @@ function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Mod
     modelId,
     locality,
     mayForward,
+    sees: (sensitivity, deadlineAt) => model.sees(sensitivity, deadlineAt),
     check: (sensitivity, deadlineAt) => model.check(sensitivity, deadlineAt),
     async ask(request, stop) {
       const outcome = await model.ask(request, stop);

@@ -43,6 +43,8 @@ import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type PlannedModel } from './run/plan.ts';
 import { createConsensus } from './policy/consensus.ts';
+import { createSpeech } from './speech/openai-speech.ts';
+import type { Speech } from './speech/speech.ts';
 import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
@@ -183,6 +185,15 @@ function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit)
   return make(config, secretOf(secrets, config.tokenEnv) ?? '', kit, secrets);
 }
 
+/** What writes down what is spoken on that channel; nothing where none is configured. */
+export function speechOf(
+  config: ChannelConfig,
+  { http }: ServiceKit,
+): { readonly speech?: Speech } {
+  if (!isMessenger(config) || config.speech === null) return {};
+  return { speech: createSpeech({ ...config.speech, http }) };
+}
+
 /** A messenger that can be asked whose token it has, without being opened. */
 export function createMessenger(
   config: MessengerConfig,
@@ -230,7 +241,9 @@ export function createPlan(
     }
     const channel = createChannel(channelConfig, secrets, kit);
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
-    channels.push({ type: route.channel, channel, brain, session: config.session, access });
+    const { session } = config;
+    const served = { type: route.channel, channel, brain, session, access };
+    channels.push({ ...served, ...speechOf(channelConfig, kit) });
   }
   return new Plan(text, channels, brains, planned, mcp);
 }

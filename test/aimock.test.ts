@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
+import { createDeadlines } from '../src/lib/deadlines.ts';
+import { createHttpClient } from '../src/lib/http-client.ts';
+import { createSpeech } from '../src/speech/openai-speech.ts';
 import { fromNow } from './hand-clock.ts';
 import { Bench, failedKind, neverStopped, requestOf } from './contract/model.ts';
 
@@ -50,3 +53,48 @@ for (const kind of kinds) {
     });
   });
 }
+
+suite('pictures and speech against aimock', () => {
+  const mock = new LLMock({ port: 0 });
+  mock.onMessage('what is it?', { content: 'A cat.' });
+  mock.onTranscription({ transcription: { text: 'Buy milk.' } });
+
+  for (const kind of kinds) {
+    test(`a ${kind.provider} model is asked about a picture`, async () => {
+      await mock.start();
+      try {
+        await using bench = new Bench();
+        const model = bench.build(kind, mock.url + kind.base, { timeoutMs: 60_000 });
+        const picture = { type: 'image/png', bytes: Uint8Array.from([137, 80, 78, 71]) } as const;
+        const lines = [{ role: 'user', text: 'what is it?', pictures: [picture] }] as const;
+        const request = requestOf({ lines, deadlineAt: fromNow(60_000) });
+        const answer = await model.ask(request, neverStopped);
+        assert.ok(answer.kind === 'answer' && answer.text === 'A cat.', JSON.stringify(answer));
+      } finally {
+        await mock.stop();
+      }
+    });
+  }
+
+  test('what is spoken is written down', async () => {
+    await mock.start();
+    const http = createHttpClient(createDeadlines());
+    try {
+      const speech = createSpeech({ baseUrl: `${mock.url}/v1`, model: 'whisper-1', http });
+      const heard = await speech.transcribe(
+        {
+          bytes: Uint8Array.from([79, 103, 103, 83]),
+          type: 'audio/ogg',
+          name: 'voice.ogg',
+          sensitivity: 'private',
+          deadlineAt: fromNow(60_000),
+        },
+        neverStopped,
+      );
+      assert.deepEqual(heard, { kind: 'heard', text: 'Buy milk.' });
+    } finally {
+      await http.close();
+      await mock.stop();
+    }
+  });
+});

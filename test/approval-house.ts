@@ -92,6 +92,7 @@ function modelOf(script: Script, requests: ModelRequest[]): Model {
       const [text, calls] = typeof said === 'string' ? [said, []] : ['', said];
       return { kind: 'answer', text, calls, usage: null, tries: [], linesDropped: 0 };
     },
+    sees: async () => false,
     check: async () => ({ kind: 'reached', hasModel: true, runs: 'here', others: [] }),
   };
 }

@@ -119,6 +119,7 @@ test('the first lock suffices: the shield holds though the model would not refus
     locality: 'cloud',
     mayForward: compliant.mayForward,
     ask: (request, signal) => compliant.ask(request, signal),
+    sees: (sensitivity, deadlineAt) => compliant.sees(sensitivity, deadlineAt),
     check: (sensitivity, deadlineAt) => compliant.check(sensitivity, deadlineAt),
   };
   const decision = await ask([unlocked], 'private');

@@ -1,7 +1,9 @@
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
+import type { ModelName } from '../domain/ids.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
+import { sighted } from './sight.ts';
 import { linesOfTurn } from './turn-lines.ts';
 import { apologyOf } from './apologies.ts';
 import type { Brain, Desk, Turn } from './brain.ts';
@@ -61,7 +63,11 @@ class Responder implements Brain {
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
     if (kept.length === 0) return noneKept(this.sensitivity);
-    const judged = await dispatch(kept, requests(turn, sensitivity, desk), desk, this.#options);
+    const seen = sighted(turn, kept, sensitivity, desk, steady);
+    const sight = seen instanceof Promise ? await seen : seen;
+    if ('kind' in sight) return sight;
+    const asking = requests(turn, sensitivity, desk, sight.seers);
+    const judged = await dispatch(sight.members, asking, desk, this.#options);
     for (const call of judged.calls) desk.addStep(call.step(turnAt));
     const { verdict, calls } = judged;
     const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
@@ -81,17 +87,23 @@ class Responder implements Brain {
 }
 
 /** Models that are shown the same are asked the same. */
-function requests(turn: Turn, sensitivity: Sensitivity, { deadlineAt, purse }: Desk): RequestFor {
+function requests(
+  turn: Turn,
+  sensitivity: Sensitivity,
+  { deadlineAt, purse }: Desk,
+  seers: ReadonlySet<ModelName>,
+): RequestFor {
   const { history } = turn;
-  const make = (shown: readonly TurnRow[]) => {
-    const lines = linesOfTurn(turn, shown);
+  const make = (shown: readonly TurnRow[], sees = false) => {
+    const lines = linesOfTurn(turn, shown, sees);
     const strict = strictest(sensitivity, ...shown.map((row) => row.sensitivity));
     const keptFrom = lines.length - 1;
     return { sensitivity: strict, system: null, lines, keptFrom, tools: [], deadlineAt, purse };
   };
   const whole = make(history);
-  return (view) => {
+  return (view, model) => {
     const shown = turnsIn(history, view);
+    if (view.pictures && seers.has(model)) return make(shown, true);
     return shown === history ? whole : make(shown);
   };
 }

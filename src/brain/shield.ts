@@ -33,18 +33,19 @@ export function noneKept(brain: Sensitivity): Decision {
 }
 
 /**
- * Whether one model is shown what is private of the conversation, and what had no answer; and
- * whether tools are offered to it as its provider does that, or else in words.
+ * Whether one model is shown what is private of the conversation, what had no answer, and pictures
+ * if it sees; and whether tools are offered to it as its provider does that, or else in words.
  */
 export type View = {
   readonly private: boolean;
   readonly unanswered: boolean;
+  readonly pictures: boolean;
   readonly nativeTools: boolean;
 };
 
 /** What a model is shown as long as nothing speaks against it. */
 export function viewOf({ locality }: Located): View {
-  return { private: locality === 'local', unanswered: true, nativeTools: true };
+  return { private: locality === 'local', unanswered: true, pictures: true, nativeTools: true };
 }
 
 /** The turns that it is shown; the same list where that is all of them. */
@@ -96,6 +97,7 @@ export function narrower(view: View, failed: FailureKind): readonly View[] {
   if (failed === 'tools_unsupported') {
     return view.nativeTools ? [{ ...view, nativeTools: false }] : [];
   }
+  if (failed === 'pictures_unsupported') return view.pictures ? [{ ...view, pictures: false }] : [];
   const views: View[] = [];
   if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });
   // Where it failed without the unanswered messages as well, these were not the cause.

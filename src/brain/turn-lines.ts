@@ -1,15 +1,62 @@
+import type { Attachment, Picture } from '../domain/attachment.ts';
 import { linesOf, type HistoryLine, type TurnRow } from '../domain/conversation.ts';
+import type { Media } from '../domain/message.ts';
 import type { Turn } from './brain.ts';
 
-/** The history, and last what the person said, with an attachment as a line below it. */
+/**
+ * The history, and last what the person said, with what came with it below.
+ * @param sees whether the model is shown pictures; else it is told that there are some
+ */
 export function linesOfTurn(
-  { message, text }: Pick<Turn, 'message' | 'text'>,
+  { message, text, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,
   history: readonly TurnRow[],
+  sees = false,
 ): readonly HistoryLine[] {
-  const { media } = message;
   const before = linesOf(history);
+  if (attachments !== undefined) return [...before, lineWith(text, attachments, sees)];
+  const { media, further = [] } = message;
   if (media === null) return [...before, { role: 'user', text }];
-  const type = media.type === null ? '' : `${media.type} `;
-  const line = `[attachment: ${type}${media.reference}]`;
-  return [...before, { role: 'user', text: text === '' ? line : `${text}\n${line}` }];
+  return [...before, { role: 'user', text: joined(text, [media, ...further].map(lineOfMedia)) }];
+}
+
+function lineWith(text: string, attachments: readonly Attachment[], sees: boolean): HistoryLine {
+  const pictures: Picture[] = [];
+  const lines: string[] = [];
+  for (const one of attachments) {
+    if (one.kind === 'picture' && sees) pictures.push(one.picture);
+    else lines.push(lineOf(one));
+  }
+  const line = { role: 'user', text: joined(text, lines) } as const;
+  return pictures.length === 0 ? line : { ...line, pictures };
+}
+
+function lineOf(attachment: Attachment): string {
+  const name = attachment.name.replace(/[\r\n[\]]+/g, ' ');
+  switch (attachment.kind) {
+    case 'picture':
+      return `[picture: ${name}: this model cannot see it]`;
+    case 'text':
+      return `[file: ${name}]\n${fenced(attachment.text)}`;
+    case 'spoken':
+      return `[voice message] ${attachment.text}`;
+    case 'unread':
+      return `[attachment: ${name}: ${attachment.why}]`;
+    default:
+      return attachment satisfies never;
+  }
+}
+
+/** Nothing in the text ends its fence. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
+}
+
+function lineOfMedia({ type, reference }: Media): string {
+  return `[attachment: ${type === null ? '' : `${type} `}${reference}]`;
+}
+
+function joined(text: string, lines: readonly string[]): string {
+  return (text === '' ? lines : [text, ...lines]).join('\n');
 }

@@ -1,6 +1,6 @@
 import { remedyForModel } from '../domain/remedy.ts';
 import { sayRule } from '../domain/tool-words.ts';
-import { sayApproval, sayByHand, sayLeftOut, type TraceStep } from '../domain/trace.ts';
+import { sayApproval, sayByHand, sayLeftOut, saySight, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -19,6 +19,8 @@ function explainStep(step: TraceStep): string {
       if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
     }
+    case 'sight':
+      return saySight(step);
     case 'operator':
       return sayByHand(step);
     case 'approval':

@@ -5,6 +5,7 @@ import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import type { ProblemList } from './problems.ts';
 import { checkBrain } from './rules-brain.ts';
 import { checkListeners } from './rules-listeners.ts';
+import { checkSpeech } from './rules-speech.ts';
 import { checkRoutes } from './rules-routes.ts';
 import type { ChannelDraft, DraftDocument } from './schema.ts';
 
@@ -42,6 +43,7 @@ function checkChannel(
   const { type, access } = channel;
   const kind: ChannelKind | undefined = type && kindOf(type);
   kind?.check?.(channel as never, path, problems);
+  checkSpeech(channel, path, document, problems);
   if (kind?.isMessenger !== true || access === undefined) return;
   if (access === null || (access.allow === null && access.pairing === false)) {
     const message = `anyone on the platform may talk to ${type}`;

@@ -1,13 +1,16 @@
 import type { ModelName } from './ids.ts';
 
 /** Why no model's answer is the reply. Each has one sentence for the sender (flow/sentences). */
-export type Apology =
-  | 'no_consensus'
-  | 'busy'
-  | 'no_answer'
-  | 'over_budget'
-  | 'unfinished'
-  | 'fault';
+export const apologies = [
+  'no_consensus',
+  'busy',
+  'no_answer',
+  'over_budget',
+  'unfinished',
+  'unseen',
+  'fault',
+] as const;
+export type Apology = (typeof apologies)[number];
 
 /** `opensAt`: when it answers again, ms since 1970; null: the turn alone is too large. */
 export type Sorry =

@@ -73,6 +73,8 @@ function sayDecision(trace: Trace | null): string {
       return `no answer: ${sayOverBudget(trace)}`;
     case 'unfinished':
       return `no answer: ${sayUnfinished(trace)}`;
+    case 'unseen':
+      return 'no answer: none of its models sees pictures';
     case 'fault':
       return 'no answer: something went wrong in svc itself';
     default:

@@ -27,6 +27,7 @@ const failures = {
   redirected: row(false, 'operator', 'it answered with a redirect, which is never followed'),
   context_overflow: row(false, 'provider', 'the conversation is longer than the model can read'),
   tools_unsupported: row(false, 'provider', 'the model cannot call tools'),
+  pictures_unsupported: row(false, 'provider', 'the model cannot see pictures'),
   tool_call_malformed: row(false, 'provider', 'the model wrote a call that its provider refused'),
   malformed_answer: row(false, 'provider', 'the answer could not be understood'),
   empty_answer: row(false, 'provider', 'the answer was empty'),

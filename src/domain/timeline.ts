@@ -8,7 +8,7 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayApproval, sayByHand, sayLeftOut, saySpentIn } from './trace.ts';
+import { sayApproval, sayByHand, sayLeftOut, sayShield, saySight, saySpentIn } from './trace.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -127,12 +127,12 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       telling.add(claimedMs, null, `session ${step.session}${why}${command}`, { part: 'session' });
       return;
     }
-    case 'shield': {
-      const dropped = step.dropped.length === 0 ? 'nothing' : listed(step.dropped);
-      const what = `shield dropped ${dropped}; ${step.kept} may be asked`;
-      telling.add(claimedMs, null, what, { part: 'shield' });
+    case 'shield':
+      telling.add(claimedMs, null, sayShield(step), { part: 'shield' });
       return;
-    }
+    case 'sight':
+      telling.add(claimedMs, null, saySight(step), { part: 'shield' });
+      return;
     case 'operator':
       telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
       return;

@@ -1,7 +1,9 @@
 import type { Verdict, Yes } from './approval.ts';
 import type { CutReason } from './conversation.ts';
+import { apologies } from './decision.ts';
 import type { MessageId, ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
+import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import { sumOf } from './money.ts';
@@ -20,6 +22,8 @@ export type TraceStep =
   /** An operator answered it; `answeredWith` that later message, without a reply of its own. */
   | { readonly kind: 'operator'; readonly answeredWith: MessageId | null }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
+  /** The message has pictures; `blind` see none, and are asked only where nobody sees. */
+  | { readonly kind: 'sight'; readonly blind: readonly ModelName[]; readonly seeing: number }
   /**
    * What these models were not shown of the conversation. `private`: it is not for models
    * elsewhere. `unanswered`: these messages had no answer, and the model answered only without
@@ -72,6 +76,12 @@ export type TraceStep =
       readonly why: string;
     };
 
+/** Whom the shield lets be asked, in words. */
+export function sayShield({ dropped, kept }: Extract<TraceStep, { kind: 'shield' }>): string {
+  const who = dropped.length === 0 ? 'nothing' : dropped.map(sayModelName).join(', ');
+  return `shield dropped ${who}; ${kept} may be asked`;
+}
+
 /** What a model was not shown, and why, in words. */
 export function sayLeftOut({
   why,
@@ -87,6 +97,12 @@ export function sayLeftOut({
     ...(notes > 0 ? [plural(notes, 'note')] : []),
   ];
   return `${what.join(' and ')} private, and not shown to models elsewhere`;
+}
+
+/** Who of the models sees, in words. */
+export function saySight({ blind, seeing }: Extract<TraceStep, { kind: 'sight' }>): string {
+  const asked = seeing === 0 ? 'no model sees pictures' : 'not asked, since another sees pictures';
+  return `${blind.map(sayModelName).join(', ')}: ${asked}`;
 }
 
 /** What came of a call that waited, in words. */
@@ -109,17 +125,7 @@ export function sayByHand({ answeredWith }: Extract<TraceStep, { kind: 'operator
  * How a turn ended: with a model's answer, with svc's own to a command, with an operator's, or with
  * an apology.
  */
-export const turnOutcomes = [
-  'reply',
-  'command',
-  'by_hand',
-  'no_consensus',
-  'busy',
-  'no_answer',
-  'over_budget',
-  'unfinished',
-  'fault',
-] as const;
+export const turnOutcomes = ['reply', 'command', 'by_hand', ...apologies] as const;
 
 export type TurnOutcome = (typeof turnOutcomes)[number];
 

@@ -4,6 +4,7 @@ import type { AccessConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Speech } from '../speech/speech.ts';
 import type { Ledger } from '../store/store.ts';
 import type { ApprovalWork } from './approval-work.ts';
 
@@ -15,6 +16,8 @@ export type ActiveRoute = {
   readonly session: SessionConfig | null;
   /** Who may talk; null where whoever has the channel's secret may: it has no gate. */
   readonly access: AccessConfig | null;
+  /** Writes down what is spoken there; absent: nothing is listened to. */
+  readonly speech?: Speech;
   /** All that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };

@@ -19,6 +19,7 @@ export const sentences: Readonly<Record<Apology, string>> = {
   unfinished:
     'I did not come to the end of this within the steps that I may take. ' +
     'A smaller question may help.',
+  unseen: 'I cannot see pictures here. Please write what it is about.',
   fault: 'Sorry, something went wrong here. Please send your message again.',
 };
 

@@ -20,6 +20,7 @@ import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
+import { Sight } from './sight.ts';
 
 export type ModelKit = Clock & {
   readonly http: HttpClient;
@@ -46,8 +47,10 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const relay = kit.relayDetections.of(config);
   const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
-  const options = { ...where, outputTokensMax, payable, http, now, steady };
-  return new GuardedModel(runtimes[provider](options), kit.bounds.of(config, kit.deadlines), kit);
+  const sight = new Sight(config.vision, steady);
+  const options = { ...where, outputTokensMax, payable, sight, http, now, steady };
+  const bounds = kit.bounds.of(config, kit.deadlines);
+  return new GuardedModel(runtimes[provider](options), bounds, sight, kit);
 }
 
 class GuardedModel implements Model {
@@ -59,9 +62,10 @@ class GuardedModel implements Model {
   readonly #model: Model;
   readonly #kit: ModelKit;
   readonly #limit: ConcurrencyLimit;
+  readonly #sight: Sight;
   readonly #trimmer = new ContextTrimmer();
 
-  constructor(model: Model, limit: ConcurrencyLimit, kit: ModelKit) {
+  constructor(model: Model, limit: ConcurrencyLimit, sight: Sight, kit: ModelKit) {
     this.name = model.name;
     this.provider = model.provider;
     this.modelId = model.modelId;
@@ -70,6 +74,7 @@ class GuardedModel implements Model {
     this.#model = model;
     this.#kit = kit;
     this.#limit = limit;
+    this.#sight = sight;
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -77,6 +82,9 @@ class GuardedModel implements Model {
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
     const outcome = await this.#askInTurn(request, stop);
+    if (outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported') {
+      this.#sight.refused();
+    }
     events.modelAnswered({
       brain,
       model: this.name,
@@ -89,6 +97,10 @@ class GuardedModel implements Model {
 
   check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
     return this.#model.check(sensitivity, deadlineAt);
+  }
+
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+    return this.#model.sees(sensitivity, deadlineAt);
   }
 
   async #askInTurn(request: ModelRequest, stop: Stop): Promise<Outcome> {

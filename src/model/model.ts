@@ -30,6 +30,12 @@ export interface Model {
    */
   ask(request: ModelRequest, stop: Stop): Promise<Outcome>;
   /**
+   * Whether it is shown pictures: as declared, or as its provider says. Never rejects; a provider
+   * that does not say in time has a model that sees none.
+   * @param sensitivity as for `check`
+   */
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean>;
+  /**
    * Asks the provider whether it is there and has this model. Sends no content of anyone.
    * @param sensitivity of the requests that are to follow: private ones go to near addresses only
    */

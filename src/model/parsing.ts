@@ -5,6 +5,7 @@
 import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ToolCall, Usage } from '../domain/outcome.ts';
+import type { Picture } from '../domain/attachment.ts';
 import { withoutThinkBlock } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import type { ModelRequest } from './model.ts';
@@ -29,18 +30,18 @@ type ChatMessage =
   | { role: 'assistant'; content: string; tool_calls: readonly object[] }
   | { role: 'tool'; content: string };
 
-/** How a wire writes down the calls of a turn and their results. */
+/** How a wire writes down the calls of a turn and their results, and what is shown with a text. */
 export type CallWire = {
   call(call: ToolCall): object;
   result(call: ToolCall): object;
+  /** The fields of a message in the place of its `content`. */
+  shown(text: string, pictures: readonly Picture[]): object;
 };
 
 /** The request's messages; adjacent lines of one role are joined with a blank line. */
-export function messagesOf(
-  { system, lines }: ModelRequest,
-  wire: CallWire,
-): readonly ChatMessage[] {
+export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): readonly object[] {
   const messages: ChatMessage[] = [];
+  const shown = new Map<ChatMessage, readonly Picture[]>();
   if (system !== null) messages.push({ role: 'system', content: system.toWellFormed() });
   for (const line of lines) {
     const text = line.text.toWellFormed();
@@ -54,9 +55,28 @@ export function messagesOf(
       const joins = last?.role === line.role && !('tool_calls' in last);
       if (joins) last.content += `\n\n${text}`;
       else messages.push({ role: line.role, content: text });
+      const { pictures } = line;
+      const message = messages.at(-1)!;
+      if (pictures !== undefined) {
+        shown.set(message, [...(shown.get(message) ?? []), ...pictures]);
+      }
     }
   }
-  return messages;
+  if (shown.size === 0) return messages;
+  return messages.map((message) => {
+    const pictures = shown.get(message);
+    if (pictures === undefined) return message;
+    return { role: message.role, ...wire.shown(message.content, pictures) };
+  });
+}
+
+/** All that a request shows. */
+export function picturesOf({ lines }: Pick<ModelRequest, 'lines'>): readonly Picture[] {
+  return lines.flatMap((line) => ('pictures' in line ? (line.pictures ?? []) : []));
+}
+
+export function base64Of({ bytes }: Picture): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
 /** How both wires announce tools; absent where there are none. */
@@ -120,6 +140,17 @@ function unquoted(words: string): string {
   const end = own.search(/[{[`"\n]|(?<![a-z])'/i);
   return end < 0 ? own : own.slice(0, end);
 }
+
+/**
+ * Whether an error says that the model was shown a picture and takes none. How Ollama, llama.cpp,
+ * vLLM, OpenAI and routers before them say it; to be asked only where a picture was shown.
+ */
+export function refusesPictures(status: number, body: string): boolean {
+  if (status < 400 || status === 401 || status === 429 || busy.has(status)) return false;
+  return noSight.test(body.slice(0, 4_000));
+}
+
+const noSight = /\b(?:image|vision|multi-?modal|mmproj|picture)/i;
 
 /**
  * How Ollama and others say it; a router without such an endpoint; vLLM and llama.cpp without the

@@ -4,8 +4,10 @@
  * Before: the answer is bounded by `max_output_tokens`, which the provider is told. What it reads
  * is bounded by its bytes: one token for every two bytes of the request's body, in UTF-8. The
  * tokenizers in wide use need about one for four bytes of English and one for two to three of most
- * other languages, and the body has JSON around the texts, too.
+ * other languages, and the body has JSON around the texts, too. A picture is read by its size and
+ * not by its bytes: it counts as the most that a provider is known to charge for one.
  */
+import type { Picture } from '../domain/attachment.ts';
 import type { HttpResult } from '../lib/http-client.ts';
 import { failure, type Failure } from '../domain/failure.ts';
 import type { Usage } from '../domain/outcome.ts';
@@ -13,10 +15,26 @@ import type { Payable, Tokens, Unpaid, Used } from '../domain/spend.ts';
 import type { Parsed } from './parsing.ts';
 
 const bytesPerToken = 2;
+/**
+ * What OpenAI's smallest models charge for eight tiles of one picture (2,833 + 8 × 5,667, by
+ * platform.openai.com/docs/guides/images-vision); most others charge a thirtieth of that.
+ */
+const tokensPerPicture = 48_169;
 
-/** @param outputTokensMax null: no bound is known */
-export function mostOf(body: string, outputTokensMax: number | null): Tokens {
-  return { input: tokensIn(body), output: outputTokensMax ?? 0 };
+/**
+ * @param outputTokensMax null: no bound is known
+ * @param pictures those in the body, as base64
+ */
+export function mostOf(
+  body: string,
+  outputTokensMax: number | null,
+  pictures: readonly Picture[] = [],
+): Tokens {
+  const output = outputTokensMax ?? 0;
+  if (pictures.length === 0) return { input: tokensIn(body), output };
+  const shown = pictures.reduce((bytes, one) => bytes + 4 * Math.ceil(one.bytes.length / 3), 0);
+  const read = Math.ceil((Buffer.byteLength(body) - shown) / bytesPerToken);
+  return { input: read + pictures.length * tokensPerPicture, output };
 }
 
 /** Why a call that is not paid for is not made. */

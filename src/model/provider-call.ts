@@ -12,8 +12,9 @@ import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest } from './model.ts';
-import type { Parsed } from './parsing.ts';
+import { picturesOf, refusesPictures, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
+import type { Sight } from './sight.ts';
 
 /** What a runtime is made of. */
 export type RuntimeOptions = Clock & {
@@ -31,6 +32,7 @@ export type RuntimeOptions = Clock & {
   readonly payable: Payable;
   /** Shared with every model of the same id at the same address. */
   readonly relay: RelayDetection;
+  readonly sight: Sight;
   readonly http: HttpClient;
 };
 
@@ -63,7 +65,8 @@ export async function callProvider(
   stop: Stop,
   tries: Try[],
 ): Promise<CallResult> {
-  const most = mostOf(call.body, options.outputTokensMax);
+  const pictures = picturesOf(request);
+  const most = mostOf(call.body, options.outputTokensMax, pictures);
   const paying = request.purse.reserve(options.payable, most);
   const paid = paying instanceof Promise ? await paying : paying;
   if (paid.kind !== 'reserved') {
@@ -85,7 +88,7 @@ export async function callProvider(
     stop,
   );
   const ms = options.steady() - since;
-  const parsed: Parsed =
+  const read: Parsed =
     result.kind === 'fault'
       ? { kind: 'failed', failure: failureOfFault(result, request.deadlineAt <= ownEnd) }
       : call.fromWire(
@@ -94,6 +97,7 @@ export async function callProvider(
           retryAfterMs(result.headers['retry-after'], options.now(), retryAfterMostMs),
           request.tools.length > 0,
         );
+  const parsed = pictures.length === 0 ? read : unlessBlind(read, result);
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
   const used = usedBy(result, parsed, most, options.payable);
   paid.settle(used);
@@ -102,18 +106,30 @@ export async function callProvider(
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
 
-/** Looks at what a provider has, by GET; for private requests only where they may go. */
+/** A provider's error of a request with pictures may say that its model takes none. */
+function unlessBlind(parsed: Parsed, result: HttpResult): Parsed {
+  if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
+  const { status, body } = result;
+  if (!refusesPictures(status, body)) return parsed;
+  return { ...parsed, failure: failure('pictures_unsupported', { status }) };
+}
+
+/**
+ * Looks at what a provider has, by GET, or by POST with a body that holds nobody's content; for
+ * private requests only where they may go.
+ */
 export function lookAtProvider(
   options: RuntimeOptions,
   url: URL,
   sensitivity: Sensitivity,
   deadlineAt: SteadyTime,
+  body: string | null = null,
 ): Promise<HttpResult> {
   return options.http.send({
-    method: 'GET',
+    method: body === null ? 'GET' : 'POST',
     url,
     headers: headersOf(options.apiKey),
-    body: null,
+    body,
     deadlineAt,
     bodyBytesMax: answerBytesMax,
     nearOnly: sensitivity === 'private',

@@ -25,6 +25,7 @@ import { failed, ok, refusing, warning, type PreflightLine } from './lines.ts';
 import { listeningLines } from './listening.ts';
 import { providerLines } from './models.ts';
 import { repliesLine } from './replies.ts';
+import { speechLine } from './speech.ts';
 import { serverLines, unaskedLine, type ServerSeen } from './server.ts';
 import { storageLine } from './storage.ts';
 
@@ -70,13 +71,13 @@ export async function runPreflight(
       listeners === undefined ? [] : listeningLines(config, listeners),
       providerLines(config, resolved.secrets, kit),
       Promise.all(
-        config.channels.map((channel) => channelLine(channel, resolved.secrets, kit, left)),
+        config.channels.map((channel) => channelLines(channel, resolved.secrets, kit, left)),
       ),
       folderLines(config),
       placeLines(inspection.storage, resolved, surroundings),
     ]);
     const own = [...secretLines(resolved, found), ...listening];
-    return [...own, ...providers, ...channels, ...folders, ...storage];
+    return [...own, ...providers, ...channels.flat(), ...folders, ...storage];
   } finally {
     left?.removeEventListener('abort', leave);
     await kit.http.close();
@@ -118,17 +119,20 @@ async function placeLines(
   return serverLines(server ?? (await lookAtServer(at)), urlEnv);
 }
 
-async function channelLine(
+async function channelLines(
   channel: ChannelConfig,
   secrets: Secrets,
   kit: ServiceKit,
   left: AbortSignal | undefined,
-): Promise<PreflightLine> {
-  if (isMessenger(channel)) return messengerLine(channel, secrets, kit);
+): Promise<readonly PreflightLine[]> {
+  if (isMessenger(channel)) {
+    const lines = [messengerLine(channel, secrets, kit), speechLine(channel, kit)];
+    return (await Promise.all(lines)).filter((line) => line !== null);
+  }
   const kind: ChannelKind = kindOf(channel.type);
   const replies = kind.repliesTo?.(channel as never);
-  if (replies === undefined) return ok(channel.type, 'has nothing that could be asked');
-  return repliesLine(replies, left);
+  if (replies === undefined) return [ok(channel.type, 'has nothing that could be asked')];
+  return [await repliesLine(replies, left)];
 }
 
 /** Asks the platform whose token it is. */

@@ -13,6 +13,8 @@ import type { Stop } from '../lib/stop.ts';
 
 export interface Speech {
   transcribe(spoken: Spoken, stop: Stop): Promise<Transcript>;
+  /** Whether the server is there; nothing of anyone's is sent. Null: it is. */
+  look(deadlineAt: SteadyTime): Promise<Failure | null>;
 }
 
 /** `type` is a MIME type; null: unknown. `name` has the ending by which servers tell the format. */

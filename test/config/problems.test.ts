@@ -7,6 +7,7 @@ import { fieldCases, textCases } from './cases-fields.ts';
 import { budgetCases } from './cases-budget.ts';
 import { goodServers, mcpCases } from './cases-mcp.ts';
 import { meaningCases } from './cases-meaning.ts';
+import { speechCases } from './cases-speech.ts';
 import { agent, change, plain, unmark } from './cases.ts';
 import type { Case } from './cases.ts';
 
@@ -17,6 +18,7 @@ const cases = [
   ...approvalCases,
   ...budgetCases,
   ...mcpCases,
+  ...speechCases,
 ];
 const codesOf = (text: string): readonly string[] =>
   validateText(text).problems.map(({ code }) => code);

@@ -67,8 +67,10 @@ export type FakeWire = {
   answer(text: string, call: ModelCall, calls: readonly ScriptedCall[]): object;
   error(status: number, words: string): object;
   overflow(words: string): { readonly status: number; readonly body: object };
-  /** The answer to a GET of this path; null: 404. */
-  look(path: string): object | null;
+  /** A path that is looked at by POST. */
+  readonly showPath?: string;
+  /** The answer to a GET of this path, or to that POST; null: 404. */
+  look(path: string, body: unknown): object | null;
 };
 
 export interface FakeModel extends AsyncDisposable {
@@ -77,7 +79,7 @@ export interface FakeModel extends AsyncDisposable {
   readonly origin: string;
   /** Questions (POST), in order. */
   readonly calls: readonly ModelCall[];
-  /** Looks at what is there (GET), in order. */
+  /** Looks at what is there, in order. */
   readonly looks: readonly ModelCall[];
   /** TCP connections ever opened. */
   readonly connections: number;
@@ -170,7 +172,9 @@ class ModelServer implements FakeModel {
         response.once('close', () => resolve(response.writableFinished ? 'answered' : 'gone'));
       }),
     };
-    if (call.method === 'GET') return this.#look(call, response);
+    const { base, showPath } = this.#wire;
+    const isShow = showPath !== undefined && call.path === base + showPath;
+    if (call.method === 'GET' || isShow) return this.#look(call, response);
     this.calls.push(call);
     this.#waiting = this.#waiting.filter(({ index, resolve }) => {
       if (index >= this.calls.length) return true;
@@ -192,7 +196,7 @@ class ModelServer implements FakeModel {
     }
     const { base } = this.#wire;
     const path = call.path.startsWith(base) ? call.path.slice(base.length) : null;
-    const body = path === null ? null : this.#wire.look(path);
+    const body = path === null ? null : this.#wire.look(path, call.body);
     if (body === null) sendHtml(response, 404);
     else sendJson(response, 200, body);
   }

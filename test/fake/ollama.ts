@@ -19,11 +19,13 @@ export function startFakeOllama(
   options: {
     readonly models?: readonly string[];
     readonly remoteHosts?: Readonly<Record<string, string>>;
+    /** What it says that each model can do; absent: a version that does not say. */
+    readonly capabilities?: readonly string[];
     readonly host?: string;
     readonly port?: number;
   } = {},
 ): Promise<FakeModel> {
-  const { models = pulled, remoteHosts = {}, host, port } = options;
+  const { models = pulled, remoteHosts = {}, capabilities, host, port } = options;
   const tagOf = (name: string): object => {
     const away = remoteHosts[name];
     return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };
@@ -52,7 +54,9 @@ export function startFakeOllama(
       status: 400,
       body: { error: `the input length exceeds the context length: ${words}` },
     }),
+    showPath: '/api/show',
     look(path) {
+      if (path === '/api/show') return { details: {}, capabilities };
       if (path === '/api/tags') return { models: models.map(tagOf) };
       return path === '/api/version' ? { version: '0.12.6' } : null;
     },

@@ -10,12 +10,15 @@ export function startFakeOpenai(
   script: Script = { answer: 'hello' },
   options: {
     readonly models?: readonly string[] | null;
+    /** What a router says that each model reads; absent: nothing. */
+    readonly inputs?: readonly string[];
     readonly base?: string;
     readonly host?: string;
   } = {},
 ): Promise<FakeModel> {
-  const { models = ['gpt-test'], base = '/v1', host } = options;
-  const list = models?.map((id) => ({ id, object: 'model', owned_by: 'someone' }));
+  const { models = ['gpt-test'], base = '/v1', inputs, host } = options;
+  const architecture = inputs && { input_modalities: inputs };
+  const list = models?.map((id) => ({ id, object: 'model', owned_by: 'someone', architecture }));
   const wire: FakeWire = {
     host,
     base,

@@ -23,6 +23,8 @@ export class ScriptedModel implements Model {
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
   readonly mayForward = false;
+  /** Whether it is shown pictures. */
+  seesPictures = false;
   readonly questions: Question[];
 
   /** @param questions where all that it is asked goes: several models may share one list */
@@ -36,6 +38,10 @@ export class ScriptedModel implements Model {
   /** The newest question. */
   get last(): Question {
     return this.questions.at(-1)!;
+  }
+
+  sees(): Promise<boolean> {
+    return Promise.resolve(this.seesPictures);
   }
 
   ask(request: ModelRequest, stop: Stop): Promise<Outcome> {

@@ -2,11 +2,13 @@
 import { FakePurse } from './purse.ts';
 import type { TestContext } from 'node:test';
 import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import type { Turn } from '../../src/brain/brain.ts';
 import { createResponder, type ResponderOptions } from '../../src/brain/responder.ts';
 import type { TurnRow } from '../../src/domain/conversation.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Failure } from '../../src/domain/failure.ts';
 import type { Media, Message } from '../../src/domain/message.ts';
+import type { Sensitivity } from '../../src/domain/sensitivity.ts';
 import type { UnsentAnswer } from '../../src/domain/story.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
@@ -29,6 +31,9 @@ type Thinking = {
 export type Asking = Partial<ResponderOptions> & {
   text?: string;
   media?: Media | null;
+  attachments?: Turn['attachments'];
+  /** The message's own. */
+  stamp?: Sensitivity;
   history?: readonly TurnRow[];
   turnMs?: number;
   stop?: Stop;
@@ -43,7 +48,7 @@ export function think(
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
-  const { stop = stopper, ...options } = more;
+  const { stop = stopper, stamp = 'public', attachments, ...options } = more;
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -59,13 +64,14 @@ export function think(
     onFault: (error) => faults.push(error),
     ...options,
   });
-  const message = { text, media, sensitivity: 'public' } as Message;
+  const message = { text, media, sensitivity: stamp } as Message;
+  const turn = { message, text, history, ...(attachments !== undefined && { attachments }) };
   const desk = new RehearsalDesk(stop, mockedClock.in(turnMs), new FakePurse());
   const { steps } = desk;
   const unsent: UnsentAnswer[] = [];
   desk.keepUnsent = (answers) => void unsent.push(...answers);
   let now: Decision | null = null;
-  const decision = brain.think({ message, text, history }, desk);
+  const decision = brain.think(turn, desk);
   void decision.then((made) => (now = made));
   return { steps, unsent, faults, stopper, decision, now: () => now };
 }

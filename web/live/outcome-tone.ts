@@ -16,6 +16,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   no_answer: 'bad',
   over_budget: 'bad',
   unfinished: 'bad',
+  unseen: 'bad',
   fault: 'bad',
   waiting: 'off',
   deferred: 'wait',

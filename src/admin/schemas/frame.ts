@@ -1,5 +1,6 @@
 import type { Dropped, Frame, FrameKind } from '../../domain/frame.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../domain/ids.ts';
+import { apologies } from '../../domain/decision.ts';
 import { failureKinds } from '../../domain/failure.ts';
 import { turnedAwayReasons } from '../../domain/gate.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
@@ -16,15 +17,6 @@ const failed = {
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
 };
-const apologies = [
-  'no_consensus',
-  'busy',
-  'no_answer',
-  'over_budget',
-  'unfinished',
-  'fault',
-] as const;
-
 /** Of `Frame` and `Dropped` in domain/frame.ts. */
 export const frameSchema = kinds(
   frame('message_accepted', { channel, id: message, duplicate: boolean }),

@@ -39,6 +39,7 @@ const traceStep = kinds(
     command: maybeText,
   }),
   object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
+  object({ kind: oneOf('sight'), blind: list(model), seeing: integer }),
   object({ kind: oneOf('operator'), answeredWith: maybe(text as IdText<MessageId>) }),
   object({
     kind: oneOf('left_out'),

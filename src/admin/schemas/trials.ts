@@ -1,4 +1,5 @@
 /** What the questions about configurations take and tell; each is held to its type. */
+import { apologies } from '../../domain/decision.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { configProblemSchema } from './config.ts';
 import { boolean, kinds, list, maybe, maybeNumber, maybeText, number } from './schema.ts';
@@ -37,7 +38,7 @@ export const tryResultSchema = object({
     object({ kind: oneOf('reply'), text, model: maybeText }),
     object({
       kind: oneOf('apology'),
-      apology: oneOf('no_consensus', 'busy', 'no_answer', 'over_budget', 'unfinished', 'fault'),
+      apology: oneOf(...apologies),
       text,
     }),
   ),

@@ -1,5 +1,6 @@
 /** What an agent's models are asked at each step of one turn, and how much of it they are shown. */
 import type { TurnRow } from '../../domain/conversation.ts';
+import type { ModelName } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest, ToolNotice } from '../../model/model.ts';
@@ -23,6 +24,8 @@ export type AgentRequestsParts = {
   /** What it may use in this turn. */
   readonly announced: readonly ToolNotice[];
   readonly mark: string;
+  /** Who is shown the pictures of the turn. */
+  readonly seers: ReadonlySet<ModelName>;
 };
 
 export class AgentRequests {
@@ -57,7 +60,8 @@ export class AgentRequests {
   at(tools: readonly ToolNotice[], inText: InText): RequestFor {
     return (view, model) => {
       const protocol = inText({ model, view }) ? 'text' : 'native';
-      return this.#request(protocol, tools, this.#view ?? view);
+      const sees = view.pictures && this.#parts.seers.has(model);
+      return this.#request(protocol, tools, this.#view ?? view, sees);
     };
   }
 
@@ -73,11 +77,16 @@ export class AgentRequests {
     this.#sensitivity = strictestOf(this.#sensitivity, shown);
   }
 
-  #request(protocol: 'native' | 'text', tools: readonly ToolNotice[], view: Shown): ModelRequest {
+  #request(
+    protocol: 'native' | 'text',
+    tools: readonly ToolNotice[],
+    view: Shown,
+    sees: boolean,
+  ): ModelRequest {
     const { agent, turn, desk, transcript, announced, mark } = this.#parts;
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
-    const said = linesOfTurn(turn, turns);
+    const said = linesOfTurn(turn, turns, sees);
     const system = systemPrompt({
       protocol,
       tools,

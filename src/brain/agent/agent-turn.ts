@@ -54,6 +54,8 @@ export type TurnContext = {
   readonly notes: readonly Note[];
   readonly earlier: readonly EarlierCall[];
   readonly sensitivity: Sensitivity;
+  /** Who is shown the pictures of the turn. */
+  readonly seers: ReadonlySet<ModelName>;
 };
 
 /** What the model wants. */
@@ -102,7 +104,7 @@ export class AgentTurn {
     learned: LearnedLimits,
     turn: Turn,
     desk: Desk,
-    { notes, earlier, sensitivity }: TurnContext,
+    { notes, earlier, sensitivity, seers }: TurnContext,
   ) {
     this.#options = options;
     this.#models = new AgentModels(candidates, learned.textOnly);
@@ -117,7 +119,7 @@ export class AgentTurn {
     const transcript = new ToolTranscript(mark, learned.findingsCharactersMax);
     const announced = this.#announced;
     this.#transcript = transcript;
-    const parts = { agent: options, turn, desk, notes, transcript, announced, mark };
+    const parts = { agent: options, turn, desk, notes, transcript, announced, mark, seers };
     this.#requests = new AgentRequests(parts, sensitivity);
     if (earlier.length > 0) transcript.recalled(earlier);
     this.#turnAt = options.steady();

@@ -17,6 +17,7 @@ import type { AgentFacts, Asking, Brain, Desk, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
 import type { DispatchKit } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../shield.ts';
+import { sighted } from '../sight.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
@@ -109,9 +110,11 @@ class Agent implements Brain {
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
     if (kept.length === 0) return noneKept(this.sensitivity);
+    const sight = await sighted(turn, kept, sensitivity, desk, this.#options.steady);
+    if ('kind' in sight) return sight;
     const remembered = notes === null ? [] : await desk.notes(notes.scope);
-    const before = { notes: remembered, earlier, sensitivity };
-    const ranked = kept.toSorted((a, b) => a.rank - b.rank);
+    const before = { notes: remembered, earlier, sensitivity, seers: sight.seers };
+    const ranked = sight.members.toSorted((a, b) => a.rank - b.rank);
     const agentTurn = new AgentTurn(this.#options, ranked, this.#learned, turn, desk, before);
     return agentTurn.answer();
   }

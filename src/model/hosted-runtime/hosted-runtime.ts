@@ -8,7 +8,7 @@ import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
-import { findModel, fromWire, toWire, wantsOtherLimit, type LimitField } from './wire.ts';
+import { findModel, fromWire, seesBy, toWire, wantsOtherLimit, type LimitField } from './wire.ts';
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
   return new HostedRuntime(options);
@@ -83,6 +83,14 @@ class HostedRuntime implements Model {
     const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
     const runs = this.locality === 'local' ? 'here' : 'elsewhere';
     return { kind: 'reached', hasModel, runs, others: [] };
+  }
+
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+    return this.#options.sight.sees(async () => {
+      const { modelsUrl } = this.#base;
+      const told = await lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
+      return told.kind === 'answer' && told.status === 200 ? seesBy(told.body, this.modelId) : null;
+    });
   }
 
   #settleAt(base: Base): void {

@@ -4,7 +4,7 @@
  * many others, who differ most in their errors.
  */
 import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
-import { messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
+import { base64Of, messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
 import type { CallWire, Parsed } from '../parsing.ts';
 import type { ModelRequest } from '../model.ts';
 
@@ -38,6 +38,15 @@ const callWire: CallWire = {
     return { id, type: 'function', function: { name, arguments: text } };
   },
   result: ({ id }) => ({ tool_call_id: id }),
+  shown: (text, pictures) => ({
+    content: [
+      ...(text === '' ? [] : [{ type: 'text', text }]),
+      ...pictures.map((one) => {
+        const url = `data:${one.type};base64,${base64Of(one)}`;
+        return { type: 'image_url', image_url: { url } };
+      }),
+    ],
+  }),
 };
 
 /** @param retryAfterMs what the answer's header asks us to wait */
@@ -87,6 +96,25 @@ export function findModel(body: string, modelId: string): boolean | null {
     const id = textOf(recordOf(item)?.['id']);
     return id === modelId || id === `models/${modelId}`;
   });
+}
+
+/**
+ * What the list of `GET /models` says of a model's sight; null: it does not say. Routers tell
+ * `architecture.input_modalities`, others `modalities` or a capability.
+ */
+export function seesBy(body: string, modelId: string): boolean | null {
+  const data = listOf(recordOf(parseJson(body))?.['data']).map(recordOf);
+  const model = data.find((one) => one?.['id'] === modelId || one?.['id'] === `models/${modelId}`);
+  if (model == null) return null;
+  const inputs = [recordOf(model['architecture'])?.['input_modalities'], model['input_modalities']];
+  const told = inputs.find((one) => Array.isArray(one));
+  if (told !== undefined) return (told as unknown[]).includes('image');
+  const capabilities = model['capabilities'];
+  if (Array.isArray(capabilities)) {
+    return capabilities.some((one) => one === 'vision' || one === 'multimodal');
+  }
+  const vision = recordOf(capabilities)?.['vision'];
+  return typeof vision === 'boolean' ? vision : null;
 }
 
 /** A text, or a list of parts of which those of type `text` are the answer. */

@@ -17,7 +17,7 @@ import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provi
 import { refusesPrivate } from '../provider-call.ts';
 import type { FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
-import { findTag, fromWire, toWire } from './wire.ts';
+import { findTag, fromWire, seesBy, toWire } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {
@@ -39,6 +39,7 @@ class LocalRuntime implements Model {
   readonly #options: RuntimeOptions;
   readonly #chatUrl: URL;
   readonly #tagsUrl: URL;
+  readonly #showUrl: URL;
   readonly #relay: RelayDetection;
   /** The look under way, if any: every private request that needs a look waits for it. */
   #looking: Promise<Look> | null = null;
@@ -50,6 +51,7 @@ class LocalRuntime implements Model {
     this.#options = options;
     this.#chatUrl = new URL(`${options.baseUrl}/api/chat`);
     this.#tagsUrl = new URL(`${options.baseUrl}/api/tags`);
+    this.#showUrl = new URL(`${options.baseUrl}/api/show`);
     this.#relay = options.relay;
     if (isCloudTag(options.modelId)) this.#relay.shownAway();
   }
@@ -75,6 +77,15 @@ class LocalRuntime implements Model {
     const isPrivate = sensitivity === 'private';
     const look = isPrivate ? this.#lookNear(deadlineAt) : this.#look(sensitivity, deadlineAt);
     return (await look).check;
+  }
+
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+    return this.#options.sight.sees(async () => {
+      const body = JSON.stringify({ model: this.modelId });
+      const url = this.#showUrl;
+      const told = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
+      return told.kind === 'answer' && told.status === 200 ? seesBy(told.body) : null;
+    });
   }
 
   readonly #hear: FromWire = (...answer) => {

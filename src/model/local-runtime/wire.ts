@@ -3,7 +3,7 @@
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
 import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
-import { messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
+import { base64Of, messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
 import type { CallWire, Parsed } from '../parsing.ts';
 import type { ModelRequest } from '../model.ts';
 
@@ -33,6 +33,7 @@ export function toWire(
 const callWire: CallWire = {
   call: ({ name, arguments: given }) => ({ function: { name, arguments: argumentsOf(given) } }),
   result: ({ name }) => ({ tool_name: name }),
+  shown: (content, pictures) => ({ content, images: pictures.map(base64Of) }),
 };
 
 function argumentsOf(given: unknown): object {
@@ -106,6 +107,12 @@ function namesOf(models: readonly (Readonly<Record<string, unknown>> | null)[]):
     .map((model) => textOf(model?.['name']))
     .filter((name) => name !== '' && name.length <= nameCharactersMax)
     .slice(0, othersMax);
+}
+
+/** What `POST /api/show` says of a model's sight; null: it does not say. */
+export function seesBy(body: string): boolean | null {
+  const told = recordOf(parseJson(body))?.['capabilities'];
+  return Array.isArray(told) ? told.includes('vision') : null;
 }
 
 /** The runtime leaves both fields away where it runs the model: that one is there is enough. */

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { Attachment } from '../domain/attachment.ts';
+import { ScriptedModel } from '../../test/fake/scripted-model.ts';
+import { think, type Asking } from '../../test/fake/thinking.ts';
+
+const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
+const attachments: readonly Attachment[] = [{ kind: 'picture', name: 'photo', picture }];
+
+function modelOf(name: string, seesPictures: boolean, locality: 'local' | 'cloud' = 'local') {
+  const model = new ScriptedModel(name, locality);
+  model.seesPictures = seesPictures;
+  return model;
+}
+
+const ask = (t: TestContext, models: readonly ScriptedModel[], more: Asking = {}) =>
+  think(t, models, { text: 'what is it?', attachments, ...more });
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+};
+const picturesTo = (model: ScriptedModel): number =>
+  model.questions.reduce(
+    (sum, { request }) =>
+      sum + request.lines.flatMap((line) => ('pictures' in line ? line.pictures! : [])).length,
+    0,
+  );
+
+test('the models that see are asked, and no other', async (t) => {
+  const [seeing, blind] = [modelOf('a', true), modelOf('b', false)];
+  const turn = ask(t, [blind, seeing]);
+  await settled();
+  assert.deepEqual([seeing.questions.length, blind.questions.length], [1, 0]);
+  assert.equal(picturesTo(seeing), 1);
+  assert.deepEqual(turn.steps[0], { kind: 'sight', blind: ['local_runtime/b'], seeing: 1 });
+  await seeing.last.answer('a cat');
+  const decision = await turn.decision;
+  assert.ok(decision.kind === 'reply' && decision.text === 'a cat');
+});
+
+test('where nobody sees, all are asked, and told that there is a picture', async (t) => {
+  const models = [modelOf('a', false), modelOf('b', false)];
+  ask(t, models);
+  await settled();
+  for (const model of models) {
+    assert.equal(picturesTo(model), 0);
+    assert.match(model.last.request.lines.at(-1)!.text, /this model cannot see it/);
+  }
+});
+
+test('nothing but a picture, and nobody sees: svc says so, and nobody is asked', async (t) => {
+  const blind = modelOf('a', false);
+  const decision = await ask(t, [blind], { text: '' }).decision;
+  assert.ok(decision.kind === 'apology' && decision.apology === 'unseen');
+  assert.equal(blind.questions.length, 0);
+});
+
+test('a model that refuses a picture is asked once more without it', async (t) => {
+  const model = modelOf('a', true);
+  const turn = ask(t, [model]);
+  await settled();
+  await model.last.fail('pictures_unsupported');
+  await settled();
+  assert.equal(model.questions.length, 2);
+  assert.equal(picturesTo(model), 1, 'the second time without');
+  await model.last.answer('I cannot see it');
+  assert.equal((await turn.decision).kind, 'reply');
+});
+
+test('a turn without pictures asks nobody whether they see', async (t) => {
+  const model = modelOf('a', true);
+  model.sees = () => assert.fail('it was asked');
+  const turn = think(t, [model]);
+  await model.last.answer('hi');
+  assert.equal((await turn.decision).kind, 'reply');
+});
+
+for (const brain of ['public', 'private'] as const) {
+  for (const message of ['public', 'private'] as const) {
+    test(`${brain} brain, ${message} message: who is shown the picture`, async (t) => {
+      const [here, away] = [modelOf('a', true), modelOf('b', true, 'cloud')];
+      const turn = ask(t, [away, here], { sensitivity: brain, stamp: message });
+      await settled();
+      const isPublic = brain === 'public' && message === 'public';
+      assert.deepEqual([picturesTo(here), picturesTo(away)], [1, isPublic ? 1 : 0]);
+      assert.equal(here.last.request.sensitivity, isPublic ? 'public' : 'private');
+      turn.stopper.stop();
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/** Which models a turn with pictures is for: those that see, where there are any. */
+import type { Decision } from '../domain/decision.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import { earlier, later, type SteadyTime } from '../lib/clock.ts';
+import type { Desk, Turn } from './brain.ts';
+import type { Candidate } from './model-call.ts';
+
+/** How long providers may take to say whether their models see. */
+const askedMs = 5_000;
+
+export type Sighted = {
+  /** Who may be asked. */
+  readonly members: readonly Candidate[];
+  /** Who of them is shown pictures. */
+  readonly seers: ReadonlySet<ModelName>;
+};
+
+const nobody: ReadonlySet<ModelName> = new Set();
+
+/**
+ * At once where there is no picture.
+ * @param members whom the shield lets be asked
+ * @param sensitivity of the turn: a private one is told to near providers alone
+ * @returns a decision where there is nothing but pictures, and nobody sees them
+ */
+export function sighted(
+  turn: Turn,
+  members: readonly Candidate[],
+  sensitivity: Sensitivity,
+  desk: Desk,
+  steady: () => SteadyTime,
+): Sighted | Promise<Sighted | Decision> {
+  const hasPictures = turn.attachments?.some(({ kind }) => kind === 'picture') === true;
+  if (!hasPictures) return { members, seers: nobody };
+  return whoSees(turn, members, sensitivity, desk, steady);
+}
+
+async function whoSees(
+  turn: Turn,
+  members: readonly Candidate[],
+  sensitivity: Sensitivity,
+  desk: Desk,
+  steady: () => SteadyTime,
+): Promise<Sighted | Decision> {
+  const deadlineAt = earlier(desk.deadlineAt, later(steady(), askedMs));
+  const sees = await Promise.all(members.map(({ model }) => model.sees(sensitivity, deadlineAt)));
+  const seeing = members.filter((_, index) => sees[index]);
+  const blind = members.filter((_, index) => !sees[index]);
+  const seers = new Set(seeing.map(({ model }) => model.name));
+  if (blind.length > 0) {
+    const names = blind.map(({ model }) => model.name);
+    desk.addStep({ kind: 'sight', blind: names, seeing: seeing.length });
+  }
+  if (seeing.length > 0) return { members: seeing, seers };
+  if (turn.text.trim() === '' && turn.attachments?.every(({ kind }) => kind === 'picture')) {
+    return { kind: 'apology', apology: 'unseen', why: 'none of its models sees pictures' };
+  }
+  return { members, seers };
+}

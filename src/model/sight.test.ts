@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { handClock } from '../../test/hand-clock.ts';
+import { Sight } from './sight.ts';
+
+const told = (...answers: (boolean | null)[]) => {
+  const asked = { times: 0 };
+  const ask = async (): Promise<boolean | null> => answers[asked.times++] ?? null;
+  return { asked, ask };
+};
+
+test('what is declared holds, and nobody is asked', async () => {
+  const { asked, ask } = told(false);
+  assert.equal(await new Sight(true, handClock().steady).sees(ask), true);
+  assert.equal(await new Sight(false, handClock().steady).sees(ask), false);
+  assert.equal(asked.times, 0);
+});
+
+test('the provider is asked once, by all who wait together', async () => {
+  const { asked, ask } = told(true);
+  const sight = new Sight(null, handClock().steady);
+  assert.deepEqual(await Promise.all([sight.sees(ask), sight.sees(ask)]), [true, true]);
+  assert.equal(await sight.sees(ask), true);
+  assert.equal(asked.times, 1);
+});
+
+test('where the provider does not say, the model sees nothing, and it is asked again', async () => {
+  const { asked, ask } = told(null, true);
+  const sight = new Sight(null, handClock().steady);
+  assert.equal(await sight.sees(ask), false);
+  assert.equal(await sight.sees(ask), true);
+  assert.equal(asked.times, 2);
+});
+
+test('a refused picture counts for an hour, whatever was declared', async () => {
+  const clock = handClock();
+  const sight = new Sight(true, clock.steady);
+  sight.refused();
+  clock.pass(3_599_000);
+  assert.equal(await sight.sees(async () => true), false);
+  clock.pass(1_000);
+  assert.equal(await sight.sees(async () => true), true);
+});

@@ -1,0 +1,91 @@
+/** What every kind of model keeps about pictures: run over each of them against a fake. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Picture } from '../../src/domain/attachment.ts';
+import type { HistoryLine } from '../../src/domain/conversation.ts';
+import type { FakeModel, Script } from '../fake/model-server.ts';
+import { FakePurse } from '../fake/purse.ts';
+import { Bench, neverStopped, requestOf, type ModelKind } from './model.ts';
+
+/** As `ModelKind`; the fake's provider says whether its models see, or nothing. */
+export type SeeingKind = Pick<ModelKind, 'provider' | 'modelId'> & {
+  start(script?: Script, sees?: boolean | null): Promise<FakeModel>;
+  /** The pictures of the last message that a call holds, as base64. */
+  shownIn(body: unknown): readonly string[];
+  /** How its provider says that the model takes no pictures. */
+  readonly refusal: { readonly status: number; readonly body: string };
+};
+
+const picture: Picture = { type: 'image/png', bytes: Uint8Array.from([0, 255, 137, 80]) };
+const lines: readonly HistoryLine[] = [
+  { role: 'user', text: 'before' },
+  { role: 'assistant', text: 'yes' },
+  { role: 'user', text: 'what is it?', pictures: [picture, picture] },
+];
+
+export function testSight(kind: SeeingKind): void {
+  suite(`pictures to a ${kind.provider} model`, { concurrency: true }, () => {
+    test('go with their message, and no other message changes', async () => {
+      await using fake = await kind.start();
+      await using bench = new Bench();
+      await bench.build(kind, fake.url).ask(requestOf({ lines }), neverStopped);
+      const { messages } = fake.calls[0]!.body as { messages: { content: unknown }[] };
+      assert.deepEqual(kind.shownIn(fake.calls[0]!.body), ['AP+JUA==', 'AP+JUA==']);
+      assert.deepEqual(messages.slice(0, 2), [
+        { role: 'user', content: 'before' },
+        { role: 'assistant', content: 'yes' },
+      ]);
+      assert.match(JSON.stringify(messages.at(-1)), /what is it\?/);
+    });
+
+    for (const [says, sees] of [
+      [true, true],
+      [false, false],
+      [null, false],
+    ] as const) {
+      test(`a provider that says ${says} has a model that sees: ${sees}`, async () => {
+        await using fake = await kind.start(undefined, says);
+        await using bench = new Bench();
+        const model = bench.build(kind, fake.url);
+        assert.equal(await model.sees('private', bench.clock.in(5_000)), sees);
+        for (const declared of [true, false]) {
+          const told = bench.build(kind, fake.url, { vision: declared });
+          assert.equal(await told.sees('public', bench.clock.in(5_000)), declared);
+        }
+        assert.equal(fake.looks.length, 1, 'what is declared is not asked about');
+      });
+    }
+
+    test('where the provider refuses them, the model is blind from then on', async () => {
+      await using fake = await kind.start(kind.refusal);
+      await using bench = new Bench();
+      const model = bench.build(kind, fake.url, { vision: true });
+      const outcome = await model.ask(requestOf({ lines }), neverStopped);
+      assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported');
+      assert.equal(await model.sees('public', bench.clock.in(5_000)), false);
+    });
+
+    test('what a refusal says of pictures means nothing where none was shown', async () => {
+      await using fake = await kind.start(kind.refusal);
+      await using bench = new Bench();
+      const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverStopped);
+      assert.ok(outcome.kind === 'failed' && outcome.failure.kind !== 'pictures_unsupported');
+    });
+
+    test('reserve what a provider may charge for them, and not their bytes', async () => {
+      await using fake = await kind.start();
+      await using bench = new Bench();
+      const model = bench.build(kind, fake.url, { outputTokensMax: 10 });
+      const inputs: number[] = [];
+      for (const bytes of [10, 1_000_000]) {
+        const purse = new FakePurse();
+        const shown = [{ ...picture, bytes: new Uint8Array(bytes) }];
+        const one = [{ role: 'user', text: 'look', pictures: shown }] as const;
+        await model.ask(requestOf({ lines: one, purse }), neverStopped);
+        inputs.push(purse.calls[0]!.most.input);
+      }
+      assert.ok(inputs[0]! > 48_000 && inputs[0]! < 49_000, String(inputs[0]));
+      assert.ok(Math.abs(inputs[1]! - inputs[0]!) < 10, String(inputs));
+    });
+  });
+}

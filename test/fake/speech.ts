@@ -1,0 +1,72 @@
+/**
+ * A fake of a speech server.
+ * Format: OpenAI, platform.openai.com/docs/api-reference/audio/createTranscription.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Heard = {
+  readonly model: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+};
+
+export type SpeechAnswer = { readonly status: number; readonly body: string } | 'hang';
+
+export interface FakeSpeech extends AsyncDisposable {
+  /** What belongs into `speech.base_url`. */
+  readonly url: string;
+  readonly heard: readonly Heard[];
+  /** From now on; a text is a transcript. */
+  answer(next: string | SpeechAnswer): void;
+}
+
+/** @param first what it says was said */
+export async function startFakeSpeech(first: string | SpeechAnswer): Promise<FakeSpeech> {
+  const heard: Heard[] = [];
+  let next = first;
+  const server = createServer((request, response) => {
+    take(request, response).catch(() => response.destroy());
+  });
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'GET') return send(response, 200, '{"object":"list","data":[]}');
+    if (request.url !== '/v1/audio/transcriptions') return send(response, 404, '{}');
+    const form = await formOf(request);
+    const file = form.get('file');
+    if (!(file instanceof File)) return send(response, 400, '{"error":{"message":"no file"}}');
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const model = form.get('model') as string;
+    heard.push({ model, name: file.name, type: file.type, bytes });
+    if (next === 'hang') return;
+    const answer =
+      typeof next === 'string' ? { status: 200, body: JSON.stringify({ text: next }) } : next;
+    send(response, answer.status, answer.body);
+  }
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    heard,
+    answer: (given) => void (next = given),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function formOf(request: IncomingMessage): Promise<FormData> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const headers = { 'content-type': request.headers['content-type'] ?? '' };
+  return new Response(Buffer.concat(parts), { headers }).formData();
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(body);
+}
