@@ -21,7 +21,7 @@ const settled = async (): Promise<void> => {
 const picturesTo = (model: ScriptedModel): number =>
   model.questions.reduce(
     (sum, { request }) =>
-      sum + request.lines.flatMap((line) => ('pictures' in line ? line.pictures! : [])).length,
+      sum + request.lines.flatMap((line) => ('pictures' in line ? line.pictures : [])).length,
     0,
   );
 

@@ -33,6 +33,6 @@ testSight({
   },
   refusal: {
     status: 400,
-    body: '{"error":{"message":"Invalid content type. image_url is only supported by certain models."}}',
+    body: '{"error":{"message":"image_url is only supported by certain models."}}',
   },
 });

@@ -73,7 +73,7 @@ test('what is private goes to near addresses alone', async () => {
 });
 
 test('it ends when it is told to', async () => {
-  await using server = await startFakeSpeech('hang');
+  await using server = await startFakeSpeech({ hangs: true });
   const stop = new Stopper();
   const hearing = hear(server.url, {}, stop);
   while (server.heard.length === 0) await new Promise(setImmediate);

@@ -14,18 +14,21 @@ export type Heard = {
   readonly bytes: Uint8Array;
 };
 
-export type SpeechAnswer = { readonly status: number; readonly body: string } | 'hang';
+/** What it says was said; an answer as it stands; or none at all. */
+export type SpeechAnswer =
+  | string
+  | { readonly status: number; readonly body: string }
+  | { readonly hangs: true };
 
 export interface FakeSpeech extends AsyncDisposable {
   /** What belongs into `speech.base_url`. */
   readonly url: string;
   readonly heard: readonly Heard[];
-  /** From now on; a text is a transcript. */
-  answer(next: string | SpeechAnswer): void;
+  /** From now on. */
+  answer(next: SpeechAnswer): void;
 }
 
-/** @param first what it says was said */
-export async function startFakeSpeech(first: string | SpeechAnswer): Promise<FakeSpeech> {
+export async function startFakeSpeech(first: SpeechAnswer): Promise<FakeSpeech> {
   const heard: Heard[] = [];
   let next = first;
   const server = createServer((request, response) => {
@@ -40,7 +43,7 @@ export async function startFakeSpeech(first: string | SpeechAnswer): Promise<Fak
     const bytes = new Uint8Array(await file.arrayBuffer());
     const model = form.get('model') as string;
     heard.push({ model, name: file.name, type: file.type, bytes });
-    if (next === 'hang') return;
+    if (typeof next === 'object' && 'hangs' in next) return;
     const answer =
       typeof next === 'string' ? { status: 200, body: JSON.stringify({ text: next }) } : next;
     send(response, answer.status, answer.body);
