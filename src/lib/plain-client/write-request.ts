@@ -23,8 +23,7 @@ export function writeRequest(request: HttpRequest): string | null {
   const { method, url, headers, body } = request;
   const hasBody = body !== null && body.length > 0;
   if (url.protocol !== 'http:' || (hasBody && method !== 'POST')) return null;
-  // Nor is what has a body that is no text, or that other servers want a length of.
-  if (method === 'PUT' || method === 'PATCH' || (hasBody && typeof body !== 'string')) return null;
+  if (method === 'PUT' || method === 'PATCH' || body instanceof Uint8Array) return null;
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
   head += 'connection: keep-alive\r\n';
   for (const name of Object.keys(headers)) {
