@@ -1,7 +1,7 @@
 /**
  * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
  * a few chunks for all that a service loads before it listens, one for each part that loads when
- * it is needed, and each storage thread in a file of its own. The schemas' steps stand in what uses
+ * it is needed, and each thread in a file of its own. The schemas' steps stand in what uses
  * them. Nothing is minified, so that a stack trace can be read; comments are for the sources.
  */
 import { globSync, rmSync, statSync } from 'node:fs';
@@ -51,7 +51,12 @@ const written: OutputOptions = {
 
 rmSync(dist, { recursive: true, force: true });
 await bundleProgram();
-for (const thread of ['write/writer-thread', 'read/reader-thread']) await bundleThread(thread);
+const threads = [
+  'store/sqlite/write/writer-thread',
+  'store/sqlite/read/reader-thread',
+  'picture/picture-thread',
+];
+for (const thread of threads) await bundleThread(thread);
 intake.write(dist);
 
 const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());
@@ -88,7 +93,7 @@ async function bundleProgram(): Promise<void> {
 
 /** In one file: it shares nothing with the program, and would load more than it needs. */
 async function bundleThread(name: string): Promise<void> {
-  const input = { [basename(name)]: join(root, 'src', 'store', 'sqlite', `${name}.ts`) };
+  const input = { [basename(name)]: join(root, 'src', `${name}.ts`) };
   await using bundle = await rolldown({ ...shared, input });
   await bundle.write({ ...written, codeSplitting: false });
 }

@@ -10,7 +10,17 @@ const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.en
 const pages = globSync('web/*/**/*.{ts,tsx}', { cwd: root }).filter(
   (file) => !file.startsWith('web/dist/'),
 );
-const stations = ['channel', 'brain', 'model', 'policy', 'tool', 'store', 'secrets', 'speech'];
+const stations = [
+  'channel',
+  'brain',
+  'model',
+  'policy',
+  'tool',
+  'store',
+  'secrets',
+  'speech',
+  'picture',
+];
 const floors: Record<string, number> = {
   lib: 0,
   domain: 1,

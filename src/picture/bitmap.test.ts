@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { turned } from './bitmap.ts';
+import type { Orientation } from './orientation.ts';
+
+/** As the Exif standard shows it: two columns and three rows of what is to be seen. */
+const shown = ['ab', 'cd', 'ef'];
+/** How such a picture lies in its file. */
+const lying: Readonly<Record<Orientation, readonly string[]>> = {
+  1: ['ab', 'cd', 'ef'],
+  2: ['ba', 'dc', 'fe'],
+  3: ['fe', 'dc', 'ba'],
+  4: ['ef', 'cd', 'ab'],
+  5: ['ace', 'bdf'],
+  6: ['bdf', 'ace'],
+  7: ['fdb', 'eca'],
+  8: ['eca', 'fdb'],
+};
+
+for (const [orientation, rows] of Object.entries(lying)) {
+  test(`orientation ${orientation} is turned to what is to be seen`, () => {
+    const [width, height] = [rows[0]!.length, rows.length];
+    const data = Uint8Array.from(
+      rows
+        .join('')
+        .split('')
+        .flatMap((name) => [name.charCodeAt(0), 0, 0, 255]),
+    );
+    const made = turned({ width, height, data }, Number(orientation) as Orientation);
+    const names = Array.from({ length: 6 }, (_, at) => String.fromCharCode(made.data[at * 4]!));
+    assert.deepEqual([made.width, made.height], [2, 3]);
+    assert.equal(names.join(''), shown.join(''));
+  });
+}

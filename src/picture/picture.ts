@@ -1,0 +1,26 @@
+/**
+ * Pictures are made anew before a model sees them: without what was hidden in the file (places,
+ * names of cameras, other data), and no larger than models look at.
+ *
+ * What it promises: it does not throw (a failure is a value), and one picture takes bounded time and
+ * memory, whatever its file says of itself. What it may not do: keep a picture.
+ * Who calls it: the flow, before a brain is asked.
+ */
+import type { Picture } from '../domain/attachment.ts';
+
+export interface Pictures extends AsyncDisposable {
+  remake(bytes: Uint8Array): Promise<Remade>;
+}
+
+/** `too_large`: more pixels than are looked at. `unknown`: no format that is read, or damaged. */
+export type Remade =
+  | { readonly kind: 'remade'; readonly picture: Picture }
+  | { readonly kind: 'too_large' | 'unknown' | 'busy' };
+
+/** JPEG, PNG and GIF (its first frame), by the MIME types that platforms tell. */
+export const pictureTypes: ReadonlySet<string> = new Set([
+  'image/jpeg',
+  'image/jpg',
+  'image/png',
+  'image/gif',
+]);

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import jpeg from 'jpeg-js';
+import { bombOf, denseOf, jpegOf, pngOf, withExif } from '../../test/fake/pictures.ts';
+import { createDeadlines } from '../lib/deadlines.ts';
+import { createPictures, type RemakerLimits } from './remaker.ts';
+import type { Remade } from './picture.ts';
+import { sizeOf } from './size.ts';
+
+async function remake(bytes: Uint8Array, limits: Partial<RemakerLimits> = {}): Promise<Remade> {
+  await using pictures = createPictures(createDeadlines(), limits);
+  return await pictures.remake(bytes);
+}
+
+function seen(remade: Remade) {
+  assert.ok(remade.kind === 'remade', remade.kind);
+  const { type, bytes } = remade.picture;
+  assert.equal(type, 'image/jpeg');
+  const { width, height, data } = jpeg.decode(bytes, { useTArray: true });
+  const at = (x: number, y: number): readonly number[] =>
+    Array.from(data.subarray((y * width + x) * 4, (y * width + x) * 4 + 3));
+  return { width, height, bytes, at };
+}
+
+const isNear = (one: readonly number[], other: readonly number[]): boolean =>
+  one.every((part, index) => Math.abs(part - other[index]!) < 24);
+
+test('a picture comes back as a JPEG of its size', async () => {
+  const { width, height, at } = seen(await remake(pngOf(40, 30, [10, 200, 30])));
+  assert.deepEqual([width, height], [40, 30]);
+  assert.ok(isNear(at(20, 15), [10, 200, 30]), String(at(20, 15)));
+});
+
+test('a large one is fitted into 1,568 pixels', async () => {
+  const { width, height, at } = seen(await remake(jpegOf(3_136, 200)));
+  assert.deepEqual([width, height], [1_568, 100]);
+  assert.ok(isNear(at(300, 50), [255, 0, 0]) && isNear(at(1_300, 50), [0, 0, 255]));
+});
+
+test('what is not opaque shows white', async () => {
+  const { at } = seen(await remake(pngOf(8, 8, [0, 0, 0, 0])));
+  assert.ok(isNear(at(4, 4), [255, 255, 255]));
+});
+
+test('what was hidden in the file is gone, and it is turned as the file says', async () => {
+  const words = 'Berlin 52.5200 N 13.4050 E';
+  const file = withExif(jpegOf(64, 32), 6, words);
+  assert.ok(Buffer.from(file).includes(words));
+  const { width, height, bytes, at } = seen(await remake(file));
+  assert.ok(!Buffer.from(bytes).includes('Berlin') && !Buffer.from(bytes).includes('Exif'));
+  assert.deepEqual([width, height], [32, 64]);
+  assert.ok(isNear(at(16, 8), [255, 0, 0]) && isNear(at(16, 56), [0, 0, 255]));
+});
+
+test('one that says that it is too large is not even looked at', async () => {
+  assert.equal((await remake(bombOf(100_000, 100_000))).kind, 'too_large');
+  assert.equal((await remake(bombOf(6_325, 6_325))).kind, 'too_large', 'above 40 megapixels');
+});
+
+test('what is no picture, or damaged, is told so, and the next one is made', async () => {
+  await using pictures = createPictures(createDeadlines());
+  const cut = jpegOf(64, 64).subarray(0, 60);
+  const damaged = Buffer.from(pngOf(64, 64, [1, 2, 3]));
+  damaged.fill(7, 50);
+  for (const bytes of [Buffer.from('<html>'), new Uint8Array(0), cut, damaged]) {
+    assert.equal((await pictures.remake(bytes)).kind, 'unknown');
+  }
+  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]))).kind, 'remade');
+});
+
+test('more data than its size holds harms nobody', async () => {
+  assert.notEqual((await remake(denseOf())).kind, 'too_large');
+});
+
+test('one that takes too long is given up, and the next one is made', async () => {
+  await using pictures = createPictures(createDeadlines(), { remakeMs: 1 });
+  assert.equal((await pictures.remake(jpegOf(2_000, 2_000))).kind, 'too_large');
+});
+
+test('after the end nothing is made any more', async () => {
+  const pictures = createPictures(createDeadlines());
+  const making = pictures.remake(jpegOf(2_000, 2_000));
+  await pictures[Symbol.asyncDispose]();
+  assert.equal((await making).kind, 'busy');
+  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]))).kind, 'busy');
+});
+
+test('the size is read of every format', () => {
+  const gif = Buffer.from('GIF89a\x20\x01\x10\x00', 'latin1');
+  assert.deepEqual(sizeOf(gif), { width: 288, height: 16 });
+  assert.deepEqual(sizeOf(pngOf(7, 9, [0, 0, 0])), { width: 7, height: 9 });
+  assert.deepEqual(sizeOf(withExif(jpegOf(11, 13), 1, 'x')), { width: 11, height: 13 });
+  assert.equal(sizeOf(Buffer.from('RIFF....WEBP')), null);
+});

@@ -1,0 +1,131 @@
+import type { Worker } from 'node:worker_threads';
+import type { Deadline, Deadlines } from '../lib/deadlines.ts';
+import { startThread } from '../lib/own-thread.ts';
+import type { Pictures, Remade } from './picture.ts';
+import { sizeOf } from './size.ts';
+
+export type ToPictureThread = { readonly bytes: Uint8Array };
+/** null: it could not be decoded. */
+export type FromPictureThread = { readonly made: Uint8Array<ArrayBuffer> | null };
+
+export type RemakerLimits = {
+  readonly pixelsMax: number;
+  /** For one picture. */
+  readonly remakeMs: number;
+  /** A thread without work ends after this. */
+  readonly restMs: number;
+  readonly waitingMax: number;
+  readonly heapMbMax: number;
+};
+
+const remakerLimits: RemakerLimits = {
+  pixelsMax: 40_000_000,
+  remakeMs: 10_000,
+  restMs: 60_000,
+  waitingMax: 64,
+  heapMbMax: 1_024,
+};
+
+/** Makes the room for pictures; its thread starts with the first of them. */
+export function createPictures(
+  deadlines: Deadlines,
+  limits: Partial<RemakerLimits> = {},
+): Pictures {
+  return new Remaker(deadlines, { ...remakerLimits, ...limits });
+}
+
+type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
+
+/**
+ * One picture at a time in one thread. A thread that takes too long, or ends, is given up with its
+ * picture; the next one has a new thread.
+ */
+class Remaker implements Pictures {
+  readonly #deadlines: Deadlines;
+  readonly #limits: RemakerLimits;
+  readonly #waiting: Asked[] = [];
+  #asked: Asked | null = null;
+  #worker: Worker | null = null;
+  #deadline: Deadline | null = null;
+  #closed = false;
+
+  constructor(deadlines: Deadlines, limits: RemakerLimits) {
+    this.#deadlines = deadlines;
+    this.#limits = limits;
+  }
+
+  async remake(bytes: Uint8Array): Promise<Remade> {
+    const size = sizeOf(bytes);
+    if (size === null) return { kind: 'unknown' };
+    if (size.width * size.height > this.#limits.pixelsMax) return { kind: 'too_large' };
+    if (this.#closed || this.#waiting.length >= this.#limits.waitingMax) return { kind: 'busy' };
+    return new Promise((resolve) => {
+      this.#waiting.push({ bytes, resolve });
+      if (this.#asked === null) this.#next();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    for (const { resolve } of this.#waiting.splice(0)) resolve({ kind: 'busy' });
+    await this.#lose({ kind: 'busy' });
+  }
+
+  #next(): void {
+    this.#deadline?.cancel();
+    this.#asked = this.#waiting.shift() ?? null;
+    if (this.#asked === null) {
+      this.#worker?.unref();
+      this.#deadline = this.#deadlines.after(this.#limits.restMs, () => void this.#end());
+      return;
+    }
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    const { bytes } = this.#asked;
+    this.#worker.postMessage({ bytes } satisfies ToPictureThread);
+    this.#deadline = this.#deadlines.after(this.#limits.remakeMs, () => {
+      void this.#lose({ kind: 'too_large' });
+    });
+  }
+
+  #start(): Worker {
+    const file = import.meta.url.endsWith('.ts') ? './picture-thread.ts' : './picture-thread.js';
+    const resourceLimits = { maxOldGenerationSizeMb: this.#limits.heapMbMax };
+    const worker = startThread(new URL(file, import.meta.url), { resourceLimits });
+    const died = (): void => {
+      if (this.#worker === worker) void this.#lose({ kind: 'unknown' });
+    };
+    worker.on('error', died);
+    worker.on('exit', died);
+    worker.on('message', ({ made }: FromPictureThread) => {
+      if (this.#worker !== worker) return;
+      this.#settle(
+        made === null
+          ? { kind: 'unknown' }
+          : { kind: 'remade', picture: { type: 'image/jpeg', bytes: made } },
+      );
+      this.#next();
+    });
+    return worker;
+  }
+
+  #settle(remade: Remade): void {
+    const asked = this.#asked;
+    this.#asked = null;
+    asked?.resolve(remade);
+  }
+
+  async #lose(remade: Remade): Promise<void> {
+    const ended = this.#end();
+    this.#settle(remade);
+    if (!this.#closed) this.#next();
+    await ended;
+  }
+
+  async #end(): Promise<void> {
+    this.#deadline?.cancel();
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.terminate();
+  }
+}
