@@ -43,8 +43,9 @@ import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type PlannedModel } from './run/plan.ts';
 import { createConsensus } from './policy/consensus.ts';
+import type { Pictures } from './picture/picture.ts';
+import { createPictures } from './picture/remaker.ts';
 import { createSpeech } from './speech/openai-speech.ts';
-import type { Speech } from './speech/speech.ts';
 import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
@@ -70,6 +71,7 @@ export type ServiceKit = Clock & {
   readonly heldDatabase: string | null;
   /** The servers of the plan in use; of a plan that is made, its own. */
   readonly mcp: McpInUse;
+  readonly pictures: Pictures;
   /** `svc.mcp.json` beside the configuration, absolute; null: there is none. */
   readonly pinsFile: string | null;
 };
@@ -185,13 +187,14 @@ function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit)
   return make(config, secretOf(secrets, config.tokenEnv) ?? '', kit, secrets);
 }
 
-/** What writes down what is spoken on that channel; nothing where none is configured. */
-export function speechOf(
+/** What reads what comes with messages on that channel; none but messengers fetch anything. */
+export function readingOf(
   config: ChannelConfig,
-  { http }: ServiceKit,
-): { readonly speech?: Speech } {
-  if (!isMessenger(config) || config.speech === null) return {};
-  return { speech: createSpeech({ ...config.speech, http }) };
+  { http, pictures }: ServiceKit,
+): NonNullable<PlannedChannel['reading']> {
+  if (!isMessenger(config)) return {};
+  const { speech } = config;
+  return { pictures, ...(speech !== null && { speech: createSpeech({ ...speech, http }) }) };
 }
 
 /** A messenger that can be asked whose token it has, without being opened. */
@@ -242,8 +245,8 @@ export function createPlan(
     const channel = createChannel(channelConfig, secrets, kit);
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
     const { session } = config;
-    const served = { type: route.channel, channel, brain, session, access };
-    channels.push({ ...served, ...speechOf(channelConfig, kit) });
+    const reading = readingOf(channelConfig, kit);
+    channels.push({ type: route.channel, channel, brain, session, access, reading });
   }
   return new Plan(text, channels, brains, planned, mcp);
 }
@@ -282,6 +285,7 @@ export function createServiceKit(
     version,
     heldDatabase,
     mcp: new McpInUse(),
+    pictures: createPictures(deadlines),
     pinsFile,
   };
 }

@@ -20,7 +20,7 @@ import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
  */
 export type CommandAnswer = {
   readonly kind: 'command';
-  readonly command: Command['kind'] | 'approval' | 'question';
+  readonly command: Command['kind'] | 'approval' | 'question' | 'unread';
   readonly text: string | null;
   readonly choices?: readonly Choice[];
   /** The quoted block that the session goes on with; null: none. */

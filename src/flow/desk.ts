@@ -49,6 +49,8 @@ export class TurnDesk implements Desk {
   unsent: readonly UnsentAnswer[] | null = null;
   asked: Approval[] | null = null;
   followed: FollowedCall | null = null;
+  /** What later turns remember as said; null: the text alone. */
+  remembered: string | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
   readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget'>;

@@ -41,6 +41,7 @@ export type TurnTimeline = {
     | 'unsent'
     | 'asked'
     | 'followed'
+    | 'remembered'
     | 'sensitivity'
   >;
 };
@@ -48,7 +49,8 @@ export type TurnTimeline = {
 /** What is left where no brain was at the desk. */
 export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): TurnTimeline['desk'] {
   const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
-  return { steps, ...nothing, leftOut: [], doubted: [], sensitivity };
+  const remembered = null;
+  return { steps, ...nothing, remembered, leftOut: [], doubted: [], sensitivity };
 }
 
 /**
@@ -72,7 +74,7 @@ export function effectsOf(
   const asked = end.kind === 'reply' ? desk.asked : null;
   const choices = asked === null ? command?.choices : choicesOn(route, message.channel, asked);
   const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
-  const said = saidIn(decision, command === null ? desk.followed : null);
+  const said = saidIn(decision, command === null ? desk.followed : null, desk.remembered);
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
@@ -115,8 +117,12 @@ function approvalEffects(
 }
 
 /** What is remembered as said; null: nothing of this turn is. */
-function saidIn({ act }: SessionDecision, followed: TurnDesk['followed']): string | null {
-  return act.kind === 'think' ? act.text : (followed?.said ?? null);
+function saidIn(
+  { act }: SessionDecision,
+  followed: TurnDesk['followed'],
+  remembered: string | null,
+): string | null {
+  return act.kind === 'think' ? (remembered ?? act.text) : (followed?.said ?? null);
 }
 
 /** Only where somebody who may decide can press. */

@@ -4,6 +4,7 @@ import type { AccessConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Pictures } from '../picture/picture.ts';
 import type { Speech } from '../speech/speech.ts';
 import type { Ledger } from '../store/store.ts';
 import type { ApprovalWork } from './approval-work.ts';
@@ -18,6 +19,8 @@ export type ActiveRoute = {
   readonly access: AccessConfig | null;
   /** Writes down what is spoken there; absent: nothing is listened to. */
   readonly speech?: Speech;
+  /** Makes pictures anew; absent: none are looked at. */
+  readonly pictures?: Pictures;
   /** All that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };

@@ -19,6 +19,7 @@ import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { decideRetry } from './retry-policy.ts';
+import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
 /** How often a batch is taken to the gate while others move its cursors. */
@@ -155,7 +156,9 @@ async function answer(
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
   const history = decision.move === null ? memory.turns : [];
-  return think(kit, route.brain, { message, text: act.text, history }, desk);
+  const turn = { message, text: act.text, history };
+  if (message.media === null) return think(kit, route.brain, turn, desk);
+  return thinkOfAttachments(kit, route, turn, desk);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */

@@ -1,4 +1,5 @@
 import type { Apology, Sorry } from '../domain/decision.ts';
+import type { Media } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
 import type { Ability, GrantMode, ToolUse } from '../domain/tool-use.ts';
 import { localDay, localTime, nextMidnight } from '../lib/local-day.ts';
@@ -94,6 +95,30 @@ const sayMode = (mode: GrantMode): string => (mode === 'ask' ? 'ask, only after 
 
 function sayUse({ at, tool, outcome }: ToolUse): string {
   return `- ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC ${tool}: ${outcome}`;
+}
+
+/** What a person is told of what came with their message and cannot be read. */
+export const unreadSentences = {
+  notFetched: 'I could not get the file that you sent. Please send it again.',
+  notListened: 'I do not listen to voice messages here. Please write it.',
+  notUnderstood: 'I could not understand the voice message. Please write it.',
+  tooMany: 'These are more files than I look at in one message. Please send the rest again.',
+  tooManyPixels: 'That picture is too large to look at. Please send a smaller one.',
+  tooLarge: (bytes: number): string => {
+    const size = bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MiB` : `${bytes / 1024} KiB`;
+    return `That file is larger than the ${size} that I read. Please send a smaller one.`;
+  },
+  unknown: ({ type, reference }: Media): string =>
+    `I cannot read this (${plainly(type ?? reference)}). I read text, and where I am set up for ` +
+    'it, pictures and voice messages.',
+} as const;
+
+function plainly(name: string): string {
+  return name
+    .replace(/[^\p{L}\p{N} ./_-]+/gu, ' ')
+    .trim()
+    .slice(0, 60)
+    .toWellFormed();
 }
 
 /** The line before the first reply of a session that began by itself. */

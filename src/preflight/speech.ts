@@ -1,7 +1,7 @@
 /** The server that writes down what is spoken: whether it is there. */
 import type { MessengerConfig } from '../config/config.ts';
 import { later } from '../lib/clock.ts';
-import { speechOf, type ServiceKit } from '../service.ts';
+import { readingOf, type ServiceKit } from '../service.ts';
 import { failed, ok, type PreflightLine } from './lines.ts';
 
 const lookMs = 5_000;
@@ -11,7 +11,7 @@ export async function speechLine(
   config: MessengerConfig,
   kit: ServiceKit,
 ): Promise<PreflightLine | null> {
-  const { speech } = speechOf(config, kit);
+  const { speech } = readingOf(config, kit);
   if (speech === undefined) return null;
   const subject = `${config.type} speech`;
   const failure = await speech.look(later(kit.steady(), lookMs));

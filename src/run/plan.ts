@@ -19,7 +19,6 @@ import { Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { Model } from '../model/model.ts';
-import type { Speech } from '../speech/speech.ts';
 import type { Peers } from '../store/peers.ts';
 
 /** One configured channel with the brain of its route; without a route it is in no plan. */
@@ -29,8 +28,8 @@ export type PlannedChannel = {
   readonly brain: Brain;
   readonly session: SessionConfig | null;
   readonly access: AccessConfig | null;
-  /** Absent: nothing that is spoken there is listened to. */
-  readonly speech?: Speech;
+  /** What reads what comes with messages there. */
+  readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures'>;
 };
 
 /** A model of a brain that has a route, whether or not the shield drops it. */
@@ -152,7 +151,7 @@ export class Plan {
     }
     const channels: PlannedChannel[] = [];
     for (const planned of this.#channels) {
-      const { type, channel: made, brain, session, access, speech } = planned;
+      const { type, channel: made, brain, session, access, reading } = planned;
       const kept = before === null ? null : before.#sameAs(made);
       if (kept !== null) {
         opened.defer(type, () => this.#letGo(kept));
@@ -164,8 +163,7 @@ export class Plan {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
         const { brains } = this;
-        const line = { channel, brain, session, access, brains };
-        this.#lines.set(key, speech === undefined ? line : { ...line, speech });
+        this.#lines.set(key, { channel, brain, session, access, ...reading, brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });
     }

@@ -60,6 +60,7 @@ export class FakeDiscord implements AsyncDisposable {
   readonly interactions: Interaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
+  readonly #files = new Map<string, Uint8Array>();
   readonly #watch = new Watch();
   readonly #limits: RateLimits;
   readonly #server: Server;
@@ -272,10 +273,28 @@ export class FakeDiscord implements AsyncDisposable {
     });
   }
 
+  /** An attachment of a message, as the fields of it have it; its address is signed. */
+  storeFile(filename: string, type: string, bytes: Uint8Array): Readonly<Record<string, unknown>> {
+    const id = this.#guilds.nextId();
+    const path = `/attachments/${id}/${filename}`;
+    this.#files.set(path, bytes);
+    const url = `http://127.0.0.1:${this.#port}${path}?ex=1&is=1&hm=1`;
+    return { id, filename, content_type: type, size: bytes.length, url, proxy_url: url };
+  }
+
+  /** Of the CDN, which knows no bot: a token that is sent there is given away. */
+  #download(request: IncomingMessage, url: URL, response: ServerResponse): void {
+    const bytes = this.#files.get(url.pathname);
+    const isSigned = url.searchParams.has('hm');
+    const status = request.headers.authorization !== undefined ? 400 : isSigned ? 200 : 403;
+    response.writeHead(bytes === undefined ? 404 : status).end(status === 200 ? bytes : '');
+  }
+
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const url = new URL(request.url ?? '/', 'http://fake');
+    if (url.pathname.startsWith('/attachments/')) return this.#download(request, url, response);
     const rest: RestRequest = {
       method: request.method ?? 'GET',
       path: url.pathname.replace(/^\/api(\/v10)?/, ''),

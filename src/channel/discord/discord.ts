@@ -13,13 +13,14 @@ import type { Clock } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
+import type { Messenger, Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { HealthState } from '../health-state.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
+import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
@@ -108,6 +109,12 @@ class Discord implements Messenger {
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
     return deliver(await this.#api.get(), reply, target, stop.signal);
+  }
+
+  async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
+    const { config, http, steady } = this.#parts;
+    const parts = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
+    return fetchFile(parts, file, bytesMax, stop);
   }
 
   split(text: string): readonly string[] {

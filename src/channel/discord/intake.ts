@@ -213,8 +213,9 @@ export class Intake {
 
   #inboundOf(message: WireMessage): Inbound {
     const { key } = this.#parts;
-    const { id, conversation, sender, text, media, setting, target } = message;
-    const facts = { conversation, sender, text, media, setting };
+    const { id, conversation, sender, text, media, further, setting, target } = message;
+    const said = { text, media, ...(further !== undefined && { further }) };
+    const facts = { conversation, sender, ...said, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey: id };
   }
 }

@@ -63,8 +63,16 @@ test('a thread is a conversation of its own', () => {
 
 test('attachments are kind and file name, never a URL', () => {
   const message = read('direct_with_attachments');
-  assert.deepEqual(message?.media, { type: 'image/png', reference: 'cat.png' });
-  assert.equal(message?.text, '[attachment: audio/ogg voice.ogg]');
+  const place = '319674150115610528/1346821094301794301';
+  const [cat, voice] = [message?.media, message?.further?.[0]];
+  assert.deepEqual(cat, {
+    type: 'image/png',
+    reference: 'cat.png',
+    file: `${place}/1346821094301794306`,
+    bytes: 48_213,
+  });
+  assert.deepEqual([voice?.type, voice?.reference], ['audio/ogg', 'voice.ogg']);
+  assert.equal(message?.text, '');
   assert.deepEqual(read('sticker')?.media, { type: 'sticker', reference: 'Wave' });
   assert.doesNotMatch(JSON.stringify(message), /https?:/);
 });

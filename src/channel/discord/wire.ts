@@ -17,6 +17,7 @@ export type WireMessage = {
   readonly sender: Sender;
   readonly text: string;
   readonly media: Media | null;
+  readonly further?: readonly Media[];
   readonly setting: Setting;
   readonly target: string;
 };
@@ -48,18 +49,17 @@ export function parseMessage(
   if (!id || !place || sender === null || sender.id === self) return null;
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
-  const media = mediaOf(fields);
-  const text = [withoutMention(textOf(fields['content']), self), ...media.slice(1).map(lineOf)]
-    .filter((line) => line !== '')
-    .join('\n');
-  if (text === '' && media.length === 0) return null;
+  const [media = null, ...further] = mediaOf(fields, place, id);
+  const text = withoutMention(textOf(fields['content']), self);
+  if (text === '' && media === null) return null;
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
   return {
     id,
     conversation: place as ConversationId,
     sender,
     text,
-    media: media[0] ?? null,
+    media,
+    ...(further.length > 0 && { further }),
     setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
     target: isDirect ? place : `${place}/${id}`,
   };
@@ -90,10 +90,16 @@ function withoutMention(text: string, self: string): string {
 }
 
 /** Kind and file name; the URL is left out, for it is signed and soon dead. */
-function mediaOf(fields: Fields): readonly Media[] {
+function mediaOf(fields: Fields, place: string, message: string): readonly Media[] {
   const attachments = listOf(fields['attachments']).map((attachment) => {
-    const { content_type: type, filename } = fieldsOf(attachment);
-    return { type: textOf(type) || null, reference: textOf(filename) || 'file' };
+    const { id, content_type: type, filename, size } = fieldsOf(attachment);
+    const file = fileOf(place, message, id);
+    return {
+      type: textOf(type) || null,
+      reference: textOf(filename) || 'file',
+      ...(file !== null && { file }),
+      ...(typeof size === 'number' && { bytes: size }),
+    };
   });
   const stickers = listOf(fields['sticker_items']).map((sticker) => {
     return { type: 'sticker', reference: textOf(fieldsOf(sticker)['name']) || 'sticker' };
@@ -101,8 +107,10 @@ function mediaOf(fields: Fields): readonly Media[] {
   return [...attachments, ...stickers];
 }
 
-function lineOf({ type, reference }: Media): string {
-  return type === null ? `[attachment: ${reference}]` : `[attachment: ${type} ${reference}]`;
+/** By what an attachment is fetched later. @returns null: it has no id */
+function fileOf(place: string, message: string, attachment: unknown): string | null {
+  const id = idOf(attachment);
+  return id === null ? null : `${place}/${message}/${id}`;
 }
 
 /** The id of the channel that a reply goes to, and of the message that it answers in a group. */

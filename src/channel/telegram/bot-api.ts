@@ -10,7 +10,14 @@ import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
-type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction' | Pressed;
+type Method =
+  | 'getMe'
+  | 'deleteWebhook'
+  | 'getUpdates'
+  | 'getFile'
+  | 'sendMessage'
+  | 'sendChatAction'
+  | Pressed;
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
 type Payload<M extends Method> = M extends 'getMe'
@@ -50,7 +57,7 @@ export type Refused = {
   readonly migrateToChat: number | null;
 };
 
-const apiRoot = 'https://api.telegram.org';
+export const apiRoot = 'https://api.telegram.org';
 /** Room for a hundred updates of the longest texts, with every entity in them. */
 const bodyBytesMax = 16 * 1024 * 1024;
 

@@ -19,13 +19,43 @@ const mediaKinds = [
   'dice',
 ] as const;
 
-/** The kind, and the file's name where it has one. Never a URL: a file's URL holds the token. */
+/** What svc can read, and what such a file is where its type is not told. */
+const readable: Readonly<Record<string, string | null>> = {
+  photo: 'image/jpeg',
+  voice: 'audio/ogg',
+  audio: 'audio/mpeg',
+  document: null,
+};
+
+/** Of the sizes of a photo the largest that is within this; the platform orders them so. */
+const photoBytesMax = 8 * 1024 * 1024;
+
+/** The kind or type, and the file's name where it has one. Never a URL: that holds the token. */
 export function mediaOf(wire: Wire): Media | null {
   for (const kind of mediaKinds) {
     const media = wire[kind];
     if (media === undefined || media === null) continue;
-    const name = string(object(media)?.['file_name']);
-    return name === null ? { type: null, reference: kind } : { type: kind, reference: name };
+    const file = Array.isArray(media) ? largestOf(media) : object(media);
+    const name = string(file?.['file_name']);
+    const own = name === null ? { type: null, reference: kind } : { type: kind, reference: name };
+    const id = string(file?.['file_id']);
+    const usual = readable[kind];
+    if (usual === undefined || id === null) return own;
+    const bytes = file?.['file_size'];
+    return {
+      type: string(file?.['mime_type']) ?? usual ?? own.type,
+      reference: own.reference,
+      file: id,
+      ...(typeof bytes === 'number' && { bytes }),
+    };
   }
   return null;
+}
+
+function largestOf(sizes: readonly unknown[]): Wire | null {
+  const fitting = sizes.map(object).filter((size) => {
+    const bytes = size?.['file_size'];
+    return size !== null && (typeof bytes !== 'number' || bytes <= photoBytesMax);
+  });
+  return fitting.at(-1) ?? object(sizes[0]);
 }

@@ -15,12 +15,13 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
+import type { Messenger, Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
@@ -110,6 +111,13 @@ class Telegram implements Messenger {
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     return send(await this.#tools.get(), reply, attempt, stop.signal);
+  }
+
+  async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
+    const { token, config, http, steady } = this.#parts;
+    const { api } = await this.#tools.get();
+    const parts = { api, token, baseUrl: config.baseUrl, http, steady };
+    return fetchFile(parts, file, bytesMax, stop);
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */

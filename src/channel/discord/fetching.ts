@@ -1,0 +1,79 @@
+/**
+ * Reads an attachment of a message. Its address is signed and soon dead, so the message is asked for
+ * a fresh one. Format: https://discord.com/developers/docs/resources/message#attachment-object
+ */
+import { failure } from '../../domain/failure.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { Stop } from '../../lib/stop.ts';
+import type { Fetched } from '../channel.ts';
+import type { Api } from './api.ts';
+import { fieldsOf, idOf, listOf } from './wire.ts';
+
+export type FetchParts = {
+  readonly api: Api;
+  /** Of the API, where it is not Discord's own: files are read from there as well. */
+  readonly baseUrl: string | null;
+  readonly http: HttpClient;
+  readonly steady: () => SteadyTime;
+};
+
+const downloadMs = 30_000;
+const hosts: ReadonlySet<string> = new Set(['cdn.discordapp.com', 'media.discordapp.net']);
+
+/** @param file as it stands in `Media` */
+export async function fetchFile(
+  { api, baseUrl, http, steady }: FetchParts,
+  file: string,
+  bytesMax: number,
+  stop: Stop,
+): Promise<Fetched> {
+  const [place, message, attachment] = file.split('/').map(idOf);
+  if (!place || !message || !attachment) return failed('rejected');
+  const found = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
+  if (found.kind === 'fault') return failed(found.fault);
+  if (found.kind === 'refused') {
+    if (found.status === 429) return failed('rate_limited');
+    return failed(found.status >= 500 ? 'server_error' : 'not_found');
+  }
+  const url = addressOf(found.body, attachment, baseUrl);
+  if (url === null) return failed('not_found');
+  // Without the token: what is signed needs none.
+  const result = await http.send(
+    {
+      method: 'GET',
+      url,
+      headers: {},
+      body: null,
+      deadlineAt: later(steady(), downloadMs),
+      bodyBytesMax: bytesMax,
+      asBytes: true,
+    },
+    stop,
+  );
+  if (result.kind === 'fault') {
+    return result.fault === 'answer_too_large' ? { kind: 'too_large' } : failed(result.fault);
+  }
+  if (result.status !== 200 || result.bytes === undefined) {
+    return failed(result.status >= 500 ? 'server_error' : 'not_found');
+  }
+  return { kind: 'fetched', bytes: result.bytes };
+}
+
+/** @returns null: it is gone, or lies where nothing is read from */
+function addressOf(message: unknown, id: string, baseUrl: string | null): URL | null {
+  const fields = fieldsOf(message);
+  const forwarded = listOf(fields['message_snapshots']).map((one) => {
+    return fieldsOf(fieldsOf(one)['message'])['attachments'];
+  });
+  const all = [fields['attachments'], ...forwarded].flatMap(listOf).map(fieldsOf);
+  const text = all.find((one) => one['id'] === id)?.['url'];
+  if (typeof text !== 'string' || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (baseUrl !== null) return url.host === new URL(baseUrl).host ? url : null;
+  return url.protocol === 'https:' && hosts.has(url.hostname) ? url : null;
+}
+
+function failed(kind: Parameters<typeof failure>[0]): Fetched {
+  return { kind: 'failed', failure: failure(kind) };
+}

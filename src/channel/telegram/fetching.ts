@@ -1,0 +1,70 @@
+/**
+ * Reads a file that came with a message (https://core.telegram.org/bots/api#getfile). The address of
+ * a file holds the token: it goes nowhere but to the request.
+ */
+import { failure } from '../../domain/failure.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { Stop } from '../../lib/stop.ts';
+import type { Fetched } from '../channel.ts';
+import { apiRoot, type BotApi } from './bot-api.ts';
+import { object, string } from './fields.ts';
+
+export type FetchParts = {
+  readonly api: BotApi;
+  readonly token: string;
+  /** Without a slash at its end; null: Telegram's own. */
+  readonly baseUrl: string | null;
+  readonly http: HttpClient;
+  readonly steady: () => SteadyTime;
+};
+
+const callMs = 10_000;
+const downloadMs = 30_000;
+/** Segments of names; a server of one's own may give a path of its disk, which is not followed. */
+const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
+
+export async function fetchFile(
+  { api, token, baseUrl, http, steady }: FetchParts,
+  file: string,
+  bytesMax: number,
+  stop: Stop,
+): Promise<Fetched> {
+  const found = await api.call('getFile', { file_id: file }, callMs, stop.signal);
+  if (found.kind === 'fault') return { kind: 'failed', failure: failure(found.fault) };
+  if (found.kind === 'refused') {
+    if (/too big/i.test(found.description)) return { kind: 'too_large' };
+    return failedBy(found.status);
+  }
+  const told = object(found.result);
+  const path = string(told?.['file_path']);
+  const size = told?.['file_size'];
+  if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
+  if (path === null || !relativePath.test(path)) {
+    return { kind: 'failed', failure: failure('malformed_answer') };
+  }
+  const result = await http.send(
+    {
+      method: 'GET',
+      url: new URL(`${baseUrl ?? apiRoot}/file/bot${token}/${path}`),
+      headers: {},
+      body: null,
+      deadlineAt: later(steady(), downloadMs),
+      bodyBytesMax: bytesMax,
+      asBytes: true,
+    },
+    stop,
+  );
+  if (result.kind === 'fault') {
+    if (result.fault === 'answer_too_large') return { kind: 'too_large' };
+    return { kind: 'failed', failure: failure(result.fault) };
+  }
+  if (result.status !== 200 || result.bytes === undefined) return failedBy(result.status);
+  return { kind: 'fetched', bytes: result.bytes };
+}
+
+function failedBy(status: number): Fetched {
+  if (status === 429) return { kind: 'failed', failure: failure('rate_limited', { status }) };
+  if (status >= 500) return { kind: 'failed', failure: failure('server_error', { status }) };
+  return { kind: 'failed', failure: failure('not_found', { status }) };
+}

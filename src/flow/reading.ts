@@ -1,0 +1,202 @@
+/**
+ * What came with a message is read before a brain is asked: fetched from its platform by the channel
+ * that took it in, and made into what a model can be shown. What cannot be read is told so, with a
+ * sentence for the person.
+ */
+import { picturesMax, type Attachment } from '../domain/attachment.ts';
+import type { Turn } from '../brain/brain.ts';
+import type { Media, Message } from '../domain/message.ts';
+import { earlier, later } from '../lib/clock.ts';
+import { Stopper, type Stop } from '../lib/stop.ts';
+import { kindOfFile, textIn, type FileKind } from './file-kinds.ts';
+import type { TurnDesk } from './desk.ts';
+import { ownAnswer } from './commands.ts';
+import type { TurnEnd } from './effects.ts';
+import { think } from './faults.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+import { unreadSentences as say } from './sentences.ts';
+
+const pictureBytesMax = 8 * 1024 * 1024;
+const textBytesMax = 256 * 1024;
+const spokenBytesMax = 20 * 1024 * 1024;
+/** For all that came with one message. */
+const readingMs = 30_000;
+/** Of files that are no pictures. */
+const filesMax = 4;
+const triesMax = 3;
+const againMs = 500;
+
+/** What reads the attachments of one message. */
+type Reading = {
+  readonly route: ActiveRoute;
+  readonly message: Message;
+  readonly stop: Stop;
+  readonly deadlineAt: ReturnType<Kit['steady']>;
+};
+
+/** All that came with it. */
+function mediaOf({ media, further = [] }: Pick<Message, 'media' | 'further'>): readonly Media[] {
+  return media === null ? [] : [media, ...further];
+}
+
+/**
+ * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
+ * asked.
+ * @returns undefined: nothing came with it, or nothing on this channel is read
+ */
+async function readAttachments(
+  kit: Pick<Kit, 'steady'>,
+  route: ActiveRoute,
+  message: Message,
+  desk: Pick<TurnDesk, 'stop' | 'deadlineAt'>,
+): Promise<readonly Attachment[] | undefined> {
+  const all = mediaOf(message);
+  if (all.length === 0 || route.channel.fetch === undefined) return undefined;
+  const deadlineAt = earlier(desk.deadlineAt, later(kit.steady(), readingMs));
+  const stop = new Stopper();
+  const halt = (): void => stop.stop();
+  const timer = setTimeout(halt, Math.max(0, deadlineAt - kit.steady()));
+  desk.stop.listen(halt);
+  if (desk.stop.stopped) halt();
+  try {
+    const reading = { route, message, stop, deadlineAt };
+    const counts = { pictures: 0, files: 0 };
+    return await Promise.all(all.map((media) => read(reading, media, counts)));
+  } finally {
+    clearTimeout(timer);
+    desk.stop.unlisten(halt);
+  }
+}
+
+/** Whether nothing of it can be shown to anybody, and nothing was written beside it. */
+function isUnreadable(text: string, attachments: readonly Attachment[] | undefined): boolean {
+  if (attachments === undefined || text.trim() !== '') return false;
+  return attachments.every(({ kind }) => kind === 'unread');
+}
+
+/** What is said of what could not be read, each sentence once. */
+function sayUnread(attachments: readonly Attachment[]): string {
+  const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
+  return [...new Set(told)].join(' ');
+}
+
+const rememberedCharactersMax = 4_000;
+
+/** What later turns remember as said: the text, and what svc could make words of. */
+function rememberedOf(text: string, attachments: readonly Attachment[]): string {
+  const lines = attachments.map((one) => {
+    switch (one.kind) {
+      case 'spoken':
+        return `[voice message] ${one.text}`;
+      case 'text':
+        return `[file: ${one.name}]\n${one.text.slice(0, rememberedCharactersMax).toWellFormed()}`;
+      case 'picture':
+        return `[picture: ${one.name}]`;
+      case 'unread':
+        return `[attachment: ${one.name}]`;
+      default:
+        return one satisfies never;
+    }
+  });
+  return [text, ...lines].filter((line) => line !== '').join('\n');
+}
+
+async function read(
+  reading: Reading,
+  media: Media,
+  counts: { pictures: number; files: number },
+): Promise<Attachment> {
+  const kind = media.file === undefined ? 'unknown' : kindOfFile(media);
+  const name = media.reference;
+  const unread = (why: string): Attachment => ({ kind: 'unread', name, why });
+  if (kind === 'unknown' || media.file === undefined) return unread(say.unknown(media));
+  const isPicture = kind === 'picture';
+  const number = isPicture ? ++counts.pictures : ++counts.files;
+  if (number > (isPicture ? picturesMax : filesMax)) return unread(say.tooMany);
+  if (kind === 'spoken' && reading.route.speech === undefined) return unread(say.notListened);
+  const bytesMax = bytesMaxOf[kind];
+  if ((media.bytes ?? 0) > bytesMax) return unread(say.tooLarge(bytesMax));
+  const fetched = await fetch(reading, media.file, bytesMax);
+  if (fetched === 'too_large') return unread(say.tooLarge(bytesMax));
+  if (fetched === 'failed') return unread(say.notFetched);
+  return (await readBytes(reading, kind, media, fetched)) ?? unread(say.unknown(media));
+}
+
+const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
+  picture: pictureBytesMax,
+  text: textBytesMax,
+  spoken: spokenBytesMax,
+};
+
+/** @returns null: it is not what it was said to be */
+async function readBytes(
+  { route, message, stop, deadlineAt }: Reading,
+  kind: Exclude<FileKind, 'unknown'>,
+  { type, reference: name }: Media,
+  bytes: Uint8Array,
+): Promise<Attachment | null> {
+  switch (kind) {
+    case 'text': {
+      const text = textIn(bytes);
+      return text === null ? null : { kind, name, text };
+    }
+    case 'spoken': {
+      const { sensitivity } = message;
+      const isPrivate = sensitivity === 'private' || route.brain.sensitivity === 'private';
+      const spoken = { bytes, type, name: /\.\w+$/.test(name) ? name : `${name}.ogg` };
+      const stamp = isPrivate ? 'private' : 'public';
+      const heard = await route.speech?.transcribe(
+        { ...spoken, sensitivity: stamp, deadlineAt },
+        stop,
+      );
+      if (heard?.kind === 'heard') return { kind, name, text: heard.text };
+      return { kind: 'unread', name, why: say.notUnderstood };
+    }
+    case 'picture': {
+      const remade = await route.pictures?.remake(bytes);
+      if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
+      if (remade?.kind === 'busy') return { kind: 'unread', name, why: say.notFetched };
+      return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** What fails for a passing reason is tried again within the time. */
+async function fetch(
+  { route, stop }: Reading,
+  file: string,
+  bytesMax: number,
+): Promise<Uint8Array | 'too_large' | 'failed'> {
+  for (let tries = 1; ; tries++) {
+    const fetched = await route.channel.fetch!(file, bytesMax, stop);
+    if (fetched.kind === 'fetched') return fetched.bytes;
+    if (fetched.kind === 'too_large') return fetched.kind;
+    if (!fetched.failure.retryable || tries === triesMax || stop.stopped) return 'failed';
+    await pause(againMs * tries, stop);
+  }
+}
+
+async function pause(ms: number, stop: Stop): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  stop.listen(resolve);
+  await promise;
+  clearTimeout(timer);
+  stop.unlisten(resolve);
+}
+
+/** A message that holds nothing but what cannot be read is answered by svc itself. */
+export async function thinkOfAttachments(
+  kit: Kit,
+  route: ActiveRoute,
+  turn: Omit<Turn, 'attachments'>,
+  desk: TurnDesk,
+): Promise<TurnEnd> {
+  const attachments = await readAttachments(kit, route, turn.message, desk);
+  if (attachments === undefined) return think(kit, route.brain, turn, desk);
+  if (isUnreadable(turn.text, attachments)) return ownAnswer('unread', sayUnread(attachments));
+  desk.remembered = rememberedOf(turn.text, attachments);
+  return think(kit, route.brain, { ...turn, attachments }, desk);
+}

@@ -1,0 +1,193 @@
+/** What comes with messages, on the whole program: who is shown it, and what is said of the rest. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import jpeg from 'jpeg-js';
+import { startFakeDiscord } from './fake/discord.ts';
+import type { FakeModel, Script } from './fake/model-server.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { jpegOf, pngOf, withExif } from './fake/pictures.ts';
+import { startFakeSpeech } from './fake/speech.ts';
+import { startFakeTelegram } from './fake/telegram.ts';
+import { startServe } from './in-process.ts';
+import { freePort, scratch, writeConfig } from './program.ts';
+import { writeTelegramConfig } from './telegram-program.ts';
+
+type Asked = { messages: { role: string; content: string; images?: string[] }[] };
+
+const saysWhatItSees: Script = ({ body }) => {
+  const { content, images = [] } = (body as Asked).messages.at(-1)!;
+  return { answer: `${images.length} pictures, and: ${content}` };
+};
+const lastOf = (model: FakeModel) => (model.calls.at(-1)!.body as Asked).messages.at(-1)!;
+
+async function stage(more: { channel?: object; sees?: boolean } = {}) {
+  const own = new AsyncDisposableStack();
+  const { path: folder } = own.use(await scratch());
+  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
+  const capabilities = more.sees === false ? ['completion'] : ['completion', 'vision'];
+  const model = own.use(await startFakeOllama(saysWhatItSees, { capabilities }));
+  const file = await writeTelegramConfig(folder, {
+    telegramUrl: telegram.url,
+    modelUrl: model.url,
+    adminPort: await freePort(),
+    channel: more.channel ?? {},
+    more: { storage: { path: 'svc.db' } },
+  });
+  const program = own.use(startServe(file, { TELEGRAM_TOKEN: telegram.token }));
+  return {
+    telegram,
+    model,
+    program,
+    ann: telegram.privateChat(telegram.person('Ann')),
+    async replyTo(content: Readonly<Record<string, unknown>>): Promise<string> {
+      const before = telegram.sent.length;
+      telegram.post(this.ann, content);
+      return (await telegram.waitForSent(before + 1))[before]!.text;
+    },
+    photo(bytes: Uint8Array, path = 'photos/file_1.jpg') {
+      const id = telegram.storeFile(path, Buffer.from(bytes));
+      const small = { file_id: 'small', file_unique_id: 's', width: 9, height: 9, file_size: 99 };
+      const size = { width: 64, height: 32, file_size: bytes.length };
+      return [small, { file_id: id, file_unique_id: 'l', ...size }];
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+test('a photo is shown to a model that sees, without what was hidden in it', async () => {
+  await using it = await stage();
+  const photo = it.photo(withExif(jpegOf(64, 32), 1, 'Berlin 52.52 N'));
+  assert.equal(await it.replyTo({ photo, caption: 'what is it?' }), '1 pictures, and: what is it?');
+  const shown = Buffer.from(lastOf(it.model).images![0]!, 'base64');
+  assert.ok(!shown.includes('Berlin'));
+  const { width, height } = jpeg.decode(shown);
+  assert.deepEqual([width, height], [64, 32]);
+  assert.ok(!it.program.log().includes(it.telegram.token.split(':')[1]!), 'no address in the log');
+});
+
+test('a photo and nobody sees: svc says so, and asks nobody to guess', async () => {
+  await using it = await stage({ sees: false });
+  const said = await it.replyTo({ photo: it.photo(jpegOf(8, 8)) });
+  assert.equal(said, 'I cannot see pictures here. Please write what it is about.');
+  assert.equal(it.model.calls.length, 0);
+});
+
+test('a text file is read, and later turns remember it', async () => {
+  await using it = await stage();
+  const file_id = it.telegram.storeFile('documents/a.md', Buffer.from('buy milk'));
+  const document = { file_id, file_unique_id: 'x', file_name: 'list.md', file_size: 8 };
+  const said = await it.replyTo({ document, caption: 'what is to do?' });
+  assert.match(said, /what is to do\?\n\[file: list\.md\]\n/);
+  assert.match(lastOf(it.model).content, /```\nbuy milk\n```/);
+  await it.replyTo({ text: 'and now?' });
+  const { messages } = it.model.calls.at(-1)!.body as Asked;
+  assert.match(messages.map(({ content }) => content).join('\n'), /\[file: list\.md\]\nbuy milk/);
+});
+
+test('a voice message is written down by the speech server', async () => {
+  await using speech = await startFakeSpeech('Buy milk.');
+  await using it = await stage({ channel: { speech: { base_url: speech.url, model: 'small' } } });
+  const file_id = it.telegram.storeFile('voice/file_2.oga', Buffer.from('OggS'));
+  const voice = { file_id, file_unique_id: 'v', duration: 1, mime_type: 'audio/ogg', file_size: 4 };
+  assert.match(await it.replyTo({ voice }), /\[voice message\] Buy milk\./);
+  const [heard] = speech.heard;
+  assert.deepEqual([heard?.model, heard?.name], ['small', 'voice.ogg']);
+});
+
+const unreadable: readonly (readonly [string, object, RegExp])[] = [
+  ['a voice message without a speech server', voiceOf(4), /^I do not listen to voice messages/],
+  ['a video', { video: { file_id: 'v', file_unique_id: 'v' } }, /^I cannot read this \(video\)/],
+  ['a document that is no text', documentOf('a.pdf', 4), /^I cannot read this/],
+  ['a text file that is too large', documentOf('a.txt', 300_000), /larger than the 256 KiB/],
+  ['a file that is gone', documentOf('a.txt', 4), /^I could not get the file/],
+];
+
+function voiceOf(size: number): object {
+  return { voice: { file_id: 'v', file_unique_id: 'v', duration: 1, file_size: size } };
+}
+
+function documentOf(file_name: string, file_size: number): object {
+  return { document: { file_id: 'gone', file_unique_id: 'd', file_name, file_size } };
+}
+
+for (const [what, content, expected] of unreadable) {
+  test(`${what} is told so, and no model is asked`, async () => {
+    await using it = await stage();
+    assert.match(await it.replyTo({ ...content }), expected);
+    assert.equal(it.model.calls.length, 0);
+  });
+}
+
+test('with a text beside it the model is told what could not be read', async () => {
+  await using it = await stage();
+  const said = await it.replyTo({ ...documentOf('a.pdf', 4), caption: 'sum it up' });
+  assert.match(said, /sum it up\n\[attachment: a\.pdf: I cannot read this/);
+});
+
+const attacks: readonly (readonly [string, Uint8Array])[] = [
+  ['a page in the place of a picture', Buffer.from('<html>no</html>')],
+  ['a picture that is cut', jpegOf(64, 64).subarray(0, 90)],
+  ['nothing', new Uint8Array(0)],
+];
+
+for (const [what, bytes] of attacks) {
+  test(`${what} is not shown to anybody`, async () => {
+    await using it = await stage();
+    assert.match(await it.replyTo({ photo: it.photo(bytes) }), /^I cannot read this/);
+    assert.equal(it.model.calls.length, 0);
+  });
+}
+
+test('a larger file than it said is read no further', async () => {
+  await using it = await stage();
+  const photo = it.photo(new Uint8Array(9 * 1024 * 1024));
+  photo[1]!.file_size = 100;
+  assert.match(await it.replyTo({ photo }), /larger than the 8 MiB/);
+});
+
+test('a path that leads elsewhere is not followed', async () => {
+  await using it = await stage();
+  const photo = it.photo(jpegOf(8, 8), '../../secret.jpg');
+  assert.match(await it.replyTo({ photo }), /^I could not get the file/);
+});
+
+test('on Discord attachments are read from its own place, and all of them', async () => {
+  await using scene = await scratch();
+  const capabilities = ['completion', 'vision'];
+  await using model = await startFakeOllama(saysWhatItSees, { capabilities });
+  await using discord = await startFakeDiscord();
+  const local = { provider: 'local_runtime', model_id: 'llama3', locality: 'local' };
+  const config = {
+    channels: [
+      { type: 'discord', mode: 'gateway', token_env: 'DISCORD_TOKEN', base_url: discord.url },
+    ],
+    brains: [
+      {
+        name: 'eyes',
+        sensitivity: 'public',
+        policy: { kind: 'priority' },
+        models: [{ ...local, base_url: model.url }],
+      },
+    ],
+    routes: [{ channel: 'discord', brain: 'eyes' }],
+    observability: { enabled: false },
+  };
+  const file = await writeConfig(scene.path, config);
+  await using program = startServe(file, { DISCORD_TOKEN: discord.token });
+  await program.saw('messenger_b is up');
+  const [cat, dog] = [pngOf(8, 8, [1, 2, 3]), jpegOf(16, 8)];
+  const attachments = [
+    discord.storeFile('cat.png', 'image/png', cat),
+    discord.storeFile('dog.jpg', 'image/jpeg', dog),
+    discord.storeFile('notes.txt', 'text/plain', Buffer.from('buy milk')),
+  ];
+  const channel = discord.direct(discord.user('Ada'));
+  discord.say(channel, 'who is who?', { fields: { attachments } });
+  const [reply] = await discord.waitForSent(1);
+  assert.match(reply!.content, /^2 pictures, and: who is who\?\n\[file: notes\.txt\]/);
+  const elsewhere = { ...attachments[0], id: '1', url: 'http://127.0.0.1:9/a.png?hm=1' };
+  discord.say(channel, '', { fields: { attachments: [elsewhere] } });
+  const [, told] = await discord.waitForSent(2);
+  assert.match(told!.content, /^I could not get the file/);
+  assert.ok(!program.log().includes(discord.token));
+});
