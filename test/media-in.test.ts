@@ -1,4 +1,4 @@
-/** What comes with messages, on the whole program: who is shown it, and what is said of the rest. */
+/** What comes with messages, on the whole program: who is shown it, what is said of the rest. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import jpeg from 'jpeg-js';

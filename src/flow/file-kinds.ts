@@ -4,16 +4,28 @@ import { pictureTypes } from '../picture/picture.ts';
 
 export type FileKind = 'picture' | 'spoken' | 'text' | 'unknown';
 
-const textTypes =
-  /^(?:text\/|application\/(?:json|xml|yaml|x-yaml|toml|javascript|x-sh|sql|x-ndjson)\b)|\+(?:json|xml)$/;
-const textNames =
-  /\.(?:txt|md|markdown|csv|tsv|log|json|jsonl|ya?ml|toml|ini|conf|xml|html?|css|sql|diff|patch|srt|tex|[cm]?[jt]sx?|py|rb|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|php|pl|lua|r|sh|bash|ps1)$/i;
+const textTypes = new RegExp(
+  [
+    '^text/',
+    '^application/(?:json|xml|yaml|x-yaml|toml|javascript|x-sh|sql|x-ndjson)$',
+    '\\+(?:json|xml)$',
+  ].join('|'),
+);
+/** Of texts and of programs in wide use. */
+const textEndings = new Set(
+  (
+    'txt md markdown csv tsv log json jsonl yml yaml toml ini conf xml htm html css sql diff patch ' +
+    'srt tex js jsx cjs mjs ts tsx cts mts py rb go rs java kt swift c h cc cpp hpp cs php pl lua r ' +
+    'sh bash ps1'
+  ).split(' '),
+);
 
 export function kindOfFile({ type, reference }: Media): FileKind {
   const plain = (type ?? '').toLowerCase().split(';', 1)[0]!.trim();
   if (pictureTypes.has(plain)) return 'picture';
   if (plain.startsWith('audio/')) return 'spoken';
-  if (textTypes.test(plain) || textNames.test(reference)) return 'text';
+  const ending = /\.(\w+)$/.exec(reference)?.[1]?.toLowerCase() ?? '';
+  if (textTypes.test(plain) || textEndings.has(ending)) return 'text';
   return 'unknown';
 }
 

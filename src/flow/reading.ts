@@ -1,7 +1,7 @@
 /**
- * What came with a message is read before a brain is asked: fetched from its platform by the channel
- * that took it in, and made into what a model can be shown. What cannot be read is told so, with a
- * sentence for the person.
+ * What came with a message is read before a brain is asked: fetched from its platform by the
+ * channel that took it in, and made into what a model can be shown. What cannot be read is told so,
+ * with a sentence for the person.
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
 import type { Turn } from '../brain/brain.ts';

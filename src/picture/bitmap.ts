@@ -3,7 +3,7 @@ import type { Orientation } from './orientation.ts';
 
 export type Bitmap = { readonly width: number; readonly height: number; readonly data: Uint8Array };
 
-/** The same, no larger than that on its longer side; each pixel is the mean of those it stands for. */
+/** The same, no larger than that on its longer side; a pixel is the mean of those it stands for. */
 export function fitted(bitmap: Bitmap, sideMax: number): Bitmap {
   const scale = sideMax / Math.max(bitmap.width, bitmap.height);
   if (scale >= 1) return bitmap;

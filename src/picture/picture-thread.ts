@@ -21,7 +21,8 @@ function remake(bytes: Buffer): Uint8Array<ArrayBuffer> {
 
 /** @throws where it is no such picture, or damaged */
 function decode(bytes: Buffer): Bitmap {
-  switch (bytes[0]) {
+  const [first = 0] = bytes;
+  switch (first) {
     case 0xff: {
       const options = {
         useTArray: true,

@@ -2,8 +2,8 @@
  * Pictures are made anew before a model sees them: without what was hidden in the file (places,
  * names of cameras, other data), and no larger than models look at.
  *
- * What it promises: it does not throw (a failure is a value), and one picture takes bounded time and
- * memory, whatever its file says of itself. What it may not do: keep a picture.
+ * What it promises: it does not throw (a failure is a value), and one picture takes bounded time
+ * and memory, whatever its file says of itself. What it may not do: keep a picture.
  * Who calls it: the flow, before a brain is asked.
  */
 import type { Picture } from '../domain/attachment.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads an attachment of a message. Its address is signed and soon dead, so the message is asked for
- * a fresh one. Format: https://discord.com/developers/docs/resources/message#attachment-object
+ * Reads an attachment of a message. Its address is signed and soon dead, so the message is asked
+ * for a fresh one. Format: https://discord.com/developers/docs/resources/message#attachment-object
  */
 import { failure } from '../../domain/failure.ts';
 import { later, type SteadyTime } from '../../lib/clock.ts';
