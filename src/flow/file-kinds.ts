@@ -14,9 +14,9 @@ const textTypes = new RegExp(
 /** Of texts and of programs in wide use. */
 const textEndings = new Set(
   (
-    'txt md markdown csv tsv log json jsonl yml yaml toml ini conf xml htm html css sql diff patch ' +
-    'srt tex js jsx cjs mjs ts tsx cts mts py rb go rs java kt swift c h cc cpp hpp cs php pl lua r ' +
-    'sh bash ps1'
+    'txt md markdown csv tsv log json jsonl yml yaml toml ini conf xml htm html css sql ' +
+    'diff patch srt tex js jsx cjs mjs ts tsx cts mts py rb go rs java kt swift c h cc ' +
+    'cpp hpp cs php pl lua r sh bash ps1'
   ).split(' '),
 );
 
