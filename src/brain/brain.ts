@@ -84,6 +84,11 @@ export interface Desk {
   readonly deadlineAt: SteadyTime;
   /** Pays for every call to a model. */
   readonly purse: Purse;
+  /**
+   * Shows the person the whole reply so far, while it is still being written. It costs the reply
+   * nothing, whatever becomes of it. Absent: nobody looks.
+   */
+  readonly show?: (whole: string) => void;
   addStep(step: TraceStep): void;
   /** What comes of this turn is private: it draws on something that is. */
   becomePrivate(): void;

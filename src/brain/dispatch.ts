@@ -19,6 +19,8 @@ export type DispatchKit = ModelCallKit & {
    * that was left when its turn came; left out: it may use all.
    */
   readonly partOfTime?: number;
+  /** The desk is shown the reply while it grows, where it is clear whose it will be. */
+  readonly showsText?: true;
 };
 
 /** `calls` are the models that were asked, best rank first; `verdict.slot` counts in them. */
@@ -81,8 +83,23 @@ class Dispatch {
     this.#kit = kit;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#calls = members.map((one) => new ModelCall(one, requestFor, kit, this.#came));
+    const shows = this.#showsText(members.length) ? this.#shows : undefined;
+    this.#calls = members.map((one) => new ModelCall(one, requestFor, kit, this.#came, shows));
   }
+
+  /** With a consensus nobody knows whose answer it will be before all have answered. */
+  #showsText(members: number): boolean {
+    const { showsText, policy } = this.#kit;
+    if (showsText !== true || this.#desk.show === undefined) return false;
+    return policy.kind === 'priority' || members === 1;
+  }
+
+  /** The best of those that have not failed is shown: nobody else's answer comes before its own. */
+  readonly #shows = (call: ModelCall, whole: string): void => {
+    if (this.#over) return;
+    const leader = this.#slots.find(({ outcome }) => outcome?.kind !== 'failed');
+    if (leader === call) this.#desk.show?.(whole);
+  };
 
   start(): void {
     const { stop, deadlineAt } = this.#desk;

@@ -53,6 +53,7 @@ export class ModelCall implements Slot {
   readonly #kit: ModelCallKit;
   readonly #requestFor: RequestFor;
   readonly #ended: (call: ModelCall) => void;
+  readonly #shows: ((call: ModelCall, whole: string) => void) | undefined;
   #startedAt: SteadyTime | null = null;
   /** When the model was last asked: by the time of day, and by the steady clock. */
   #askedAt = 0;
@@ -64,12 +65,16 @@ export class ModelCall implements Slot {
   #lastFailure: Failed | null = null;
   #tab: Tab | null = null;
 
-  /** @param ended is called once after each `ask`, unless it is given up before */
+  /**
+   * @param ended is called once after each `ask`, unless it is given up before
+   * @param shows is called with the text so far while the model writes; absent: it answers in one
+   */
   constructor(
     candidate: Candidate,
     requestFor: RequestFor,
     kit: ModelCallKit,
     ended: (call: ModelCall) => void,
+    shows?: (call: ModelCall, whole: string) => void,
   ) {
     this.candidate = candidate;
     this.model = candidate.model.name;
@@ -77,6 +82,7 @@ export class ModelCall implements Slot {
     this.#requestFor = requestFor;
     this.#kit = kit;
     this.#ended = ended;
+    this.#shows = shows;
   }
 
   /** @param dueAt the call is paused until then; null: the model is asked now */
@@ -94,8 +100,8 @@ export class ModelCall implements Slot {
   #ask(): void {
     const asking = this.#requestFor(this.view, this.model);
     this.#tab ??= new Tab(asking.purse);
-    const request = { ...asking, purse: this.#tab };
     const stopper = new Stopper();
+    const request = { ...asking, purse: this.#tab, ...this.#listener(stopper) };
     this.#stopper = stopper;
     this.#askedAt = this.#kit.now();
     this.#askedSince = this.#kit.steady();
@@ -113,6 +119,13 @@ export class ModelCall implements Slot {
         this.#hear(stopper, request, this.#failed('fault'));
       },
     );
+  }
+
+  /** What it writes once it was given up is not shown. */
+  #listener(stopper: Stopper): Pick<ModelRequest, 'onText'> {
+    const shows = this.#shows;
+    if (shows === undefined) return {};
+    return { onText: (whole) => (this.#stopper === stopper ? shows(this, whole) : undefined) };
   }
 
   /** Ends the call from outside. A paused call ends with the failure that it had. */

@@ -41,7 +41,7 @@ class Responder implements Brain {
     this.sensitivity = options.sensitivity;
     this.budget = options.budget;
     this.deadlineMs = options.deadlineMs;
-    this.#options = options;
+    this.#options = { ...options, showsText: true };
   }
 
   async think(turn: Turn, desk: Desk): Promise<Decision> {

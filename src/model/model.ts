@@ -77,6 +77,12 @@ export type ModelRequest = {
   readonly deadlineAt: SteadyTime;
   /** It is asked before each call to the provider. */
   readonly purse: Purse;
+  /**
+   * Is called with the whole text so far, less what the model thinks, each time when it has grown:
+   * the provider is asked to answer in pieces. Absent: it answers in one. What it was told is not
+   * the answer, which may still fail.
+   */
+  readonly onText?: (whole: string) => void;
 };
 
 /** A line of history, or of this turn: the model's calls, and the result of each. */

@@ -15,6 +15,7 @@ import type { ModelRequest } from './model.ts';
 import { picturesOf, refusesPictures, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
+import { streamBytesMax, type Listening } from './streaming.ts';
 
 /** What a runtime is made of. */
 export type RuntimeOptions = Clock & {
@@ -54,13 +55,21 @@ export type CallResult = {
   readonly answer: { readonly status: number; readonly body: string } | null;
 };
 
+export type ProviderCall = {
+  readonly url: URL;
+  readonly body: string;
+  readonly fromWire: FromWire;
+  /** The provider was asked for pieces; null: for an answer in one. */
+  readonly listening: Listening | null;
+};
+
 /**
  * Asks once, if the request's purse pays for it.
  * @param tries gets one more entry, unless nothing was sent for want of money
  */
 export async function callProvider(
   options: RuntimeOptions,
-  call: { readonly url: URL; readonly body: string; readonly fromWire: FromWire },
+  call: ProviderCall,
   request: ModelRequest,
   stop: Stop,
   tries: Try[],
@@ -75,18 +84,21 @@ export async function callProvider(
   const startedAt = options.now();
   const since = options.steady();
   const ownEnd = later(since, options.timeoutMs);
-  const result = await options.http.send(
+  const { listening } = call;
+  const heard = await options.http.send(
     {
       method: 'POST',
       url: call.url,
       headers: headersOf(options.apiKey),
       body: call.body,
       deadlineAt: earlier(ownEnd, request.deadlineAt),
-      bodyBytesMax: answerBytesMax,
+      bodyBytesMax: listening === null ? answerBytesMax : streamBytesMax,
       nearOnly: request.sensitivity === 'private',
+      ...(listening !== null && { heard: listening.heard }),
     },
     stop,
   );
+  const result = listening === null ? heard : (listening.whole(heard) ?? brokenOff);
   const ms = options.steady() - since;
   const read: Parsed =
     result.kind === 'fault'
@@ -105,6 +117,9 @@ export async function callProvider(
   tries.push({ startedAt, ms, failed, ...tokens });
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
+
+/** A stream that ends before its end. */
+const brokenOff = { kind: 'fault', fault: 'connection_lost', sent: true, code: null } as const;
 
 /** A provider's error of a request with pictures may say that its model takes none. */
 function unlessBlind(parsed: Parsed, result: HttpResult): Parsed {

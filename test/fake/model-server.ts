@@ -24,6 +24,8 @@ export type Step =
       readonly after?: Promise<void>;
       readonly delayMs?: number;
       readonly more?: object;
+      /** Where it is streamed: awaited after each piece, which are numbered from 0. */
+      readonly between?: (piece: number) => Promise<void> | void;
     }
   | {
       readonly fail: FailureName;
@@ -65,6 +67,8 @@ export type FakeWire = {
   readonly base: string;
   readonly chatPath: string;
   answer(text: string, call: ModelCall, calls: readonly ScriptedCall[]): object;
+  /** The same answer in pieces, as the wire streams it; absent: it cannot. */
+  streamed?(answer: object): { readonly type: string; readonly pieces: readonly string[] };
   error(status: number, words: string): object;
   overflow(words: string): { readonly status: number; readonly body: object };
   /** A path that is looked at by POST. */
@@ -209,7 +213,11 @@ class ModelServer implements FakeModel {
     if (response.destroyed) return;
     if ('answer' in step) {
       const { answer, calls = [], more } = step;
-      return sendJson(response, 200, { ...this.#wire.answer(answer, call, calls), ...more });
+      const whole = { ...this.#wire.answer(answer, call, calls), ...more };
+      const streamed = isStream(call) ? this.#wire.streamed?.(whole) : undefined;
+      return streamed === undefined
+        ? sendJson(response, 200, whole)
+        : stream(streamed, step.between, response);
     }
     if ('status' in step) {
       response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers });
@@ -218,6 +226,28 @@ class ModelServer implements FakeModel {
     }
     fail(step, this.#wire, call, response);
   }
+}
+
+/** As models write them: each with the space before it. */
+export const wordsOf = (text: string): readonly string[] => text.match(/\s*\S+|\s+$/g) ?? [];
+
+const isStream = ({ body }: ModelCall): boolean =>
+  (body as { stream?: unknown } | null)?.stream === true;
+
+async function stream(
+  { type, pieces }: { readonly type: string; readonly pieces: readonly string[] },
+  between: ((piece: number) => Promise<void> | void) | undefined,
+  response: ServerResponse,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': type });
+  for (const [at, piece] of pieces.entries()) {
+    if (response.destroyed) return;
+    await new Promise<void>((written) => {
+      response.write(piece, () => written());
+    });
+    await between?.(at);
+  }
+  response.end();
 }
 
 /** Does what a name of failures.ts says. */

@@ -2,7 +2,7 @@
  * A fake of the local runtime.
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
-import { startModelServer } from './model-server.ts';
+import { startModelServer, wordsOf } from './model-server.ts';
 import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
 /** What tests ask for, without looking at what a model is called. */
@@ -49,6 +49,7 @@ export function startFakeOllama(
       prompt_eval_count: 26,
       eval_count: text === '' && calls.length === 0 ? 0 : 29,
     }),
+    streamed: (whole) => ({ type: 'application/x-ndjson', pieces: piecesOf(whole as Whole) }),
     error: (_status, words) => ({ error: words }),
     overflow: (words) => ({
       status: 400,
@@ -62,6 +63,29 @@ export function startFakeOllama(
     },
   };
   return startModelServer(wire, script);
+}
+
+type Whole = {
+  readonly model: unknown;
+  readonly created_at: string;
+  readonly message: { readonly content: string; readonly tool_calls?: readonly object[] };
+};
+
+/** A line for each word, then the calls, then a last one without a word. */
+function piecesOf({ message, ...whole }: Whole): readonly string[] {
+  const { content, tool_calls: calls } = message;
+  const { model, created_at } = whole;
+  const lines = wordsOf(content).map((word) => {
+    return { model, created_at, message: { role: 'assistant', content: word }, done: false };
+  });
+  const asked = {
+    model,
+    created_at,
+    message: { role: 'assistant', content: '', tool_calls: calls },
+  };
+  const last = { ...whole, message: { role: 'assistant', content: '' } };
+  const all = [...lines, ...(calls === undefined ? [] : [{ ...asked, done: false }]), last];
+  return all.map((line) => `${JSON.stringify(line)}\n`);
 }
 
 /** Its arguments are an object, and an id came only with later versions. */

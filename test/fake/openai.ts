@@ -2,7 +2,7 @@
  * A fake of a hosted runtime.
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat.
  */
-import { startModelServer } from './model-server.ts';
+import { startModelServer, wordsOf } from './model-server.ts';
 import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
 /** @param options `models` null: it has no list of models; `base` is where it stands */
@@ -31,6 +31,7 @@ export function startFakeOpenai(
       choices: [choiceOf(text, calls)],
       usage: { prompt_tokens: 19, completion_tokens: 10, total_tokens: 29 },
     }),
+    streamed: (whole) => ({ type: 'text/event-stream', pieces: piecesOf(whole as Whole) }),
     error: (status, words) => ({ error: { message: words, type: 'error', code: status } }),
     overflow: (words) => ({
       status: 400,
@@ -46,6 +47,39 @@ export function startFakeOpenai(
     look: (path) => (path === '/models' && list ? { object: 'list', data: list } : null),
   };
   return startModelServer(wire, script);
+}
+
+type Whole = {
+  readonly choices: readonly [
+    { readonly message: { content: string | null; tool_calls?: readonly FullCall[] } },
+  ];
+  readonly usage?: object;
+};
+type FullCall = { readonly id: string; readonly function: { name: string; arguments: string } };
+
+/** An event for each word, two for each call, the usage in one without a choice, and `[DONE]`. */
+function piecesOf({ choices: [{ message }], usage, ...rest }: Whole): readonly string[] {
+  const { content, tool_calls: calls = [] } = message;
+  const base = { ...rest, object: 'chat.completion.chunk' };
+  const chunk = (delta: object, finish_reason: string | null = null): object => {
+    return { ...base, choices: [{ index: 0, delta, finish_reason }] };
+  };
+  const events = [
+    chunk({ role: 'assistant', content: '' }),
+    ...wordsOf(content ?? '').map((word) => chunk({ content: word })),
+    ...calls.flatMap(({ id, function: { name, arguments: given } }, index) => {
+      const half = Math.floor(given.length / 2);
+      const first = { index, id, type: 'function', function: { name, arguments: '' } };
+      const pieces = [given.slice(0, half), given.slice(half)].map((part) => {
+        return { index, function: { arguments: part } };
+      });
+      return [first, ...pieces].map((one) => chunk({ tool_calls: [one] }));
+    }),
+    chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
+    { ...base, choices: [], usage },
+  ];
+  const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
+  return [': a comment\n\n', ...lines, 'data: [DONE]\n\n'];
 }
 
 function choiceOf(text: string, calls: readonly ScriptedCall[]): object {

@@ -8,7 +8,10 @@ import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
-import { findModel, fromWire, seesBy, toWire, wantsOtherLimit, type LimitField } from './wire.ts';
+import { Listening } from '../streaming.ts';
+import { HostedStream } from './stream.ts';
+import { findModel, fromWire, refusesUsage, seesBy, toWire } from './wire.ts';
+import { wantsOtherLimit, type LimitField } from './wire.ts';
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
   return new HostedRuntime(options);
@@ -26,6 +29,8 @@ class HostedRuntime implements Model {
   #otherBase: Base | null;
   /** The other one is used once the model has said that it takes no `max_tokens`. */
   #limitField: LimitField = 'max_tokens';
+  /** False once it has refused to be asked for the usage of a stream. */
+  #tellsUsage = true;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -60,9 +65,19 @@ class HostedRuntime implements Model {
   ): Promise<CallResult> {
     const field = this.#limitField;
     const tokens = this.#options.outputTokensMax;
-    const body = toWire(this.modelId, request, tokens === null ? null : { field, tokens });
-    const result = await callProvider(this.#options, { url, body, fromWire }, request, stop, tries);
+    const { onText } = request;
+    const listening = onText === undefined ? null : new Listening(new HostedStream(), onText);
+    const limit = tokens === null ? null : { field, tokens };
+    const body = toWire(this.modelId, request, limit, this.#tellsUsage);
+    const call = { url, body, fromWire, listening };
+    const result = await callProvider(this.#options, call, request, stop, tries);
     const { answer } = result;
+    if (listening !== null && this.#tellsUsage && answer !== null) {
+      if (refusesUsage(answer.status, answer.body)) {
+        this.#tellsUsage = false;
+        return this.#askAt({ chatUrl: url }, request, stop, tries);
+      }
+    }
     if (tokens === null || field !== 'max_tokens' || answer === null) return result;
     if (!wantsOtherLimit(answer.status, answer.body)) return result;
     this.#limitField = 'max_completion_tokens';

@@ -14,11 +14,13 @@ export type LimitField = 'max_tokens' | 'max_completion_tokens';
 /**
  * The body of `POST /chat/completions`.
  * @param limit null: an answer is as long as the provider lets it be
+ * @param tellsUsage of an answer in pieces: whether it may be asked for its usage
  */
 export function toWire(
   modelId: string,
   request: ModelRequest,
   limit: { readonly field: LimitField; readonly tokens: number } | null,
+  tellsUsage = true,
 ): string {
   const messages = messagesOf(request, callWire);
   const bounded = limit === null ? {} : { [limit.field]: limit.tokens };
@@ -27,8 +29,13 @@ export function toWire(
     messages,
     ...toolsOf(request),
     ...bounded,
-    stream: false,
+    ...streamOf(request, tellsUsage),
   });
+}
+
+function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
+  if (onText === undefined) return { stream: false };
+  return { stream: true, ...(tellsUsage && { stream_options: { include_usage: true } }) };
 }
 
 /** Arguments go as a JSON text, and a result names its call. */
@@ -86,6 +93,11 @@ export function wantsOtherLimit(status: number, body: string): boolean {
   const error = recordOf(recordOf(parseJson(body))?.['error']);
   const isNamed = error?.['code'] === 'unsupported_parameter' && error['param'] === 'max_tokens';
   return isNamed || /max_tokens.+max_completion_tokens/s.test(textOf(error?.['message']));
+}
+
+/** Whether the provider refuses to be asked for the usage of a stream, which not all know. */
+export function refusesUsage(status: number, body: string): boolean {
+  return (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
 }
 
 /** Whether the list of `GET /models` has this model; null when it is no list. */

@@ -17,6 +17,8 @@ import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provi
 import { refusesPrivate } from '../provider-call.ts';
 import type { FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
+import { Listening } from '../streaming.ts';
+import { LocalStream } from './stream.ts';
 import { findTag, fromWire, seesBy, toWire } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
@@ -63,8 +65,10 @@ class LocalRuntime implements Model {
     const isPrivate = request.sensitivity === 'private';
     const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
+    const { onText } = request;
+    const listening = onText === undefined ? null : new Listening(new LocalStream(), onText);
     const body = toWire(this.modelId, request, this.#options.outputTokensMax);
-    const call = { url: this.#chatUrl, body, fromWire: this.#hear };
+    const call = { url: this.#chatUrl, body, fromWire: this.#hear, listening };
     const { parsed } = await callProvider(this.#options, call, request, stop, tries);
     if (isPrivate && this.#relay.state === 'away') {
       const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));

@@ -8,7 +8,7 @@ import type { CallWire, Parsed } from '../parsing.ts';
 import type { ModelRequest } from '../model.ts';
 
 /**
- * The body of `POST /api/chat`. Without `stream: false` it would stream; without `truncate` and
+ * The body of `POST /api/chat`. Without `stream` it would stream; without `truncate` and
  * `shift` false it would silently forget the oldest lines of a long conversation.
  * @param outputTokensMax null: as the runtime has it
  */
@@ -21,7 +21,7 @@ export function toWire(
     model: modelId,
     messages: messagesOf(request, callWire),
     ...toolsOf(request),
-    stream: false,
+    stream: request.onText !== undefined,
     think: false,
     truncate: false,
     shift: false,

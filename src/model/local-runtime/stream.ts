@@ -1,0 +1,46 @@
+/**
+ * A streamed answer of the local runtime: a JSON object in each line, the last with `done`.
+ * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
+ */
+import { listOf, parseJson, recordOf, textOf } from '../parsing.ts';
+import type { AnswerStream } from '../streaming.ts';
+
+export class LocalStream implements AnswerStream {
+  said = '';
+  #line = '';
+  #last: Readonly<Record<string, unknown>> = {};
+  readonly #calls: unknown[] = [];
+  #isDone = false;
+  #error: unknown;
+
+  push(text: string): void {
+    const lines = (this.#line + text).split('\n');
+    this.#line = lines.pop()!;
+    for (const line of lines) this.#take(line);
+  }
+
+  end(): ReturnType<AnswerStream['end']> {
+    this.#take(this.#line);
+    this.#line = '';
+    if (this.#error !== undefined) return JSON.stringify({ error: this.#error });
+    if (!this.#isDone) return Object.keys(this.#last).length === 0 ? 'plain' : 'cut';
+    const message = {
+      role: 'assistant',
+      content: this.said,
+      ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+    };
+    return JSON.stringify({ ...this.#last, message });
+  }
+
+  #take(line: string): void {
+    const root = recordOf(parseJson(line));
+    if (root === null) return;
+    // What one line says of a vendor stays said.
+    this.#last = { ...this.#last, ...root };
+    if (root['error']) this.#error = root['error'];
+    if (root['done'] === true) this.#isDone = true;
+    const message = recordOf(root['message']);
+    this.said += textOf(message?.['content']);
+    this.#calls.push(...listOf(message?.['tool_calls']));
+  }
+}

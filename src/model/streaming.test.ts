@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { testStreaming } from '../../test/contract/model-streaming.ts';
+import { Bench, neverStopped, requestOf } from '../../test/contract/model.ts';
+import { startFakeOllama } from '../../test/fake/ollama.ts';
+import { startFakeOpenai } from '../../test/fake/openai.ts';
+import { HostedStream } from './hosted-runtime/stream.ts';
+import { LocalStream } from './local-runtime/stream.ts';
+import { Listening, type AnswerStream } from './streaming.ts';
+
+testStreaming({ provider: 'local_runtime', modelId: 'llama3', start: startFakeOllama });
+testStreaming({ provider: 'hosted_runtime', modelId: 'gpt-test', start: startFakeOpenai });
+
+const text = 'Größe: 4 €, 👍';
+const lines = text
+  .split('')
+  .map((content) => JSON.stringify({ message: { content }, done: false }));
+const local = [...lines, '{"message":{"content":""},"done":true,"eval_count":3}'].join('\n');
+const events = text
+  .split('')
+  .map((content) => JSON.stringify({ choices: [{ delta: { content } }] }));
+const hosted = [...events, '[DONE]'].map((data) => `: ping\r\ndata: ${data}\r\n\r\n`).join('');
+
+const streams: readonly (readonly [string, string, () => AnswerStream])[] = [
+  ['lines of JSON', local, () => new LocalStream()],
+  ['server-sent events', hosted, () => new HostedStream()],
+];
+
+for (const [name, body, make] of streams) {
+  test(`${name}: it does not matter where the pieces are cut`, () => {
+    const bytes = Buffer.from(body);
+    const wholes = [1, 2, 3, 7, 64, bytes.length].map((size) => {
+      const told: string[] = [];
+      const listening = new Listening(make(), (whole) => told.push(whole));
+      for (let at = 0; at < bytes.length; at += size) {
+        listening.heard(200, bytes.subarray(at, at + size));
+      }
+      assert.equal(told.at(-1), text);
+      for (const one of told) assert.ok(text.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
+      const answer = { kind: 'answer', status: 200, headers: {}, body } as const;
+      const whole = listening.whole(answer);
+      assert.ok(whole?.kind === 'answer');
+      return whole.body;
+    });
+    assert.equal(new Set(wholes).size, 1);
+    assert.ok(wholes[0]!.includes('Größe'));
+  });
+
+  test(`${name}: without an end it is cut, and an error in it is the answer`, () => {
+    const half = make();
+    half.push(body.slice(0, body.length / 2));
+    assert.equal(half.end(), 'cut');
+    const wrong = make();
+    const error = '{"error":"upstream"}';
+    wrong.push(name === 'lines of JSON' ? `${lines[0]}\n${error}\n` : `data: ${error}\n\n`);
+    assert.match(wrong.end(), /"error":"upstream"/);
+  });
+}
+
+test('a provider that knows no stream_options is asked once more without, and never again', async () => {
+  await using fake = await startFakeOpenai(({ body }) =>
+    'stream_options' in (body as object)
+      ? { status: 400, body: '{"error":{"message":"Unknown parameter: stream_options"}}' }
+      : { answer: 'hello' },
+  );
+  await using bench = new Bench();
+  const kind = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
+  const model = bench.build(kind, fake.url);
+  for (let times = 0; times < 2; times++) {
+    const outcome = await model.ask(requestOf({ onText() {} }), neverStopped);
+    assert.ok(outcome.kind === 'answer' && outcome.text === 'hello');
+  }
+  assert.equal(fake.calls.length, 3);
+});
