@@ -107,7 +107,7 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, stop.signal);
+    return deliver(await this.#api.get(), reply, target, this.#parts.token, stop.signal);
   }
 
   split(text: string): readonly string[] {

@@ -24,6 +24,7 @@ import type { BotApi } from './bot-api.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
+import { createPace, type Pace, type PaceLimits } from './pace.ts';
 import { directChatOf } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
@@ -40,6 +41,7 @@ export type TelegramParts = Clock & {
   readonly random: () => number;
   /** For tests, where waiting is to be short. */
   readonly times?: Partial<PollTimes>;
+  readonly limits?: Partial<PaceLimits>;
 };
 
 /** Makes the channel; nothing is loaded or asked before `open`. */
@@ -57,14 +59,24 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
+  readonly #pace: Pace;
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
     const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
+    const pace = createPace(parts);
+    this.#pace = pace;
     this.#tools = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
+      const loadingApi = loadBotApi({
+        token,
+        baseUrl,
+        http,
+        deadlines,
+        steady,
+        limited: (ms) => pace.hold(ms),
+      });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer };
     });
@@ -109,7 +121,9 @@ class Telegram implements Messenger {
   }
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
-    return send(await this.#tools.get(), reply, attempt, stop.signal);
+    const { token, random } = this.#parts;
+    const parts = { ...(await this.#tools.get()), pace: this.#pace, token, random };
+    return send(parts, reply, attempt, stop.signal);
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
