@@ -1,8 +1,9 @@
 /**
- * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"): about 30 messages a second in all, one a second in a chat with short bursts, 20 a minute in a
- * group. What is sent here stays below each of them, in any second and any minute.
+ * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"): about 30
+ * messages a second in all, one a second in a chat with short bursts, 20 a minute in a group. What
+ * is sent here stays below each of them, in any second and any minute.
  *
- * An allowance is one time a bucket: when it will be full again. A chat's place is taken first, then
+ * An allowance is one time a bucket: when it is full again. A chat's place is taken first, then
  * the bot's, which is given out in the order of asking. Whoever would wait for its chat for longer
  * than a moment is sent away with the time, so that a slow group holds up nobody else.
  */
