@@ -16,7 +16,7 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
+import type { Opened, Unfit, WebhookSeen } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
@@ -30,6 +30,7 @@ import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
+import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
 
 export type TelegramParts = Clock & {
@@ -181,6 +182,12 @@ class Telegram implements Messenger {
     const bot = result.kind === 'done' ? parseBot(result.result) : null;
     if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
+  }
+
+  async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
+    if (telegram.botOf(this.#parts.token) === null) return { kind: 'unknown' };
+    const { api } = await this.#tools.get();
+    return lookAtWebhook(api, deleting, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
