@@ -1,6 +1,6 @@
 /**
- * What a platform said of a send that it refused, as far as it may be kept and shown to who is
- * signed in: one short line, in which nothing points at a person or holds a secret. Pure.
+ * What a platform said of a send that it refused, as far as it may be kept and shown with the
+ * delivery: one short line, in which nothing points at a person or holds a secret. Pure.
  */
 
 /** In characters. */

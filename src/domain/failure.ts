@@ -44,8 +44,8 @@ const failures = {
 export type FailureKind = keyof typeof failures;
 
 /**
- * `detail` holds our own words, never text of a provider. The one exception is what is kept of a
- * delivery, for who is signed in: there it ends with the platform's words, as theirs (`withWords`).
+ * `detail` holds our own words, never text of a provider. One exception: of a delivery it is kept,
+ * and shown with the dead letter, with the messenger's words at its end, as theirs (`withWords`).
  */
 export type Failure = {
   readonly kind: FailureKind;
@@ -80,7 +80,7 @@ export function failure(
   };
 }
 
-/** As it is kept and shown to who is signed in: with the platform's words, marked as theirs. */
+/** As it is kept with the delivery: with the platform's words, marked as theirs. */
 export function withWords({ said, ...why }: Failure): Failure {
   return said === undefined
     ? why
