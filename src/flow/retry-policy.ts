@@ -53,16 +53,10 @@ export function decideRetry(
     spread(gapMs ?? 0, durability.jitter, clock.random),
     Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
   );
-  return {
-    kind: 'defer',
-    at: Math.round(clock.now() + pauseMs),
-    why: failure,
-    how: {
-      park:
-        claim.attemptOfSchedule > durability.hotGaps || (!isUnseen && isLong(pauseMs, durability)),
-      possibleDuplicate,
-    },
-  };
+  const isCold = claim.attemptOfSchedule > durability.hotGaps;
+  const park = isCold || (!isUnseen && isLong(pauseMs, durability));
+  const at = Math.round(clock.now() + pauseMs);
+  return { kind: 'defer', at, why: failure, how: { park, possibleDuplicate } };
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Everybody writes at once to a bot whose platform refuses what is more than its limits: 30 messages
- * a second, one a second in a chat and 20 a minute in a group on Telegram; five in five seconds in a
- * channel, and 50 requests a second, on Discord.
+ * Everybody writes at once to a bot whose platform refuses what is more than its limits: on
+ * Telegram 30 messages a second, one a second in a chat and 20 a minute in a group; on Discord five
+ * in five seconds in a channel, and 50 requests a second.
  */
 import assert from 'node:assert/strict';
 import { startFakeDiscord } from '../fake/discord.ts';

@@ -25,20 +25,19 @@ export type Answer = Extract<HttpResult, { kind: 'answer' }>;
 const namedMax = 4_000;
 
 /** What is read of an error's body. */
-export type WireError = {
+type WireError = {
   readonly code: number;
   readonly message: string;
   readonly names: string[];
 };
 
-const nothingSaid: WireError = { code: 0, message: '', names: [] };
+const nothing: WireError = { code: 0, message: '', names: [] };
 
-export function refusal(
-  status: number,
-  { code, message, names = [] }: WireError = nothingSaid,
-): ApiResult {
-  const said = { code: code === 0 ? null : code, names, message };
-  return { kind: 'refused', status, ...said, retryAfterMs: null, unasked: false };
+/** @param said as `errorOf` made it; the library has another thing where the body was no JSON */
+export function refusal(status: number, said: object | null = null): ApiResult {
+  const { code, names, message } = said !== null && 'names' in said ? (said as WireError) : nothing;
+  const told = { code: code === 0 ? null : code, names, message };
+  return { kind: 'refused', status, ...told, retryAfterMs: null, unasked: false };
 }
 
 export function limited(ms: number, unasked: boolean): ApiResult {

@@ -13,7 +13,7 @@ import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { limited, refusal, responseOf } from './answers.ts';
-import type { Answer, ApiResult, WireError } from './answers.ts';
+import type { Answer, ApiResult } from './answers.ts';
 
 export type { ApiResult } from './answers.ts';
 
@@ -144,7 +144,7 @@ class LimitedApi implements Api {
     if (error instanceof Redirect) return refusal(error.status);
     if (error instanceof Limited) return limited(error.retryAfterMs, false);
     if (error instanceof DiscordAPIError) {
-      return refusal(error.status, error.rawError as WireError);
+      return refusal(error.status, error.rawError);
     }
     if (error instanceof HTTPError) return refusal(error.status);
     // The call was given up while it waited for the request before it.

@@ -35,7 +35,7 @@ export type Admission =
 
 export interface Pace {
   /** Resolves with `go` when one message may be sent to that chat, within moments. */
-  admit(chat: number, signal: AbortSignal): Admission | Promise<Admission>;
+  admit(chat: number, signal: AbortSignal): Promise<Admission>;
   /** Takes what nobody needs, for what may be left out: never waits, and leaves one for a reply. */
   tryTake(chat: number): boolean;
   /** The platform asked for a pause: nothing is sent in it. */
@@ -79,7 +79,7 @@ class BotPace implements Pace {
     this.#full = this.#heldUntil = steady();
   }
 
-  admit(chat: number, signal: AbortSignal): Admission | Promise<Admission> {
+  async admit(chat: number, signal: AbortSignal): Promise<Admission> {
     if (signal.aborted) return { kind: 'stopped' };
     const allowance = this.#allowanceOf(chat);
     const chatMs = this.#msUntil(this.#chats.get(chat), allowance);

@@ -107,8 +107,8 @@ export const outboxCases: readonly LedgerCase[] = [
     await deliver(it, claims[1]!);
     // It holds up the later ones of its conversation, and nobody else.
     await exchange(it, 'cid', 'hi', 'd');
-    const [other] = await takeOut(it);
-    assert.equal(other?.reply.text, 'd');
+    const [free] = await takeOut(it);
+    assert.equal(free?.reply.text, 'd');
     const again = await next(it);
     assert.ok(Date.now() >= at - 2, 'not before its time');
     const { reply, attempt, attemptOfSchedule, possibleDuplicate, late } = again;
