@@ -132,7 +132,7 @@ test('what may be left out takes what is left over, and leaves one for a reply',
   assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
 });
 
-test('chats that have all of their allowance again are forgotten', async () => {
+test('of 20,000 chats those that are short of something are not forgotten', async () => {
   const { pace, clock } = start();
   for (let chat = 1; chat <= 20_000; chat++) {
     assert.equal(pace.tryTake(chat), true);
