@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
-import type { Message } from './fake/telegram/wire.ts';
+import { refuse, type Message } from './fake/telegram/wire.ts';
 import { runCommand, startServe } from './in-process.ts';
 import { freePort, scratch, writeConfig } from './program.ts';
 import { writeTelegramConfig } from './telegram-program.ts';
@@ -217,6 +217,9 @@ test('svc doctor tells where a webhook leads, and deletes it when asked to', asy
   assert.match(told, /! messenger_a: another program set a webhook.* to relay\.example:8443/);
   assert.doesNotMatch(told, /s3cret/);
   assert.equal(telegram.callsOf('deleteWebhook').length, 0, 'it only looks');
+  const away = refuse(500, 'Internal Server Error');
+  telegram.fail('deleteWebhook', { kind: 'refuse', answer: away });
+  assert.match(await doctor('--delete-webhook'), /! messenger_a: another program set a webhook/);
   assert.match(await doctor('--delete-webhook'), /✓ messenger_a: its webhook.*is deleted/);
   assert.equal(telegram.pending, 1, 'what waits is kept');
   assert.doesNotMatch(await doctor(), /webhook/);

@@ -183,7 +183,8 @@ export interface Messenger extends Channel {
   /**
    * Where the platform has been told to bring this bot's messages to, instead of to svc. Absent: it
    * knows no such thing. Never throws.
-   * @param deleting it is taken away, where there is one; what waits for the bot goes on waiting
+   * @param deleting it is taken away, where there is one; what waits for the bot goes on waiting.
+   *   `set` then: that failed
    */
   webhook?(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen>;
 }

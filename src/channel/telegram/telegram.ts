@@ -24,7 +24,7 @@ import type { BotApi } from './bot-api.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
-import { createPace, type Pace, type PaceLimits } from './pace.ts';
+import { createPace, type Pace } from './pace.ts';
 import { directChatOf } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
@@ -42,7 +42,6 @@ export type TelegramParts = Clock & {
   readonly random: () => number;
   /** For tests, where waiting is to be short. */
   readonly times?: Partial<PollTimes>;
-  readonly limits?: Partial<PaceLimits>;
 };
 
 /** Makes the channel; nothing is loaded or asked before `open`. */

@@ -20,5 +20,5 @@ export async function lookAtWebhook(
   if (!deleting) return { kind: 'set', host };
   const options = { drop_pending_updates: false };
   const deleted = await api.call('deleteWebhook', options, pollTimes.callMs, signal);
-  return deleted.kind === 'done' ? { kind: 'deleted', host } : unknown;
+  return { kind: deleted.kind === 'done' ? 'deleted' : 'set', host };
 }
