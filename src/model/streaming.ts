@@ -10,11 +10,19 @@ export interface AnswerStream {
   push(text: string): void;
   /** What the model has said so far, thinking included. */
   readonly said: string;
-  /**
-   * The body that the answer would have had in one piece; `cut`: it has no end; `plain`: it is no
-   * stream, and its body is the answer as it stands.
-   */
-  end(): string | 'cut' | 'plain';
+  end(): StreamEnd;
+}
+
+/**
+ * `whole`: the body that the answer would have had in one piece; `cut`: it has no end; `plain`: it
+ * is no stream, and its body is the answer as it stands.
+ */
+export type StreamEnd =
+  | { readonly kind: 'whole'; readonly body: string }
+  | { readonly kind: 'cut' | 'plain' };
+
+export function wholeOf(body: object): StreamEnd {
+  return { kind: 'whole', body: JSON.stringify(body) };
 }
 
 /** More of a stream is read no further: each word of it comes with some hundred bytes around it. */
@@ -47,9 +55,9 @@ export class Listening {
   whole(result: HttpResult): HttpResult | null {
     if (result.kind === 'fault') return result;
     if (result.status !== 200) return result;
-    const body = this.#stream.end();
-    if (body === 'plain') return result;
-    return body === 'cut' ? null : { ...result, body };
+    const end = this.#stream.end();
+    if (end.kind === 'plain') return result;
+    return end.kind === 'whole' ? { ...result, body: end.body } : null;
   }
 }
 

@@ -1,27 +1,21 @@
 /**
  * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
  * client, which says whether a request may have arrived. A call that would reach a limit waits a
- * moment first; nothing is tried again in here, and nothing throws: a 429 is an answer like any
- * other. The library's errors hold requests and what the platform said, so no such error gets out.
+ * moment first, and one that would wait for longer is not made (`unasked`); nothing is tried again
+ * in here, and nothing throws: a 429 is an answer like any other. The library's errors hold
+ * requests, so no such error gets out.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
-import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
+import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
+import { limited, refusal, responseOf } from './answers.ts';
+import type { Answer, ApiResult } from './answers.ts';
 
-/** `code` is Discord's own number of what was wrong, where it gave one. */
-export type ApiResult =
-  | { readonly kind: 'ok'; readonly body: unknown }
-  | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly code: number | null;
-      readonly retryAfterMs: number | null;
-    }
-  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+export type { ApiResult } from './answers.ts';
 
 export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
@@ -53,8 +47,6 @@ type Init = {
   readonly body?: string | null;
   readonly signal?: AbortSignal | null;
 };
-
-type Answer = Extract<HttpResult, { kind: 'answer' }>;
 
 type Library = typeof discordRest;
 
@@ -112,7 +104,7 @@ class LimitedApi implements Api {
     this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - Date.now();
-    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
+    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
     // The library forgets the token at the first 401.
     this.#rest.setToken(this.#parts.token);
     try {
@@ -147,13 +139,12 @@ class LimitedApi implements Api {
     const { DiscordAPIError, HTTPError, RateLimitError } = this.#library;
     if (error instanceof Fault) return { kind: 'fault', fault: error.fault, sent: error.sent };
     if (error instanceof RateLimitError) {
-      return limited(Math.max(error.retryAfter, error.timeToReset));
+      return limited(Math.max(error.retryAfter, error.timeToReset), true);
     }
     if (error instanceof Redirect) return refusal(error.status);
-    if (error instanceof Limited) return limited(error.retryAfterMs);
+    if (error instanceof Limited) return limited(error.retryAfterMs, false);
     if (error instanceof DiscordAPIError) {
-      const { code } = error;
-      return refusal(error.status, typeof code === 'number' && code !== 0 ? code : null);
+      return refusal(error.status, error.rawError);
     }
     if (error instanceof HTTPError) return refusal(error.status);
     // The call was given up while it waited for the request before it.
@@ -224,47 +215,5 @@ class Redirect extends Error {
   constructor(status: number) {
     super('a redirect is not followed');
     this.status = status;
-  }
-}
-
-function refusal(status: number, code: number | null = null): ApiResult {
-  return { kind: 'refused', status, code, retryAfterMs: null };
-}
-
-function limited(ms: number): ApiResult {
-  return { kind: 'refused', status: 429, code: null, retryAfterMs: Math.max(0, Math.ceil(ms)) };
-}
-
-/** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
-function responseOf({ status, headers, body }: Answer) {
-  const header = (name: string): string | null => {
-    const value = headers[name.toLowerCase()];
-    return (Array.isArray(value) ? value[0] : value) ?? null;
-  };
-  return {
-    status,
-    statusText: '',
-    ok: status >= 200 && status < 300,
-    bodyUsed: false,
-    body: null,
-    headers: { get: header, has: (name: string) => header(name) !== null },
-    json: () => Promise.resolve(status < 400 ? parsedBody(body) : errorOf(body)),
-    text: () => Promise.resolve(body),
-    arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
-  };
-}
-
-/** Keeps the number of an error alone: the library trips over other shapes of the rest. */
-function errorOf(body: string): { code: number; message: string } {
-  const { code } = parsedBody(body) as { code?: unknown };
-  return { code: typeof code === 'number' ? code : 0, message: '' };
-}
-
-function parsedBody(body: string): object {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
   }
 }

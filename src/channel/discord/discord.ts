@@ -108,7 +108,7 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, stop.signal);
+    return deliver(await this.#api.get(), reply, target, this.#parts.token, stop.signal);
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {

@@ -11,18 +11,20 @@ import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
 type Method =
-  | 'getMe'
+  | Asking
   | 'deleteWebhook'
   | 'getUpdates'
   | 'getFile'
   | 'sendMessage'
   | 'sendChatAction'
   | Pressed;
+/** What is asked without anything more. */
+type Asking = 'getMe' | 'getWebhookInfo';
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
-type Payload<M extends Method> = M extends 'getMe'
+type Payload<M extends Method> = M extends Asking
   ? Record<string, never>
-  : Parameters<Raw[Exclude<M, 'getMe'>]>[0];
+  : Parameters<Raw[Exclude<M, Asking>]>[0];
 
 export interface BotApi {
   /** @param timeoutMs for the whole call, connecting included */
@@ -36,7 +38,7 @@ export interface BotApi {
 
 /**
  * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
- * the platform said, for comparing only: it goes into no log.
+ * the platform said, for comparing, and for platform-words.ts: it goes into no log.
  */
 export type CallResult =
   | { readonly kind: 'done'; readonly result: unknown }
@@ -57,6 +59,16 @@ export type Refused = {
   readonly migrateToChat: number | null;
 };
 
+/** Their limits are their own. */
+const ofNoChat: ReadonlySet<Method> = new Set([
+  'getMe',
+  'getWebhookInfo',
+  'deleteWebhook',
+  'getUpdates',
+  'getFile',
+  'sendChatAction',
+]);
+
 export const apiRoot = 'https://api.telegram.org';
 /** Room for a hundred updates of the longest texts, with every entity in them. */
 const bodyBytesMax = 16 * 1024 * 1024;
@@ -68,6 +80,8 @@ export type BotApiParts = {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
+  /** Is told of each 429 to what is sent or changed in a chat, and how long nothing is to be. */
+  readonly limited?: (ms: number) => void;
 };
 
 /** Loads grammY, so that only those who have this channel pay for it. */
@@ -101,10 +115,15 @@ class GrammyBotApi implements BotApi {
     });
     const methods = api.raw as unknown as Record<Method, (given?: unknown) => Promise<unknown>>;
     try {
-      const result = await (method === 'getMe' ? methods.getMe() : methods[method](payload));
+      const isAsking = method === 'getMe' || method === 'getWebhookInfo';
+      const result = await (isAsking ? methods[method]() : methods[method](payload));
       return { kind: 'done', result };
     } catch (error) {
-      return carried.failed ?? refusalOf(error);
+      const failed = carried.failed ?? refusalOf(error);
+      if (failed.kind === 'refused' && failed.status === 429 && !ofNoChat.has(method)) {
+        this.#parts.limited?.(failed.retryAfterMs ?? 0);
+      }
+      return failed;
     }
   }
 }

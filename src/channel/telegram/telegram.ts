@@ -16,7 +16,7 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Unfit } from '../channel.ts';
+import type { Messenger, Opened, Unfit, WebhookSeen } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
@@ -25,11 +25,13 @@ import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
+import { createPace, type Pace } from './pace.ts';
 import { directChatOf } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
+import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
 
 export type TelegramParts = Clock & {
@@ -58,14 +60,24 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
+  readonly #pace: Pace;
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
     const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
+    const pace = createPace(parts);
+    this.#pace = pace;
     this.#tools = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
+      const loadingApi = loadBotApi({
+        token,
+        baseUrl,
+        http,
+        deadlines,
+        steady,
+        limited: (ms) => pace.hold(ms),
+      });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer };
     });
@@ -110,7 +122,9 @@ class Telegram implements Messenger {
   }
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
-    return send(await this.#tools.get(), reply, attempt, stop.signal);
+    const { token, random } = this.#parts;
+    const parts = { ...(await this.#tools.get()), pace: this.#pace, token, random };
+    return send(parts, reply, attempt, stop.signal);
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
@@ -175,6 +189,12 @@ class Telegram implements Messenger {
     const bot = result.kind === 'done' ? parseBot(result.result) : null;
     if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
+  }
+
+  async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
+    if (telegram.botOf(this.#parts.token) === null) return { kind: 'unknown' };
+    const { api } = await this.#tools.get();
+    return lookAtWebhook(api, deleting, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -4,7 +4,7 @@
  */
 import { createParser } from 'eventsource-parser';
 import { listOf, parseJson, recordOf, textOf } from '../parsing.ts';
-import type { AnswerStream } from '../streaming.ts';
+import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 type Call = { id: string; name: string; arguments: string };
 
@@ -21,12 +21,12 @@ export class HostedStream implements AnswerStream {
     this.#parser.feed(text);
   }
 
-  end(): ReturnType<AnswerStream['end']> {
+  end(): StreamEnd {
     // The last event may lack the empty line behind it.
     this.#parser.feed('\n\n');
-    if (this.#error !== undefined) return JSON.stringify({ error: this.#error });
-    if (this.#events === 0) return 'plain';
-    if (!this.#isDone) return 'cut';
+    if (this.#error !== undefined) return wholeOf({ error: this.#error });
+    if (this.#events === 0) return { kind: 'plain' };
+    if (!this.#isDone) return { kind: 'cut' };
     const calls = [...this.#calls.values()].map(({ id, name, arguments: given }) => {
       return { id, type: 'function', function: { name, arguments: given } };
     });
@@ -35,7 +35,7 @@ export class HostedStream implements AnswerStream {
       content: this.said,
       ...(calls.length > 0 && { tool_calls: calls }),
     };
-    return JSON.stringify({ choices: [{ message }], usage: this.#usage });
+    return wholeOf({ choices: [{ message }], usage: this.#usage });
   }
 
   #take(data: string): void {

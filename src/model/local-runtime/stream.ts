@@ -3,7 +3,7 @@
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
 import { listOf, parseJson, recordOf, textOf } from '../parsing.ts';
-import type { AnswerStream } from '../streaming.ts';
+import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 export class LocalStream implements AnswerStream {
   said = '';
@@ -19,17 +19,17 @@ export class LocalStream implements AnswerStream {
     for (const line of lines) this.#take(line);
   }
 
-  end(): ReturnType<AnswerStream['end']> {
+  end(): StreamEnd {
     this.#take(this.#line);
     this.#line = '';
-    if (this.#error !== undefined) return JSON.stringify({ error: this.#error });
-    if (!this.#isDone) return Object.keys(this.#last).length === 0 ? 'plain' : 'cut';
+    if (this.#error !== undefined) return wholeOf({ error: this.#error });
+    if (!this.#isDone) return { kind: Object.keys(this.#last).length === 0 ? 'plain' : 'cut' };
     const message = {
       role: 'assistant',
       content: this.said,
       ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
     };
-    return JSON.stringify({ ...this.#last, message });
+    return wholeOf({ ...this.#last, message });
   }
 
   #take(line: string): void {
