@@ -88,7 +88,7 @@ export interface Desk {
    * Shows the person the whole reply so far, while it is still being written. It costs the reply
    * nothing, whatever becomes of it. Absent: nobody looks.
    */
-  readonly show?: (whole: string) => void;
+  readonly show?: ((whole: string) => void) | undefined;
   addStep(step: TraceStep): void;
   /** What comes of this turn is private: it draws on something that is. */
   becomePrivate(): void;

@@ -29,6 +29,11 @@ export type Message = {
    * asked it is the turn that follows; in another one it puts the question to who may decide.
    */
   readonly approval?: ApprovalId;
+  /**
+   * The platform's message that shows the beginning of the reply already, from this process or one
+   * before it. Opaque to all but its channel; absent: none does.
+   */
+  readonly preview?: string;
 };
 
 /** What a person sees around a message, as its platform shows it. */

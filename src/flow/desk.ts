@@ -49,6 +49,10 @@ export class TurnDesk implements Desk {
   unsent: readonly UnsentAnswer[] | null = null;
   asked: Approval[] | null = null;
   followed: FollowedCall | null = null;
+  /** Set where somebody looks. */
+  show: ((whole: string) => void) | undefined;
+  /** The platform's message that the reply takes the place of; null: of none. */
+  shownAs: string | null = null;
   /** What later turns remember as said; null: the text alone. */
   remembered: string | null = null;
   readonly #kit: DeskKit;

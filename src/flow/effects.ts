@@ -42,6 +42,7 @@ export type TurnTimeline = {
     | 'asked'
     | 'followed'
     | 'remembered'
+    | 'shownAs'
     | 'sensitivity'
   >;
 };
@@ -49,8 +50,15 @@ export type TurnTimeline = {
 /** What is left where no brain was at the desk. */
 export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): TurnTimeline['desk'] {
   const nothing = { noteMoves: null, toolUses: null, unsent: null, asked: null, followed: null };
-  const remembered = null;
-  return { steps, ...nothing, remembered, leftOut: [], doubted: [], sensitivity };
+  return {
+    steps,
+    ...nothing,
+    remembered: null,
+    shownAs: null,
+    leftOut: [],
+    doubted: [],
+    sensitivity,
+  };
 }
 
 /**
@@ -158,11 +166,12 @@ function replyOf(
   { channel, brain, session }: ActiveRoute,
   { message }: Answered,
   { text, choices }: { readonly text: string; readonly choices: Reply['choices'] | undefined },
-  { decision, decidedAt }: TurnTimeline,
+  { decision, decidedAt, desk }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
   const told = started === null || channel.tellsSessions;
+  const replaces = desk.shownAs ?? message.preview ?? null;
   const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {
     id: kit.ids.reply(),
@@ -174,21 +183,23 @@ function replyOf(
     createdAt: decidedAt,
     sessionStarted: started,
     ...(choices !== undefined && { choices }),
+    ...(replaces !== null && { replaces }),
   };
 }
 
 /**
  * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. What may
- * be pressed stands under the last.
+ * be pressed stands under the last; what was shown already becomes the first.
  */
 export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
   if (parts === undefined || parts.length < 2) return [reply];
-  const { choices, ...part } = reply;
+  const { choices, replaces, ...part } = reply;
   return parts.map((text, index) => ({
     ...part,
     id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
     text,
+    ...(replaces !== undefined && index === 0 && { replaces }),
     ...(choices !== undefined && index === parts.length - 1 && { choices }),
   }));
 }

@@ -19,6 +19,7 @@ import { buryMessage, think } from './faults.ts';
 import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
+import { TurnPreview } from './previewing.ts';
 import { decideRetry } from './retry-policy.ts';
 import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
@@ -104,7 +105,9 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   const decision = decideSession(message, memory, commandsOn(route, message));
   const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
-  const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
+  const end = await showingWork(kit, route, claim, desk, () =>
+    answer(kit, route, claim, decision, desk),
+  );
   if (stop.stopped) return kit.ledger.release(claim);
   if (end === null) return kit.ledger.release(claim);
 
@@ -125,19 +128,26 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   }
 }
 
-/** Shows that an answer is worked on until there is one, where the channel can show it. */
+/** Shows that an answer is worked on, and the answer while it grows, where the channel can. */
 async function showingWork(
-  { channel }: ActiveRoute,
-  { message }: InClaim,
-  answering: Promise<TurnEnd | null>,
+  kit: Kit,
+  route: ActiveRoute,
+  claim: InClaim,
+  desk: TurnDesk,
+  answering: () => Promise<TurnEnd | null>,
 ): Promise<TurnEnd | null> {
-  if (channel.working === undefined) return answering;
+  const { channel } = route;
+  if (channel.working === undefined && channel.preview === undefined) return answering();
   const answered = new AbortController();
-  channel.working(message.address, answered.signal);
+  channel.working?.(claim.message.address, answered.signal);
+  const preview = channel.preview === undefined ? null : new TurnPreview(kit, route, claim);
+  if (preview !== null) desk.show = preview.show;
   try {
-    return await answering;
+    return await answering();
   } finally {
     answered.abort();
+    await preview?.end();
+    desk.shownAs = preview?.shownAs ?? null;
   }
 }
 

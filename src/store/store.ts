@@ -51,6 +51,7 @@ import type { CallJournal } from './call-journal.ts';
 import type { FiguresReader, StoredFigures } from './figures.ts';
 import type { DeferredReplies } from './deferred.ts';
 import type { ChannelBacklog, Gauges } from './gauges.ts';
+import type { Previews } from './previews.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 import type { SearchReader } from './search/search.ts';
 import type { SpendBook, SpendReader } from './spend.ts';
@@ -107,6 +108,7 @@ export interface Ledger extends AuditTrail {
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
   readonly calls: CallJournal<InClaim>;
+  readonly previews: Previews<InClaim>;
   readonly deferred: DeferredReplies;
   readonly byHand: ByHand;
   /**

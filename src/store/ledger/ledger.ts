@@ -20,18 +20,8 @@ import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { OpenClaims } from '../order/open-claims.ts';
 import { IntakeLimit } from '../order/intake-limit.ts';
 import { laterParts, type Row } from '../order/rows.ts';
-import type {
-  ChannelBacklog,
-  Claim,
-  CursorMove,
-  DeadLetterMove,
-  Effects,
-  Gauges,
-  InClaim,
-  Ledger,
-  OutClaim,
-  Durability,
-} from '../store.ts';
+import type { ChannelBacklog, Claim, CursorMove, DeadLetterMove, Durability } from '../store.ts';
+import type { Effects, Gauges, InClaim, Ledger, OutClaim } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from '../order/unroutable.ts';
@@ -43,6 +33,7 @@ import { Deferred } from './deferred.ts';
 import { Forgetting } from './forgetting.ts';
 import { Holding } from './holding.ts';
 import { gaugesOf, type LedgerStorage } from './storage.ts';
+import { KeptPreviews } from './kept-previews.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
@@ -61,6 +52,7 @@ export class LaneLedger implements Ledger {
   readonly approvals: Ledger['approvals'];
   readonly spend: Ledger['spend'];
   readonly calls: ToolCalls;
+  readonly previews: KeptPreviews;
   readonly deferred: Deferred;
   readonly byHand: Holding;
   readonly #now: () => number;
@@ -89,6 +81,7 @@ export class LaneLedger implements Ledger {
     this.approvals = new OpenApprovals(storage.approvals, () => this.#closing !== null);
     this.spend = storage.spend;
     this.calls = new ToolCalls(this.#open, storage);
+    this.previews = new KeptPreviews(this.#open, storage);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);
     const failed = (error: unknown): void => this.#fail(error);

@@ -87,6 +87,8 @@ export interface LedgerStorage {
   /** @param parts later parts of the same reply, which die with it */
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean>;
   callBegun(message: Message, call: BegunCall): Promise<boolean>;
+  /** Keeps what a message is now in the place of what it was: its `preview` has come. */
+  previewed(message: Message): Promise<boolean>;
   /** Nobody waits for this write. */
   callEnded(key: string, ending: CallEnding): void;
   audit(row: AuditRow): Promise<boolean>;

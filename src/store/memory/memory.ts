@@ -175,6 +175,10 @@ export class MemoryStorage implements LedgerStorage {
     return done;
   }
 
+  previewed(): Promise<boolean> {
+    return done;
+  }
+
   callEnded(key: string, ending: CallEnding): void {
     this.#stories.uses.ended(key, ending);
   }

@@ -98,6 +98,11 @@ export class OpenClaims {
     return rows;
   }
 
+  /** Null: it was ended, or is not one of these. */
+  rowOf(claim: InClaim): WholeInRow | null {
+    return claim instanceof OpenInClaim ? claim.row : null;
+  }
+
   /** Whether that claim is of these and has not been ended. */
   has(claim: Claim): boolean {
     return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;

@@ -6,17 +6,9 @@ import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
 import { memoryAfter } from '../ledger/next-memory.ts';
-import type {
-  Arrival,
-  DeferredUntil,
-  DeliveryEnd,
-  Enter,
-  FailedDelivery,
-  LedgerStorage,
-  StorageTold,
-  Theirs,
-  TurnEnd,
-} from '../ledger/storage.ts';
+import type { Arrival, DeferredUntil, DeliveryEnd, Enter } from '../ledger/storage.ts';
+import type { FailedDelivery, LedgerStorage, StorageTold } from '../ledger/storage.ts';
+import type { Theirs, TurnEnd } from '../ledger/storage.ts';
 import { conflict } from '../order/cursors.ts';
 import { refused } from '../order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../order/rows.ts';
@@ -40,7 +32,7 @@ import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
 import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
 import { sentWrite } from './write/event-codec.ts';
 import { receiptOf, safe } from './write/receipts.ts';
-import { acceptWrite, turnWrite } from './write/row-codec.ts';
+import { acceptWrite, previewedWrite, turnWrite } from './write/row-codec.ts';
 import type { Landed, Write } from './write/writes.ts';
 
 export class PostgresStorage implements LedgerStorage {
@@ -210,6 +202,11 @@ export class PostgresStorage implements LedgerStorage {
 
   callBegun(message: Message, call: BegunCall): Promise<boolean> {
     this.#flights.add(begunWrite(message, call));
+    return this.#flights.writtenNow();
+  }
+
+  previewed(message: Message): Promise<boolean> {
+    this.#flights.add(previewedWrite(message));
     return this.#flights.writtenNow();
   }
 

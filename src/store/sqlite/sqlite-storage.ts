@@ -35,6 +35,7 @@ import type { SqliteParts } from './ledger/parts.ts';
 import { Quarantine } from '../order/quarantine.ts';
 import { HistoryCache } from './ledger/history-cache.ts';
 import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
+import { messageBody } from '../ledger/bodies.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
 import { memoryAfter } from '../ledger/next-memory.ts';
 import { StoredTexts } from './ledger/stored-texts.ts';
@@ -207,6 +208,11 @@ export class SqliteStorage implements LedgerStorage {
   callBegun(message: Message, call: BegunCall): Promise<boolean> {
     const writes = begunWrites(message, call, () => this.#parts.rows.nextSeq());
     for (const write of writes) this.#journal.add(write);
+    return this.#journal.writtenNow();
+  }
+
+  previewed(message: Message): Promise<boolean> {
+    this.#journal.add(['inboxBody', messageBody(message), message.id]);
     return this.#journal.writtenNow();
   }
 

@@ -6,6 +6,7 @@ import {
   accept,
   answer,
   deliver,
+  durably,
   effects,
   exchange,
   hook,
@@ -56,6 +57,23 @@ export const claimCases: readonly LedgerCase[] = [
     assert.equal(await it.ledger.complete(stale, effects(stale, ['stale'])), false);
     await answer(it, fresh, 'fresh');
     assert.equal((await oneOut(it)).reply.text, 'fresh');
+  }),
+  promise('what shows a reply is kept with its message, as long as the claim holds', async (it) => {
+    await accept(it, said('ann', 'hi'));
+    const first = await oneIn(it);
+    assert.equal(await it.ledger.previews.keep(first, '[7]'), true);
+    await it.ledger.release(first);
+    assert.equal(await it.ledger.previews.keep(first, '[8]'), false, 'the claim is over');
+    const again = await oneIn(it);
+    assert.deepEqual([again.message.preview, again.message.text], ['[7]', 'hi']);
+    await answer(it, again, 'a');
+    assert.equal((await oneOut(it)).reply.text, 'a');
+  }),
+  durably('what shows a reply is known after a restart', async (it) => {
+    await accept(it, said('ann', 'hi'));
+    assert.equal(await it.ledger.previews.keep(await oneIn(it), '[7]'), true);
+    await it.reopen();
+    assert.equal((await oneIn(it)).message.preview, '[7]');
   }),
   promise('a copy of a claim is no claim', async (it) => {
     await accept(it, said('ann', 'hi'));

@@ -12,6 +12,7 @@ import type { Effects, Memory } from '../../store.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 import type { AcceptWrite } from './accepts.ts';
 import type { ToolUseRow } from './small-sets.ts';
+import type { Single } from './writes.ts';
 import type { NoteStep } from './notes.ts';
 import type { LaneRow, MarkRow, SaidRow, TurnWrite } from './turns.ts';
 
@@ -30,6 +31,12 @@ export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWr
     expiresAt: acceptedAt + dedupeMsOf(channel),
     fingerprint: keyCheck?.fingerprint ?? null,
   };
+}
+
+/** What is kept of a message that waits, in the place of what was. */
+export function previewedWrite(message: Message): Single {
+  const text = 'UPDATE svc.inbox SET body = $2 WHERE id = $1';
+  return { kind: 'single', text, values: [message.id, messageBody(message)] };
 }
 
 /**

@@ -38,6 +38,7 @@ export const statements = {
     'UPDATE inbox SET state = 2, brain = ?, outcome = ?, model = ?, settled_at = ?, failure = ? ' +
     'WHERE seq = ?',
   inboxUnsent: 'UPDATE inbox SET unsent = ? WHERE seq = ?',
+  inboxBody: 'UPDATE inbox SET body = ? WHERE id = ?',
   inboxTried: `UPDATE inbox SET attempts = attempts + 1 ${ofNumbers}`,
   inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
   inboxCleared: `UPDATE inbox SET attempts = 0, alone = 0 ${ofNumbers}`,

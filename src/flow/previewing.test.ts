@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Preview, Previewed } from '../channel/channel.ts';
+import type { InClaim } from '../store/store.ts';
+import { TurnPreview } from './previewing.ts';
+
+function start(preview?: string) {
+  const shown: string[] = [];
+  const kept: string[] = [];
+  const begun: Previewed[] = [];
+  let ended = 0;
+  const channel = {
+    preview(asked: Previewed): Preview {
+      begun.push(asked);
+      return {
+        show: (text) => void shown.push(text),
+        async end() {
+          ended++;
+        },
+      };
+    },
+  };
+  const previews = { keep: async (_: unknown, one: string) => kept.push(one) > 0 };
+  const message = { id: 'm1', address: { channel: 'c', target: 't' }, preview };
+  const turn = new TurnPreview(
+    { ledger: { previews } } as never,
+    { channel } as never,
+    { message } as unknown as InClaim,
+  );
+  return { turn, shown, kept, begun, ended: () => ended };
+}
+
+test('nothing is begun before there is something to show', async () => {
+  const it = start();
+  await it.turn.end();
+  assert.deepEqual([it.begun.length, it.ended(), it.turn.shownAs], [0, 0, null]);
+});
+
+test('one preview shows all texts, and its message is kept at once', async () => {
+  const it = start();
+  it.turn.show('a');
+  it.turn.show('a b');
+  it.begun[0]!.made('[7]');
+  await it.turn.end();
+  assert.deepEqual(it.shown, ['a', 'a b']);
+  assert.deepEqual([it.begun.length, it.kept, it.turn.shownAs], [1, ['[7]'], '[7]']);
+});
+
+test('the message of an earlier run is shown on, and is replaced though nothing is shown', () => {
+  const it = start('[5]');
+  assert.equal(it.turn.shownAs, '[5]');
+  it.turn.show('again');
+  assert.equal(it.begun[0]!.replaces, '[5]');
+});

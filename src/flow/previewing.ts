@@ -1,0 +1,55 @@
+/**
+ * The person sees the reply while it is being written, on channels that can show it. It is a
+ * courtesy: whatever becomes of it, the reply goes through the outbox as always, and takes the
+ * place of what was shown.
+ */
+import type { Preview } from '../channel/channel.ts';
+import type { InClaim } from '../store/store.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+
+/** The preview of one turn. Nothing is begun before there is a text to show. */
+export class TurnPreview {
+  readonly #kit: Pick<Kit, 'ledger'>;
+  readonly #channel: ActiveRoute['channel'];
+  readonly #claim: InClaim;
+  #preview: Preview | null = null;
+  /** The platform's message that shows it; null: none does. */
+  #shownAs: string | null;
+
+  constructor(kit: Pick<Kit, 'ledger'>, { channel }: Pick<ActiveRoute, 'channel'>, claim: InClaim) {
+    this.#kit = kit;
+    this.#channel = channel;
+    this.#claim = claim;
+    this.#shownAs = claim.message.preview ?? null;
+  }
+
+  /** What the reply takes the place of; null: of nothing. */
+  get shownAs(): string | null {
+    return this.#shownAs;
+  }
+
+  /** Resolves when nothing of it is on its way any more. Never rejects. */
+  async end(): Promise<void> {
+    await this.#preview?.end();
+  }
+
+  readonly show = (whole: string): void => {
+    this.#preview ??= this.#begin();
+    this.#preview?.show(whole);
+  };
+
+  #begin(): Preview | null {
+    const { message } = this.#claim;
+    const begun = this.#channel.preview?.({
+      address: message.address,
+      question: message.id,
+      replaces: this.#shownAs,
+      made: (replaces) => {
+        this.#shownAs = replaces;
+        // Where it cannot be written a crash in this turn makes a second message, and no more.
+        void this.#kit.ledger.previews.keep(this.#claim, replaces);
+      },
+    });
+    return begun ?? null;
+  }
+}
