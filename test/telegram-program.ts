@@ -13,7 +13,9 @@ export type TelegramSetup = {
 };
 
 export function writeTelegramConfig(folder: string, setup: TelegramSetup): Promise<string> {
-  const channel = { type: 'telegram', mode: 'polling', token_env: 'TELEGRAM_TOKEN' };
+  // What is shown of a reply before it is whole is for the tests of just that.
+  const shows = { streaming: false };
+  const channel = { type: 'telegram', mode: 'polling', token_env: 'TELEGRAM_TOKEN', ...shows };
   const model = { provider: 'local_runtime', model_id: 'llama3', locality: 'local' };
   return writeConfig(folder, {
     channels: [{ ...channel, base_url: setup.telegramUrl, ...setup.channel }],

@@ -21,6 +21,7 @@ export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
   close(): void;
 }
 
@@ -90,12 +91,16 @@ class LimitedApi implements Api {
     return this.#call('POST', route, body, signal);
   }
 
+  patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('PATCH', route, body, signal);
+  }
+
   close(): void {
     this.#rest.clearHandlerSweeper();
   }
 
   async #call(
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'PATCH',
     fullRoute: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
@@ -109,7 +114,9 @@ class LimitedApi implements Api {
     this.#rest.setToken(this.#parts.token);
     try {
       const answer = await this.#rest.request({
-        method: method === 'GET' ? RequestMethod.Get : RequestMethod.Post,
+        method: { GET: RequestMethod.Get, POST: RequestMethod.Post, PATCH: RequestMethod.Patch }[
+          method
+        ],
         fullRoute,
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
@@ -168,7 +175,7 @@ class LimitedApi implements Api {
     const { http, steady } = this.#parts;
     const result = await http.send(
       {
-        method: init.method === 'POST' ? 'POST' : 'GET',
+        method: init.method === 'POST' || init.method === 'PATCH' ? init.method : 'GET',
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,

@@ -14,8 +14,9 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Unfit } from '../channel.ts';
+import type { Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
+import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
@@ -24,6 +25,7 @@ import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
+import { openPreview } from './previews.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
@@ -64,6 +66,7 @@ class Discord implements Messenger {
     const { config, events, http, now, steady, token } = parts;
     this.#parts = parts;
     const { baseUrl } = config;
+    if (config.streaming) this.preview = (shown) => this.#preview(shown);
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
     this.#self = discord.botOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
@@ -111,6 +114,14 @@ class Discord implements Messenger {
     return deliver(await this.#api.get(), reply, target, this.#parts.token, stop.signal);
   }
 
+  /** A method that is not there where replies are not to be shown before they are whole. */
+  readonly preview?: (shown: Previewed) => Preview;
+
+  #preview(shown: Previewed): Preview {
+    const api = this.#api.value;
+    return (api && openPreview(api, this.#parts.steady, shown)) ?? noPreview;
+  }
+
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
     const { config, http, steady } = this.#parts;
     const parts = { api: await this.#api.get(), baseUrl: config.baseUrl, http, steady };
@@ -137,6 +148,7 @@ class Discord implements Messenger {
     return (
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&
+      ours.config.streaming === theirs.config.streaming &&
       groupsOf(ours.config) === groupsOf(theirs.config)
     );
   }

@@ -11,7 +11,7 @@ import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { platformWords } from '../platform-words.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
-import { toWire, type Target } from './wire.ts';
+import { idOf, keptOff, toWire, type Target } from './wire.ts';
 
 /** Refusals that no later try changes, in our words. */
 const hopeless: Readonly<Record<number, string>> = {
@@ -31,12 +31,33 @@ export async function deliver(
 ): Promise<DeliveryOutcome> {
   const route = `/channels/${target.place}/messages` as const;
   const body = { ...toWire(reply, target), ...componentsOf(reply) };
+  const shown = idOf(reply.replaces);
+  if (shown !== null) {
+    const edited = await api.patch(`${route}/${shown}`, editOf(reply), signal);
+    if (!isGone(edited)) return outcomeOfEdit(edited, token, reply);
+  }
   const result = await api.post(route, body, signal);
   if (!('message_reference' in body && answeredIsGone(result))) {
     return outcomeOf(result, token, reply);
   }
   const { message_reference: _gone, ...rest } = body;
   return outcomeOf(await api.post(route, rest, signal), token, reply);
+}
+
+/** Buttons of before go where it has none. */
+function editOf(reply: Reply): object {
+  return { content: reply.text, components: [], ...keptOff, ...componentsOf(reply) };
+}
+
+/** It was deleted, or is none of the bot's. */
+function isGone(result: ApiResult): boolean {
+  return result.kind === 'refused' && (result.code === 10_008 || result.code === 50_005);
+}
+
+/** The same edit twice is one. */
+function outcomeOfEdit(result: ApiResult, token: string, reply: Reply): DeliveryOutcome {
+  const outcome = outcomeOf(result, token, reply);
+  return outcome.kind === 'retry' ? { ...outcome, mayHaveArrived: false } : outcome;
 }
 
 /** Servers that heed no `fail_if_not_exists` say so in one of these ways. */

@@ -9,7 +9,6 @@
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Media, Sender, Setting } from '../../domain/message.ts';
-import type { Reply } from '../../domain/reply.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -130,12 +129,21 @@ export function parseTarget(target: string): Target | null {
  */
 const suppressEmbeds = 1 << 2;
 
+/** Nobody is ever pinged, and no link unfurled. */
+export const keptOff = {
+  allowed_mentions: { parse: [], replied_user: false },
+  flags: suppressEmbeds,
+};
+
 /**
  * The body of Create Message. Nobody is ever pinged by it, and no link unfurled. The nonce is the
  * delivery's id, so that a second try within minutes makes no second message. Of a split reply the
  * first part alone refers to what it answers.
  */
-export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
+export function toWire(
+  reply: { readonly id: string; readonly text: string },
+  target: Target,
+): RESTPostAPIChannelMessageJSONBody {
   const part = reply.id.split('-')[1] ?? '00';
   const reference =
     target.message !== null && Number(part) === 0
@@ -143,8 +151,7 @@ export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJ
       : {};
   return {
     content: reply.text,
-    allowed_mentions: { parse: [], replied_user: false },
-    flags: suppressEmbeds,
+    ...keptOff,
     ...nonceOf(reply.id),
     ...reference,
   };

@@ -16,12 +16,14 @@ type Method =
   | 'getUpdates'
   | 'getFile'
   | 'sendMessage'
+  | 'editMessageText'
   | 'sendChatAction'
   | Pressed;
 /** What is asked without anything more. */
 type Asking = 'getMe' | 'getWebhookInfo';
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
+
 type Payload<M extends Method> = M extends Asking
   ? Record<string, never>
   : Parameters<Raw[Exclude<M, Asking>]>[0];

@@ -1,6 +1,7 @@
 /**
  * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
- * one reply, which is one part where the text was cut.
+ * one reply, which is one part where the text was cut. What was shown while it was being written
+ * becomes the reply by an edit.
  *
  * A refusal that names what was wrong is met once in the same try: without formatting, buttons, the
  * topic or the message that is answered, in the chat that the group became. Everything else is the
@@ -11,19 +12,14 @@ import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { spread } from '../../lib/backoff.ts';
-import { rowsOf } from '../choices.ts';
 import { platformWords } from '../platform-words.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
-import { markupOf, type Rows } from './keyboard.ts';
-import { format } from './markdown.ts';
-import type { Entity, Lexer } from './markdown.ts';
+import type { Lexer } from './markdown.ts';
+import { editOf, mend, outgoingOf, payloadOf, type Outgoing } from './outgoing.ts';
 import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
-import type { Target } from './place.ts';
 
 const tryMs = 15_000;
-/** In UTF-16 units. */
-export const textMax = 4_096;
 
 /** Before the second send whose end may not be seen: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
@@ -48,20 +44,33 @@ export async function send(
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
   const place = isFirst(reply) ? target : { ...target, replyTo: null };
-  const outgoing = textOf(reply.text, lexer, place, rowsOf(reply.choices, buttonLimits));
+  const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
     const admission = await pace.admit(outgoing.chat, signal);
     if (admission.kind !== 'go') return outcomeOfAdmission(admission);
-    const payload = payloadOf(outgoing);
-    const result = await api.call('sendMessage', payload, tryMs, signal);
-    if (result.kind === 'done') return { kind: 'delivered' };
-    if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
+    const result = await call(api, outgoing, signal);
+    if (result.kind === 'done' || isSameAlready(result)) return { kind: 'delivered' };
+    if (result.kind === 'fault') {
+      // The same edit twice is one.
+      if (outgoing.shown !== null) return retry(failure(result.fault));
+      return outcomeOfFault(result, attempt, random);
+    }
     if (tries >= triesMax || !mend(outgoing, result)) {
       const sent = [reply.text, outgoing.text];
       const said = platformWords(result.description, token, sent) ?? undefined;
       return outcomeOfRefusal(result, said);
     }
   }
+}
+
+function call(api: BotApi, outgoing: Outgoing, signal: AbortSignal): Promise<CallResult> {
+  const { shown } = outgoing;
+  if (shown === null) return api.call('sendMessage', payloadOf(outgoing), tryMs, signal);
+  return api.call('editMessageText', editOf(outgoing, shown), tryMs, signal);
+}
+
+function isSameAlready(result: CallResult): boolean {
+  return result.kind === 'refused' && /message is not modified/i.test(result.description);
 }
 
 function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {
@@ -75,76 +84,7 @@ function isFirst({ id }: Reply): boolean {
 }
 
 /** The first send, and one more for each thing that can be mended. */
-const triesMax = 6;
-
-/** What is sent, as far as a refusal can change it. */
-type OutgoingText = {
-  chat: number;
-  thread: number | null;
-  replyTo: number | null;
-  text: string;
-  entities: readonly Entity[];
-  /** The Markdown itself, sent when the entities are refused. */
-  readonly source: string;
-  keyboard: Rows;
-};
-
-/** Of a label the platform names no length; what a button says has 64 bytes. */
-const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
-
-function textOf(source: string, lexer: Lexer, target: Target, keyboard: Rows): OutgoingText {
-  const formatted = format(source, lexer);
-  const fits = formatted.text !== '' && formatted.text.length <= textMax;
-  const { text, entities } = fits ? formatted : { text: source, entities: [] };
-  return { ...target, text, entities, source, keyboard };
-}
-
-function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
-  return {
-    chat_id: chat,
-    text,
-    link_preview_options: { is_disabled: true },
-    ...(entities.length === 0 ? {} : { entities: entities as never }),
-    ...(thread === null ? {} : { message_thread_id: thread }),
-    ...markupOf(keyboard),
-    ...(replyTo === null
-      ? {}
-      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
-  };
-}
-
-/** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
-const answeredIsGone =
-  /message to be replied not found|reply message not found|reply_message_id_invalid/i;
-
-/** Takes away what was refused. @returns whether another try may help */
-function mend(outgoing: OutgoingText, { status, description, migrateToChat }: Refused): boolean {
-  if (status !== 400) return false;
-  if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
-    outgoing.chat = migrateToChat;
-    // The new chat counts its messages anew.
-    outgoing.replyTo = null;
-    return true;
-  }
-  if (outgoing.thread !== null && /thread not found/i.test(description)) {
-    outgoing.thread = null;
-    return true;
-  }
-  if (outgoing.replyTo !== null && answeredIsGone.test(description)) {
-    outgoing.replyTo = null;
-    return true;
-  }
-  if (outgoing.entities.length > 0 && /entit|can't parse/i.test(description)) {
-    outgoing.entities = [];
-    outgoing.text = outgoing.source;
-    return true;
-  }
-  if (outgoing.keyboard.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
-    outgoing.keyboard = [];
-    return true;
-  }
-  return false;
-}
+const triesMax = 7;
 
 function outcomeOfFault(
   { fault, sent }: Extract<CallResult, { kind: 'fault' }>,

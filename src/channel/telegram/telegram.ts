@@ -16,8 +16,9 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Unfit, WebhookSeen } from '../channel.ts';
+import type { Messenger, Opened, Preview, Previewed, Unfit, WebhookSeen } from '../channel.ts';
 import { splitText } from '../splitting.ts';
+import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
@@ -29,7 +30,9 @@ import { createPace, type Pace } from './pace.ts';
 import { directChatOf } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
-import { send, textMax } from './sending.ts';
+import { textMax } from './outgoing.ts';
+import { openPreview } from './previews.ts';
+import { send } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
@@ -67,6 +70,7 @@ class Telegram implements Messenger {
     const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
+    if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const pace = createPace(parts);
     this.#pace = pace;
     this.#tools = new LoadOnce(async () => {
@@ -127,6 +131,16 @@ class Telegram implements Messenger {
     return send(parts, reply, attempt, stop.signal);
   }
 
+  /** A method that is not there where replies are not to be shown before they are whole. */
+  readonly preview?: (shown: Previewed) => Preview;
+
+  #preview(shown: Previewed): Preview {
+    const tools = this.#tools.value;
+    const { steady } = this.#parts;
+    const opened = tools && openPreview({ ...tools, pace: this.#pace, steady }, shown);
+    return opened ?? noPreview;
+  }
+
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
     const { token, config, http, steady } = this.#parts;
     const { api } = await this.#tools.get();
@@ -162,7 +176,8 @@ class Telegram implements Messenger {
     return (
       ours.token === theirs.token &&
       ours.config.tokenEnv === theirs.config.tokenEnv &&
-      ours.config.baseUrl === theirs.config.baseUrl
+      ours.config.baseUrl === theirs.config.baseUrl &&
+      ours.config.streaming === theirs.config.streaming
     );
   }
 

@@ -110,12 +110,46 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
     }
     case 'POST /channels/:id/messages':
       return createMessage(host, state, (request.body ?? {}) as Record<string, unknown>);
+    case 'PATCH /channels/:id/messages/:id':
+      return editMessage(host, state, last!, (request.body ?? {}) as Record<string, unknown>);
     case 'POST /channels/:id/typing':
       host.typing.push({ channelId: id, at: host.now() });
       return { status: 204, body: undefined };
     default:
       return failed('notFound');
   }
+}
+
+/** https://discord.com/developers/docs/resources/message#edit-message */
+function editMessage(
+  host: RestHost,
+  state: ChannelState,
+  id: Snowflake,
+  body: Readonly<Record<string, unknown>>,
+): RestAnswer {
+  const at = state.messages.findIndex((one) => one.id === id);
+  const before = state.messages[at];
+  if (before === undefined) return failed('unknownMessage');
+  if (before.author.id !== host.bot.id) return failed('notOurs');
+  const given = body['content'] ?? before.content;
+  if (typeof given !== 'string' || Array.from(given).length > contentMax) {
+    const words = `Must be ${contentMax} or fewer in length.`;
+    return invalid('content', 'BASE_TYPE_MAX_LENGTH', words);
+  }
+  const fault = componentsFault(body['components']);
+  if (fault !== null) return invalid('components', ...fault);
+  const edited = {
+    ...before,
+    content: given.trim(),
+    components: body['components'] ?? before['components'],
+    edited_timestamp: new Date(host.now()).toISOString(),
+  } as Message;
+  state.messages.splice(at, 1, edited);
+  const sent = host.sent.findIndex(({ message }) => message.id === id);
+  if (sent >= 0) {
+    host.sent[sent] = { ...host.sent[sent]!, content: edited.content, message: edited };
+  }
+  return fine(edited);
 }
 
 function openDirect(host: RestHost, body: unknown): RestAnswer {

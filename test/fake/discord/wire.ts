@@ -86,6 +86,7 @@ export const errors = {
   unknownInteraction: [404, 10_062, 'Unknown interaction'],
   answeredInteraction: [400, 40_060, 'Interaction has already been acknowledged.'],
   missingAccess: [403, 50_001, 'Missing Access'],
+  notOurs: [403, 50_005, 'Cannot edit a message authored by another user'],
   emptyMessage: [400, 50_006, 'Cannot send an empty message'],
   cannotSendToUser: [403, 50_007, 'Cannot send messages to this user'],
   missingPermissions: [403, 50_013, 'Missing Permissions'],

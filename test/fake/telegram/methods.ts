@@ -5,6 +5,7 @@
  * message that is answered, and only then the text's bounds and length.
  */
 import type { ChatState, Chats } from './chats.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
 import type { Press } from './presses.ts';
 import { fixText, readText } from './text.ts';
@@ -81,6 +82,8 @@ export function callMethod(world: World, name: string, params: Params): Answer |
       return sendMessage(world, params);
     case 'answercallbackquery':
       return answerCallbackQuery(world.presses, params, world.now());
+    case 'editmessagetext':
+      return editMessageText(world, params);
     case 'editmessagereplymarkup': {
       const state = writableChat(world, params);
       return 'ok' in state ? state : editMessageReplyMarkup(state.messages, params, world.bot);
@@ -156,6 +159,46 @@ function sendMessage(world: World, params: Params): Answer {
   });
   world.sent.push({ chatId: state.chat.id, text, message, params, at: world.now() });
   return fine(message);
+}
+
+/**
+ * https://core.telegram.org/bots/api#editmessagetext. What was sent is from then on what it became;
+ * without `reply_markup` the keyboard goes.
+ */
+function editMessageText(world: World, params: Params): Answer {
+  const read = readText(params);
+  if ('ok' in read) return read;
+  const keyboard = readKeyboard(params);
+  if (keyboard !== undefined && 'ok' in keyboard) return keyboard;
+  const state = writableChat(world, params);
+  if ('ok' in state) return state;
+  const before = state.messages.get(integerOf(params['message_id'], 0));
+  if (before === undefined) return badRequest('message to edit not found');
+  if (before.from?.id !== world.bot.id) return badRequest("message can't be edited");
+  const fixed = fixText(read);
+  if ('ok' in fixed) return fixed;
+  const { text, entities } = fixed;
+  const { entities: _entities, reply_markup: _keyboard, ...rest } = before;
+  const message = {
+    ...rest,
+    text,
+    ...(entities.length > 0 && { entities }),
+    ...(keyboard !== undefined && { reply_markup: keyboard }),
+  } as Message;
+  if (isDeepStrictEqual(message, before)) {
+    return badRequest(
+      'message is not modified: specified new message content and reply markup are exactly the ' +
+        'same as a current content and reply markup of the message',
+    );
+  }
+  state.messages.set(message.message_id, message);
+  const at = world.sent.findIndex((one) => isMessage(one, state.chat.id, message.message_id));
+  if (at >= 0) world.sent[at] = { ...world.sent[at]!, text, message };
+  return fine(message);
+}
+
+function isMessage({ chatId, message }: Sent, chat: number, id: number): boolean {
+  return chatId === chat && message.message_id === id;
 }
 
 /** https://core.telegram.org/bots/api#replyparameters */
