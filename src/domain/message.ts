@@ -29,6 +29,8 @@ export type Message = {
    * asked it is the turn that follows; in another one it puts the question to who may decide.
    */
   readonly approval?: ApprovalId;
+  /** Nobody wrote it, and it has no text: svc tells who was just let in that they are. */
+  readonly welcome?: true;
 };
 
 /** What a person sees around a message, as its platform shows it. */
@@ -114,6 +116,7 @@ export type Inbound = {
   readonly pairingCode?: string;
   /** Set by svc itself alone, as in `Message`. */
   readonly approval?: ApprovalId;
+  readonly welcome?: true;
   /** Set by the pipeline alone; without it the message is private. */
   readonly sensitivity?: Sensitivity;
 };

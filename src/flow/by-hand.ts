@@ -51,7 +51,7 @@ export async function answerByHand(
 function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: string): Effects {
   const { message, memory, condemned } = one;
   const now = kit.now();
-  const { move } = decideSession(message, memory, commandsOn(route, message));
+  const { move } = decideSession(message, memory, commandsOn(kit, route, message));
   const decision = { move, act: { kind: 'think', text: message.text } } as const;
   const seen = move === null ? memory.turns : [];
   // An operator has the conversation before them: what they write may hold what was private in it.

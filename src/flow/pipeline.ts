@@ -68,12 +68,12 @@ export async function receive(
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access, sensitivity }: GatedChannel,
+  { channel, access, sensitivity, knows }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
   for (let passes = 1; ; passes++) {
-    const passage = await gate.pass(channel, access, batch);
+    const passage = await gate.pass(channel, { access, knows }, batch);
     const { messages } = passage;
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =
@@ -99,7 +99,7 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
   kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
-  const decision = decideSession(message, memory, commandsOn(route, message));
+  const decision = decideSession(message, memory, commandsOn(kit, route, message));
   const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
   const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
@@ -154,8 +154,10 @@ async function answer(
   const { act } = decision;
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
-  const history = decision.move === null ? memory.turns : [];
-  return think(kit, route.brain, { message, text: act.text, history }, desk);
+  const seen = decision.move === null ? memory.turns : [];
+  const { text, again } = act;
+  const history = again === undefined ? seen : seen.filter((turn) => turn !== again);
+  return think(kit, route.brain, { message, text, history }, desk);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */

@@ -10,7 +10,16 @@ import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
-type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction' | Pressed;
+type Method =
+  | 'getMe'
+  | 'deleteWebhook'
+  | 'getUpdates'
+  | 'sendMessage'
+  | 'sendChatAction'
+  | 'setMessageReaction'
+  | 'getMyCommands'
+  | 'setMyCommands'
+  | Pressed;
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
 type Payload<M extends Method> = M extends 'getMe'

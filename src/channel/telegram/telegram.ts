@@ -16,17 +16,20 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
+import type { CommandNotice, Opened, Unfit } from '../channel.ts';
+import { FirstTimes } from '../first-times.ts';
 import { splitText } from '../splitting.ts';
 import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { createCommandMenu, shownOf } from './command-menu.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
 import { directChatOf } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
+import { showSeen } from './reaction.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { parseBot } from './wire.ts';
@@ -57,6 +60,9 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
+  readonly #menu = createCommandMenu(() => this.#tools.value?.api ?? null);
+  readonly #seen = new FirstTimes();
+  readonly #over = new AbortController();
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
@@ -120,7 +126,13 @@ class Telegram implements Messenger {
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#parts;
     const api = this.#tools.value?.api;
-    if (api !== undefined) showTyping({ api, deadlines }, address, signal);
+    if (api === undefined) return;
+    showTyping({ api, deadlines }, address, signal);
+    showSeen(api, address, this.#seen, this.#over.signal);
+  }
+
+  offer(commands: readonly CommandNotice[]): void {
+    this.#menu.offer(shownOf(commands));
   }
 
   /** Polls are judged by their ends: a begun poll may hang for ever. */
@@ -169,7 +181,10 @@ class Telegram implements Messenger {
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#menu.end();
+    this.#over.abort();
+  }
 }
 
 function malformedToken(tokenEnv: string): string {

@@ -8,9 +8,9 @@ import type { Effects } from '../store.ts';
 
 export function messageBody(message: Message): string {
   const { sender, text, media, further, context, gather, address } = message;
-  const { pairingCode, approval } = message;
+  const { pairingCode, approval, welcome } = message;
   const said = { sender, text, media, further, context, gather, target: address.target };
-  return JSON.stringify({ ...said, pairingCode, approval });
+  return JSON.stringify({ ...said, pairingCode, approval, welcome });
 }
 
 export function replyBody(reply: Reply): string {
@@ -41,7 +41,15 @@ export type MessageRecord = {
 export function messageFrom(record: MessageRecord): Message {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Message,
-    'sender' | 'text' | 'media' | 'further' | 'context' | 'gather' | 'pairingCode' | 'approval'
+    | 'sender'
+    | 'text'
+    | 'media'
+    | 'further'
+    | 'context'
+    | 'gather'
+    | 'pairingCode'
+    | 'approval'
+    | 'welcome'
   > & { target: string };
   const channel = record.channel as ChannelKey;
   return {
