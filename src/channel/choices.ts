@@ -49,10 +49,7 @@ const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
  * a button of the message says, as the platform itself tells.
  * @param shown the buttons of a message of svc's own
  */
-export function isPressable(
-  data: unknown,
-  shown: readonly (readonly Choice[])[],
-): data is string {
+export function isPressable(data: unknown, shown: readonly (readonly Choice[])[]): data is string {
   if (typeof data !== 'string') return false;
   if (command.test(data)) return true;
   return oneWord.test(data) && shown.some((row) => row.some(({ says }) => says === data));

@@ -15,7 +15,11 @@ function ends(
   setting?: Setting,
   text = 'hello',
 ): string {
-  const inbound = { text, sender: { id: sender, name: null }, ...(setting && { setting }) } as Inbound;
+  const inbound = {
+    text,
+    sender: { id: sender, name: null },
+    ...(setting && { setting }),
+  } as Inbound;
   const judgement = judge({ ...openAccess, ...access }, { isAdmitted: admitted, knows }, inbound);
   return judgement.kind === 'turned_away' ? judgement.reason : judgement.kind;
 }

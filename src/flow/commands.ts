@@ -160,11 +160,7 @@ function wholeNumber(text: string): number | null {
 }
 
 /** Tells a messenger which commands there are on it, for whomever. */
-export function offerCommands(
-  kit: RememberingKit,
-  channel: ChannelKey,
-  route: ActiveRoute,
-): void {
+export function offerCommands(kit: RememberingKit, channel: ChannelKey, route: ActiveRoute): void {
   if (route.channel.offer === undefined) return;
   const nobody = { channel, sender: { id: '', name: null } };
   const understood = commandsOn(kit, route, nobody);

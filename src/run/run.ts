@@ -28,6 +28,7 @@ import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
 import { keepApprovals } from './approval-keeping.ts';
 import { warningsNow } from './warnings-now.ts';
+import { keepWelcoming } from './welcoming.ts';
 import { keepFigures } from './figure-keeping.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
@@ -224,6 +225,7 @@ class Run {
     const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
     this.#lifetime.defer('the figures', keepFigures(counted));
     this.#lifetime.defer('the approvals', keepApprovals({ ...flow, peers, host }));
+    this.#lifetime.defer('the welcomes', keepWelcoming({ ...flow, host }));
     const watch = new ModelWatch(kit, this.#state.over);
     const bounds = new SharedBounds(kit.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());

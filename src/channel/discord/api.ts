@@ -27,6 +27,8 @@ export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
   close(): void;
 }
 
@@ -53,6 +55,8 @@ type Init = {
   readonly body?: string | null;
   readonly signal?: AbortSignal | null;
 };
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
 
 type Answer = Extract<HttpResult, { kind: 'answer' }>;
 
@@ -98,17 +102,24 @@ class LimitedApi implements Api {
     return this.#call('POST', route, body, signal);
   }
 
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('PUT', route, body, signal);
+  }
+
+  patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('PATCH', route, body, signal);
+  }
+
   close(): void {
     this.#rest.clearHandlerSweeper();
   }
 
   async #call(
-    method: 'GET' | 'POST',
+    method: Method,
     fullRoute: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
   ): Promise<ApiResult> {
-    const { RequestMethod } = this.#library;
     this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - Date.now();
@@ -117,7 +128,7 @@ class LimitedApi implements Api {
     this.#rest.setToken(this.#parts.token);
     try {
       const answer = await this.#rest.request({
-        method: method === 'GET' ? RequestMethod.Get : RequestMethod.Post,
+        method: method as discordRest.RequestMethod,
         fullRoute,
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
@@ -177,7 +188,7 @@ class LimitedApi implements Api {
     const { http, steady } = this.#parts;
     const result = await http.send(
       {
-        method: init.method === 'POST' ? 'POST' : 'GET',
+        method: (init.method ?? 'GET') as Method,
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,

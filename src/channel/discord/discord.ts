@@ -14,16 +14,20 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
+import type { CommandNotice, Opened, Unfit } from '../channel.ts';
+import { FirstTimes } from '../first-times.ts';
 import { splitText } from '../splitting.ts';
 import { HealthState } from '../health-state.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
+import { Deferrals } from './deferrals.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
+import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
+import { createCommandMenu, shownOf } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
@@ -56,6 +60,9 @@ class Discord implements Messenger {
   readonly #parts: DiscordParts;
   readonly #health: HealthState;
   readonly #typing = new Typing();
+  readonly #seen = new FirstTimes();
+  readonly #deferrals = new Deferrals();
+  readonly #menu = createCommandMenu(() => this.#api.value);
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
 
@@ -97,6 +104,7 @@ class Discord implements Messenger {
       groups: groupsOf(config),
       api: await this.#api.get(),
       health: this.#health,
+      deferrals: this.#deferrals,
       limits: { ...gatewayLimits, ...limits },
     };
     await runGateway(gateway, receive, signal);
@@ -107,7 +115,9 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, stop.signal);
+    const api = await this.#api.get();
+    const completed = await this.#deferrals.complete(api, reply, target, stop.signal);
+    return completed ?? deliver(api, reply, target, stop.signal);
   }
 
   split(text: string): readonly string[] {
@@ -117,7 +127,14 @@ class Discord implements Messenger {
   working(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
     const api = this.#api.value;
-    if (target !== null && api !== null) this.#typing.begin(api, target.place, signal);
+    // A response that was put off shows that it is worked on by itself.
+    if (target === null || api === null || target.deferred !== undefined) return;
+    this.#typing.begin(api, target.place, signal);
+    showSeen(api, target, this.#seen);
+  }
+
+  offer(commands: readonly CommandNotice[]): void {
+    this.#menu.offer(shownOf(commands));
   }
 
   health(): ChannelHealth {
@@ -164,6 +181,7 @@ class Discord implements Messenger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
+    this.#menu.end();
     // A connection that is still loading has nothing open to wait for.
     void this.#api.release().then((api) => api?.close());
   }

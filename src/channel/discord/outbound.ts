@@ -31,7 +31,7 @@ export async function deliver(
   return outcomeOf(await api.post(route, body, signal));
 }
 
-function outcomeOf(result: ApiResult): DeliveryOutcome {
+export function outcomeOf(result: ApiResult): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
   if (result.kind === 'fault') {
     return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };
