@@ -96,8 +96,8 @@ export type Fetched =
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 /**
- * `word` has no slash; `description` is a sentence of 100 characters at most; `takesText`: something
- * may stand behind the word.
+ * `word` has no slash; `description` is a sentence of 100 characters at most; `takesText`:
+ * something may stand behind the word.
  */
 export type CommandNotice = {
   readonly word: string;

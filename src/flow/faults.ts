@@ -59,5 +59,9 @@ export async function buryMessage(
 
 /** Neither kept nor to be asked again by a press. */
 function notAgain({ replies, ...effects }: Effects): Effects {
-  return { ...effects, turn: null, replies: replies.map(({ choices: _, ...reply }) => reply) };
+  const unpressed = replies.map((reply) => {
+    const { choices, ...rest } = reply;
+    return choices === undefined ? reply : rest;
+  });
+  return { ...effects, turn: null, replies: unpressed };
 }

@@ -12,7 +12,7 @@ export type ListedCommand = {
   readonly takesText: boolean;
 };
 
-/** Of 100 characters at most, which is what Discord takes. */
+/** Of 100 characters at most, as a notice is. */
 const described = {
   trigger: 'Begin a new session: what was said before is no longer in view',
   recall: 'Bring the last exchanges of the session before back into view',

@@ -14,7 +14,8 @@ import { messengerTypes } from '../channel/kinds.ts';
 import type { Inbound, Sender } from '../domain/message.ts';
 import type { Ledger } from '../store/store.ts';
 import { KeptPairings, readPairings } from './kept-pairings.ts';
-import type { Admitted, Change, PairingState, PendingCode } from './kept-pairings.ts';
+import type { Admitted, Change } from './kept-pairings.ts';
+import { admitting, counts, removing, rowsOf, silent, welcoming } from './pairing-changes.ts';
 
 const codeMs = 60 * 60_000;
 /** So long a code is left alone; then it gives way when there are too many. */
@@ -253,61 +254,4 @@ export async function listPairings(
     rows.push(...rowsOf(channel, await readPairings(ledger, channel), now()));
   }
   return rows;
-}
-
-function admitting(kept: KeptPairings, one: Admitted): Change {
-  const { admitted, asking, unwelcomed = [] } = kept.state;
-  const state = {
-    admitted: [...admitted, one],
-    asking: silenced(asking, one.sender),
-    unwelcomed: [...unwelcomed, one.sender],
-  };
-  return kept.become(state, (later) => {
-    const others = later.admitted.filter((other) => other !== one);
-    return { ...welcomed(later, one.sender), admitted: others };
-  });
-}
-
-function welcoming(kept: KeptPairings, sender: string): Change {
-  return kept.become(welcomed(kept.state, sender), (later) => {
-    return { ...later, unwelcomed: [...(later.unwelcomed ?? []), sender] };
-  });
-}
-
-/** Nobody is left to be told: the field goes. */
-function welcomed({ unwelcomed = [], ...state }: PairingState, sender: string): PairingState {
-  const left = unwelcomed.filter((one) => one !== sender);
-  return left.length === 0 ? state : { ...state, unwelcomed: left };
-}
-
-function removing(kept: KeptPairings, sender: string): Change {
-  const { admitted, asking } = kept.state;
-  const removed = admitted.filter((one) => one.sender === sender);
-  const left = admitted.filter((one) => one.sender !== sender);
-  const state = { admitted: left, asking: silenced(asking, sender) };
-  return kept.become({ ...welcomed(kept.state, sender), ...state }, (later) => {
-    return { ...later, admitted: [...removed, ...later.admitted] };
-  });
-}
-
-function rowsOf(channel: string, { admitted, asking }: PairingState, now: number): Pairing[] {
-  const waiting = asking.filter((one) => counts(one, now));
-  return [
-    ...admitted.map((one): Pairing => ({ channel, ...one, state: 'admitted' })),
-    ...waiting.map(({ sender, name, until }): Pairing => {
-      return { channel, sender, name, state: 'asking', at: until };
-    }),
-  ];
-}
-
-function counts({ code, until }: PendingCode, now: number): boolean {
-  return code !== null && until > now;
-}
-
-function silenced(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {
-  return asking.map((one) => (one.sender === sender ? silent(one) : one));
-}
-
-function silent(one: PendingCode): PendingCode {
-  return { ...one, name: null, code: null };
 }

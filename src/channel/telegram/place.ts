@@ -41,8 +41,8 @@ export function directChatOf(
 }
 
 /**
- * Where a reply goes. `replyTo`: in groups the message that it answers. `acknowledged`: that message
- * was said to us, and shows when work on it begins.
+ * Where a reply goes. `replyTo`: in groups the message that it answers. `acknowledged`: that
+ * message was said to us, and shows when work on it begins.
  */
 export type Target = {
   readonly chat: number;
