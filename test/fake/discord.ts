@@ -20,7 +20,9 @@ import type { Interaction } from './discord/interactions.ts';
 import { RateLimits, tooMany } from './discord/rate-limits.ts';
 import type { Limit, Limited, Scope } from './discord/rate-limits.ts';
 import { answerRest, failed, routeOf } from './discord/rest.ts';
-import type { RestAnswer, RestHost, RestRequest, Sent, Typing } from './discord/rest.ts';
+import type { Reaction, RestAnswer, RestHost, RestRequest } from './discord/rest.ts';
+import type { Sent, Typing } from './discord/rest.ts';
+import { SlashCommands } from './discord/slash-commands.ts';
 import { intent } from './discord/wire.ts';
 import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
 import { Watch } from './watch.ts';
@@ -58,6 +60,8 @@ export class FakeDiscord implements AsyncDisposable {
   readonly typing: Typing[] = [];
   /** What people pressed, in order. */
   readonly interactions: Interaction[] = [];
+  readonly slash: SlashCommands;
+  readonly reactions: Reaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
   readonly #watch = new Watch();
@@ -83,6 +87,7 @@ export class FakeDiscord implements AsyncDisposable {
     this.#guilds = new Guilds(this.#now);
     this.#limits = new RateLimits(this.#now);
     this.bot = this.#guilds.user('svc', true);
+    this.slash = new SlashCommands(this.#guilds, this.#now, this.bot);
     this.gateway = new Gateway({
       options: this.#options,
       now: this.#now,
@@ -187,6 +192,12 @@ export class FakeDiscord implements AsyncDisposable {
     this.interactions.push(interaction);
     this.gateway.dispatch('INTERACTION_CREATE', 0, () => event);
     return interaction;
+  }
+
+  /** A person chooses a slash command that is registered. */
+  choose(from: User, channel: Channel, name: string, text?: string): void {
+    const event = this.slash.choose(from, channel, name, text);
+    this.gateway.dispatch('INTERACTION_CREATE', 0, () => event);
   }
 
   /** A message as it stands in its channel now. */
@@ -333,7 +344,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   #restHost(): RestHost {
-    const { bot, sent, typing, interactions, gateway } = this;
+    const { bot, sent, typing, interactions, slash, reactions, gateway } = this;
     const now = this.#now;
     const guilds = this.#guilds;
     const port = this.#port;
@@ -350,6 +361,8 @@ export class FakeDiscord implements AsyncDisposable {
       sent,
       typing,
       interactions,
+      slash,
+      reactions,
       gateway: () => ({ url: `ws://127.0.0.1:${port}`, shards: 1, session_start_limit }),
       arrived: (state, message) => this.#tell('MESSAGE_CREATE', state, message),
       edit: (message, components) => this.#edit(message, components),

@@ -10,6 +10,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { freePort } from '../program.ts';
 import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
+import { CommandList } from './telegram/commands.ts';
+import type { Reaction } from './telegram/commands.ts';
 import { takesEffect } from './breakage.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
@@ -44,6 +46,9 @@ export class FakeTelegram implements AsyncDisposable {
   readonly token: string;
   readonly bot: User;
   readonly calls: TelegramCall[] = [];
+  /** What people see of commands, and the reactions that the bot has set. */
+  readonly commands = new CommandList();
+  readonly reactions: Reaction[] = [];
   /** TCP connections ever opened. */
   connections = 0;
   /** Is told of every call, and waited for, before anything is done. */
@@ -78,6 +83,8 @@ export class FakeTelegram implements AsyncDisposable {
       typing: [],
       presses: [],
       files: new Map(),
+      commands: this.commands,
+      reactions: this.reactions,
     };
     this.#server = createServer((request, response) => {
       this.#take(request, response).catch(() => response.destroy());
