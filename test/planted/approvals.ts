@@ -68,8 +68,8 @@ export const approvals: readonly Fault[] = [
   {
     name: 'A message that goes on with an approval has lost it after a restart.',
     file: 'src/store/ledger/bodies.ts',
-    find: '...said, pairingCode, approval }',
-    replace: '...said, pairingCode }',
+    find: '...said, pairingCode, approval, welcome }',
+    replace: '...said, pairingCode, welcome }',
     seenBy: ['test/ledger-sqlite.test.ts'],
   },
   {

@@ -46,7 +46,8 @@ export function parsePress(wire: unknown, self: string): Pressed | null {
   if (fields['context'] === betweenPeople) return null;
   const under = fieldsOf(fields['message']);
   const rows = rowsIn(under['components']);
-  if (fieldsOf(under['author'])['id'] !== self || !isPressable(says, rows)) return null;
+  if (fieldsOf(under['author'])['id'] !== self) return null;
+  if (!isPressable(says, rows)) return null;
   const [id, place, message] = [fields['id'], fields['channel_id'], under['id']].map(idOf);
   const isDirect = idOf(fields['guild_id']) === null;
   const sender = senderOf(isDirect ? fields['user'] : fieldsOf(fields['member'])['user']);
