@@ -95,7 +95,7 @@ test('of two who owe it at the same time one alone writes it', async () => {
   const code = await it.codeOf('5');
   await it.host.pairings.admit(code);
   const pair = [1, 2].map(() => new Pairings(ledger, () => clock.now, random));
-  const owed = await Promise.all(pair.map((one) => one.unwelcomed()));
+  const owed = await Promise.all(pair.map((one) => one.unwelcomed('messenger_a')));
   const ids = new Set<string>();
   const { key: channel } = it.messenger;
   const message = {
@@ -123,17 +123,17 @@ test('who cannot be told within a day is not told, and who was removed is not ei
   const [first, second] = [await it.codeOf('5'), await it.codeOf('6')];
   await pairings.admit(first);
   await until(() => it.asked.length > 0);
-  assert.equal((await pairings.unwelcomed()).length, 1, 'it is owed');
+  assert.equal((await pairings.unwelcomed('messenger_a')).length, 1, 'it is owed');
   clock.now += 25 * 3_600_000;
   reaches = true;
   pairings.onAdmitted!();
-  while ((await pairings.unwelcomed()).length > 0) await new Promise(setImmediate);
+  while ((await pairings.unwelcomed('messenger_a')).length > 0) await new Promise(setImmediate);
   assert.equal((await pairings.admit(second)).kind, 'not_found', 'its hour is over');
   const third = await it.codeOf('7');
   pairings.onAdmitted = null;
   await pairings.admit(third);
   assert.equal(await pairings.remove('messenger_a', '7'), 'done');
-  assert.deepEqual(await pairings.unwelcomed(), []);
+  assert.deepEqual(await pairings.unwelcomed('messenger_a'), []);
   assert.equal(welcomes(it.texts()), 0);
   await it.end();
 });

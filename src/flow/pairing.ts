@@ -153,15 +153,13 @@ export class Pairings implements Admissions {
   }
 
   /** As far as it is known here. */
-  async unwelcomed(): Promise<readonly Unwelcomed[]> {
-    const all: Unwelcomed[] = [];
-    for (const [type, kept] of this.#kept) {
-      await kept.load();
-      const { admitted, unwelcomed = [] } = kept.state;
-      const theirs = admitted.filter(({ sender }) => unwelcomed.includes(sender));
-      all.push(...theirs.map((one) => ({ type, ...one })));
-    }
-    return all;
+  async unwelcomed(type: string): Promise<readonly Unwelcomed[]> {
+    const kept = this.#of(type);
+    await kept.load();
+    const { admitted, unwelcomed = [] } = kept.state;
+    return admitted
+      .filter(({ sender }) => unwelcomed.includes(sender))
+      .map((one) => ({ type, ...one }));
   }
 
   /**

@@ -9,7 +9,7 @@ import type { Receipt } from '../channel/channel.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Kit } from '../flow/kit.ts';
 import type { Pairings, Unwelcomed } from '../flow/pairing.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, PlannedChannel } from './plan.ts';
 
 const lookMs = 30_000;
 /** How long a platform may take to say where somebody is talked to. */
@@ -61,7 +61,7 @@ class Welcoming {
     while (this.#isWoken && !this.#over.signal.aborted) {
       this.#isWoken = false;
       try {
-        for (const one of await this.#parts.host.pairings.unwelcomed()) await this.#tell(one);
+        await this.#look();
       } catch (error) {
         if (!this.#over.signal.aborted) this.#parts.events.faulted({ where: 'a welcome', error });
       }
@@ -70,12 +70,19 @@ class Welcoming {
     if (!this.#over.signal.aborted) this.#timer = setTimeout(this.#wake, lookMs).unref();
   }
 
-  async #tell(one: Unwelcomed): Promise<void> {
+  async #look(): Promise<void> {
+    const { host } = this.#parts;
+    for (const planned of host.plan?.channels ?? []) {
+      if (planned.access?.pairing !== true) continue;
+      for (const one of await host.pairings.unwelcomed(planned.type))
+        await this.#tell(one, planned);
+    }
+  }
+
+  async #tell(one: Unwelcomed, planned: PlannedChannel): Promise<void> {
     const { host, events, now } = this.#parts;
-    const { type, sender, name, at } = one;
+    const { sender, name, at } = one;
     if (now() - at > newsMs) return host.pairings.welcome(one, null);
-    const planned = host.plan?.channels.find((channel) => channel.type === type);
-    if (planned?.access?.pairing !== true) return;
     const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(directMs)]);
     const where = (await planned.channel.direct?.(sender, signal)) ?? null;
     if (where === null || this.#over.signal.aborted) return;
