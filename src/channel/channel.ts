@@ -95,8 +95,15 @@ export type Fetched =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** `word` has no slash; `description` is one sentence. */
-export type CommandNotice = { readonly word: string; readonly description: string };
+/**
+ * `word` has no slash; `description` is a sentence of 100 characters at most; `takesText`:
+ * something may stand behind the word.
+ */
+export type CommandNotice = {
+  readonly word: string;
+  readonly description: string;
+  readonly takesText: boolean;
+};
 
 export type Opened = { readonly kind: 'opened'; readonly key: ChannelKey };
 

@@ -36,7 +36,7 @@ export async function answerByHand(
   const answered = await kit.ledger.byHand.answer(where, upTo, (one, isLast) => {
     ended.push(one);
     const effects = isLast ? lastEffects(kit, route, one, text) : passedOver(kit, route, one, upTo);
-    return withoutApproval(one, open, effects);
+    return asOwn(one, open, effects);
   });
   if (answered.kind !== 'answered') return answered;
   for (const { message } of ended) {
@@ -51,7 +51,7 @@ export async function answerByHand(
 function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: string): Effects {
   const { message, memory, condemned } = one;
   const now = kit.now();
-  const { move } = decideSession(message, memory, commandsOn(route, message));
+  const { move } = decideSession(message, memory, commandsOn(kit, route, message));
   const decision = { move, act: { kind: 'think', text: message.text } } as const;
   const seen = move === null ? memory.turns : [];
   // An operator has the conversation before them: what they write may hold what was private in it.
@@ -67,13 +67,14 @@ function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: str
 }
 
 /** Where svc's own message is answered, nobody said anything, and no call runs after it. */
-function withoutApproval(
-  { message: { approval } }: ByHandMessage,
+function asOwn(
+  { message: { approval, welcome } }: ByHandMessage,
   open: ReadonlySet<ApprovalId>,
   effects: Effects,
 ): Effects {
-  if (approval === undefined) return effects;
-  const settled = open.has(approval) ? { settled: { id: approval, outcome: null } } : null;
+  if (approval === undefined && welcome !== true) return effects;
+  const isSettled = approval !== undefined && open.has(approval);
+  const settled = isSettled ? { settled: { id: approval, outcome: null } } : null;
   const { turn } = effects;
   return { ...effects, turn: turn?.reply == null ? null : turn, ...settled };
 }

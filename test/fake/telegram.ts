@@ -10,9 +10,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { freePort } from '../program.ts';
 import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
+import { CommandList } from './telegram/commands.ts';
+import type { Reaction } from './telegram/commands.ts';
 import { takesEffect } from './breakage.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
+import { download } from './telegram/files.ts';
 import { callMethod } from './telegram/methods.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
@@ -48,6 +51,9 @@ export class FakeTelegram implements AsyncDisposable {
   readonly bot: User;
   readonly calls: TelegramCall[] = [];
   readonly limits: RateLimits | null;
+  /** What people see of commands, and the reactions that the bot has set. */
+  readonly commands = new CommandList();
+  readonly reactions: Reaction[] = [];
   /** TCP connections ever opened. */
   connections = 0;
   /** Is told of every call, and waited for, before anything is done. */
@@ -83,6 +89,8 @@ export class FakeTelegram implements AsyncDisposable {
       typing: [],
       presses: [],
       files: new Map(),
+      commands: this.commands,
+      reactions: this.reactions,
     };
     this.#server = createServer((request, response) => {
       this.#take(request, response).catch(() => response.destroy());
@@ -350,7 +358,7 @@ export class FakeTelegram implements AsyncDisposable {
     // The platform's own servers know by its shape that a token is none.
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
-    if (file !== undefined) return this.#download(rest, response);
+    if (file !== undefined) return download(this.#world.files, rest, response);
     const body = Buffer.concat(parts).toString('utf8');
     const params = paramsOf(url, body, request.headers['content-type'] ?? '');
     const port = request.socket.remotePort ?? 0;
@@ -385,12 +393,5 @@ export class FakeTelegram implements AsyncDisposable {
     if (plan === undefined) return undefined;
     if (--plan.left <= 0) this.#planned.splice(this.#planned.indexOf(plan), 1);
     return plan.fault;
-  }
-
-  #download(path: string, response: ServerResponse): void {
-    const file = [...this.#world.files.values()].find((one) => one.path === path);
-    if (file === undefined) return send(refuse(404, 'Not Found'), response);
-    response.writeHead(200, { 'content-type': 'application/octet-stream' });
-    response.end(file.bytes);
   }
 }

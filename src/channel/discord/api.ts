@@ -21,6 +21,7 @@ export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
   patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
   close(): void;
 }
@@ -48,6 +49,8 @@ type Init = {
   readonly body?: string | null;
   readonly signal?: AbortSignal | null;
 };
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH';
 
 type Library = typeof discordRest;
 
@@ -91,6 +94,10 @@ class LimitedApi implements Api {
     return this.#call('POST', route, body, signal);
   }
 
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('PUT', route, body, signal);
+  }
+
   patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
     return this.#call('PATCH', route, body, signal);
   }
@@ -100,12 +107,11 @@ class LimitedApi implements Api {
   }
 
   async #call(
-    method: 'GET' | 'POST' | 'PATCH',
+    method: Method,
     fullRoute: `/${string}`,
     body: unknown,
     signal?: AbortSignal,
   ): Promise<ApiResult> {
-    const { RequestMethod } = this.#library;
     this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - Date.now();
@@ -114,9 +120,7 @@ class LimitedApi implements Api {
     this.#rest.setToken(this.#parts.token);
     try {
       const answer = await this.#rest.request({
-        method: { GET: RequestMethod.Get, POST: RequestMethod.Post, PATCH: RequestMethod.Patch }[
-          method
-        ],
+        method: method as discordRest.RequestMethod,
         fullRoute,
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
@@ -175,7 +179,7 @@ class LimitedApi implements Api {
     const { http, steady } = this.#parts;
     const result = await http.send(
       {
-        method: init.method === 'POST' || init.method === 'PATCH' ? init.method : 'GET',
+        method: (init.method ?? 'GET') as Method,
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,

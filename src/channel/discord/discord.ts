@@ -14,19 +14,23 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import type { CommandNotice, Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import { FirstTimes } from '../first-times.ts';
 import { splitText } from '../splitting.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
+import { Deferrals } from './deferrals.ts';
 import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { openPreview } from './previews.ts';
+import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
+import { createCommandMenu, shownOf } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
@@ -59,6 +63,9 @@ class Discord implements Messenger {
   readonly #parts: DiscordParts;
   readonly #health: HealthState;
   readonly #typing = new Typing();
+  readonly #seen = new FirstTimes();
+  readonly #deferrals = new Deferrals();
+  readonly #menu = createCommandMenu(() => this.#api.value);
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
 
@@ -101,6 +108,7 @@ class Discord implements Messenger {
       groups: groupsOf(config),
       api: await this.#api.get(),
       health: this.#health,
+      deferrals: this.#deferrals,
       limits: { ...gatewayLimits, ...limits },
     };
     await runGateway(gateway, receive, signal);
@@ -111,7 +119,10 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, this.#parts.token, stop.signal);
+    const api = await this.#api.get();
+    const { token } = this.#parts;
+    const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
+    return completed ?? deliver(api, reply, target, token, stop.signal);
   }
 
   /** A method that is not there where replies are not to be shown before they are whole. */
@@ -135,7 +146,14 @@ class Discord implements Messenger {
   working(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
     const api = this.#api.value;
-    if (target !== null && api !== null) this.#typing.begin(api, target.place, signal);
+    // A response that was put off shows that it is worked on by itself.
+    if (target === null || api === null || target.deferred !== undefined) return;
+    this.#typing.begin(api, target.place, signal);
+    showSeen(api, target, this.#seen);
+  }
+
+  offer(commands: readonly CommandNotice[]): void {
+    this.#menu.offer(shownOf(commands));
   }
 
   health(): ChannelHealth {
@@ -183,6 +201,7 @@ class Discord implements Messenger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
+    this.#menu.end();
     // A connection that is still loading has nothing open to wait for.
     void this.#api.release().then((api) => api?.close());
   }

@@ -12,6 +12,7 @@ import type { HealthState } from '../health-state.ts';
 import type { Api } from './api.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionEnd, ConnectionLimits } from './connection.ts';
+import type { Deferrals } from './deferrals.ts';
 import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
 import type { Refusal } from './catch-up.ts';
 import { cursorNames, Intake } from './intake.ts';
@@ -32,6 +33,7 @@ export type GatewayParts = Clock & {
   readonly groups: AccessConfig['groups'];
   readonly api: Api;
   readonly health: HealthState;
+  readonly deferrals: Deferrals;
   readonly events: Events;
   readonly random: () => number;
   readonly limits: GatewayLimits;
@@ -99,7 +101,7 @@ class Gateway {
   #connection: Connection | null = null;
 
   constructor(parts: GatewayParts, receive: Receive, signal: AbortSignal, kept: Kept) {
-    const { key, self, api, events, steady, groups } = parts;
+    const { key, self, api, events, steady, groups, deferrals } = parts;
     this.#parts = parts;
     this.#receive = receive;
     this.#signal = signal;
@@ -108,6 +110,7 @@ class Gateway {
       key,
       self,
       api,
+      deferrals,
       receive,
       signal,
       steady,

@@ -16,9 +16,11 @@ import type { Receive } from '../channel.ts';
 import type { Api } from './api.ts';
 import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
+import type { Deferrals } from './deferrals.ts';
 import type { KnownChannels } from './known-channels.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
-import { acknowledge, parseInteraction, type Pressed } from './interactions.ts';
+import { acknowledge, parsePress, type Pressed } from './interactions.ts';
+import { parseCommand, type Commanded } from './slash-commands.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeParts = {
@@ -31,6 +33,7 @@ export type IntakeParts = {
   readonly sessions: Sessions;
   readonly places: KnownChannels;
   readonly api: Api;
+  readonly deferrals: Deferrals;
   readonly events: Pick<Events, 'warned' | 'noticed'>;
   readonly refused: (refusal: Refusal) => void;
   readonly faulted: (error: unknown) => void;
@@ -49,8 +52,10 @@ const keepEveryMs = 30_000;
 type Item = {
   readonly session: Session;
   readonly sequence: number;
-  readonly message: WireMessage | Pressed | null;
+  readonly message: Said | null;
 };
+
+type Said = WireMessage | Pressed | Commanded;
 
 export class Intake {
   readonly #parts: IntakeParts;
@@ -80,7 +85,8 @@ export class Intake {
 
   #heard(name: string, data: unknown): Item['message'] {
     if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
-    return name === 'INTERACTION_CREATE' ? parseInteraction(data, this.#self) : null;
+    if (name !== 'INTERACTION_CREATE') return null;
+    return parsePress(data, this.#self) ?? parseCommand(data);
   }
 
   get #self(): string {
@@ -160,7 +166,7 @@ export class Intake {
 
   async #take(): Promise<Refusal | null> {
     const { receive, sessions, hearsAll, steady } = this.#parts;
-    const messages: (WireMessage | Pressed)[] = [];
+    const messages: Said[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
     if (last.message !== null) messages.push(last.message);
@@ -190,9 +196,9 @@ export class Intake {
     session: Session,
     sequence: number,
     newest: string | null,
-    messages: readonly (WireMessage | Pressed)[],
+    messages: readonly Said[],
   ): Promise<Refusal | null> {
-    const { receive, sessions, places, steady, api } = this.#parts;
+    const { receive, sessions, places, steady, api, deferrals } = this.#parts;
     const handled = await receive(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
@@ -205,6 +211,7 @@ export class Intake {
       if (handled.receipts[index] === null) continue;
       const { conversation, setting } = message;
       if ('press' in message) acknowledge(api, message.press);
+      if ('deferral' in message) deferrals.defer(api, message.deferral);
       isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
     }
     if (isNews) await receive([], { name: cursorNames.places, value: places.text });

@@ -71,7 +71,7 @@ const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN
 /** Where a 429 names no time. */
 const limitedMs = 1_000;
 
-function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
+export function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
   if (result.kind === 'fault') {
     return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };

@@ -17,7 +17,8 @@ const limitedMs = 10_000;
 /** @returns null: the address is none of this channel's */
 export function openPreview(api: Api, steady: () => SteadyTime, shown: Previewed): Preview | null {
   const target = parseTarget(shown.address.target);
-  if (target === null) return null;
+  // What answers a slash command stands where that was put off.
+  if (target === null || target.deferred !== undefined) return null;
   const route = `/channels/${target.place}/messages` as const;
   let quietUntil = steady() as number;
   const asked = async (asking: ReturnType<Api['post']>) => {

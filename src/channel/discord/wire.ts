@@ -52,6 +52,8 @@ export function parseMessage(
   const text = withoutMention(textOf(fields['content']), self);
   if (text === '' && media === null) return null;
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
+  const setting = isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard';
+  const acknowledged = setting === 'addressed' && { acknowledged: true as const };
   return {
     id,
     conversation: place as ConversationId,
@@ -59,8 +61,8 @@ export function parseMessage(
     text,
     media,
     ...(further.length > 0 && { further }),
-    setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
-    target: isDirect ? place : `${place}/${id}`,
+    setting,
+    target: targetOf({ place, message: isDirect ? null : id, ...acknowledged }),
   };
 }
 
@@ -112,15 +114,49 @@ function fileOf(place: string, message: string, attachment: unknown): string | n
   return id === null ? null : `${place}/${message}/${id}`;
 }
 
-/** The id of the channel that a reply goes to, and of the message that it answers in a group. */
-export type Target = { readonly place: string; readonly message: string | null };
+/**
+ * The id of the channel that a reply goes to, and of the message that it answers in a group.
+ * `acknowledged`: that message was said to us, and shows when work on it begins. `deferred`: where
+ * the response to a slash command waits for its text.
+ */
+export type Target = {
+  readonly place: string;
+  readonly message: string | null;
+  readonly acknowledged?: true;
+  readonly deferred?: Deferred;
+};
+
+/** `token` is good for a quarter of an hour, and lets who has it write: nobody is shown it. */
+export type Deferred = { readonly application: string; readonly token: string };
+
+/** What gets into a path. */
+export const tokenShape = /^[\w.=-]{1,512}$/;
+const acknowledgedMark = 'seen';
+
+/** `place`, `place/message`, `place/message/seen`, or `place//application/token`. */
+export function targetOf({ place, message, acknowledged, deferred }: Target): string {
+  if (deferred !== undefined) return `${place}//${deferred.application}/${deferred.token}`;
+  if (message === null) return place;
+  return `${place}/${message}${acknowledged === true ? `/${acknowledgedMark}` : ''}`;
+}
 
 /** @returns null for what no message of ours had as its target */
 export function parseTarget(target: string): Target | null {
   const [place, message, ...rest] = target.split('/');
-  if (idOf(place) === null || rest.length > 0) return null;
-  if (message !== undefined && idOf(message) === null) return null;
-  return { place: place!, message: message ?? null };
+  if (place === undefined || idOf(place) === null) return null;
+  if (message === undefined) return { place, message: null };
+  if (message === '') return deferredIn(place, rest);
+  if (idOf(message) === null) return null;
+  const [mark] = rest;
+  if (mark === undefined) return { place, message };
+  const isMarked = rest.length === 1 && mark === acknowledgedMark;
+  return isMarked ? { place, message, acknowledged: true } : null;
+}
+
+function deferredIn(place: string, [application, token, ...rest]: readonly string[]) {
+  if (token === undefined || rest.length > 0) return null;
+  if (idOf(application) === null || !tokenShape.test(token)) return null;
+  return { place, message: null, deferred: { application: application!, token } };
 }
 
 /**

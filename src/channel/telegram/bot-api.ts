@@ -18,6 +18,9 @@ type Method =
   | 'sendMessage'
   | 'editMessageText'
   | 'sendChatAction'
+  | 'setMessageReaction'
+  | 'getMyCommands'
+  | 'setMyCommands'
   | Pressed;
 /** What is asked without anything more. */
 type Asking = 'getMe' | 'getWebhookInfo';
@@ -68,6 +71,8 @@ const ofNoChat: ReadonlySet<Method> = new Set([
   'deleteWebhook',
   'getUpdates',
   'getFile',
+  'getMyCommands',
+  'setMyCommands',
   'sendChatAction',
 ]);
 

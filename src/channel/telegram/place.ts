@@ -40,15 +40,19 @@ export function directChatOf(
   return { conversation, target: targetOf({ chat, thread: null, replyTo: null }) };
 }
 
-/** Where a reply goes. `replyTo`: in groups the message that it answers. */
+/**
+ * Where a reply goes. `replyTo`: in groups the message that it answers. `acknowledged`: that
+ * message was said to us, and shows when work on it begins.
+ */
 export type Target = {
   readonly chat: number;
   readonly thread: number | null;
   readonly replyTo: number | null;
+  readonly acknowledged?: true;
 };
 
-export function targetOf(target: Target): string {
-  return JSON.stringify([target.chat, target.thread, target.replyTo]);
+export function targetOf({ chat, thread, replyTo, acknowledged }: Target): string {
+  return JSON.stringify([chat, thread, replyTo, ...(acknowledged === true ? [1] : [])]);
 }
 
 /** @returns null where the address is none that this file wrote */
@@ -60,8 +64,9 @@ export function parseTarget({ target }: Address): Target | null {
     return null;
   }
   if (!Array.isArray(parts)) return null;
-  const [chat, thread, replyTo] = parts as unknown[];
+  const [chat, thread, replyTo, mark] = parts as unknown[];
   if (typeof chat !== 'number') return null;
   const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-  return { chat, thread: number(thread), replyTo: number(replyTo) };
+  const acknowledged = mark === 1 && { acknowledged: true as const };
+  return { chat, thread: number(thread), replyTo: number(replyTo), ...acknowledged };
 }

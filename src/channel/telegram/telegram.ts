@@ -15,13 +15,16 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Preview, Previewed, Unfit, WebhookSeen } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth, CommandNotice } from '../channel.ts';
+import type { Fetched, Identity, Messenger, Opened, Preview } from '../channel.ts';
+import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
+import { FirstTimes } from '../first-times.ts';
 import { splitText } from '../splitting.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { createCommandMenu, shownOf } from './command-menu.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
@@ -32,6 +35,7 @@ import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { textMax } from './outgoing.ts';
 import { openPreview } from './previews.ts';
+import { showSeen } from './reaction.ts';
 import { send } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
@@ -64,6 +68,9 @@ class Telegram implements Messenger {
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
   readonly #pace: Pace;
+  readonly #menu = createCommandMenu(() => this.#tools.value?.api ?? null);
+  readonly #seen = new FirstTimes();
+  readonly #over = new AbortController();
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
@@ -156,7 +163,13 @@ class Telegram implements Messenger {
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#parts;
     const api = this.#tools.value?.api;
-    if (api !== undefined) showTyping({ api, deadlines }, address, signal);
+    if (api === undefined) return;
+    showTyping({ api, deadlines }, address, signal);
+    showSeen(api, address, this.#seen, this.#over.signal);
+  }
+
+  offer(commands: readonly CommandNotice[]): void {
+    this.#menu.offer(shownOf(commands));
   }
 
   /** Polls are judged by their ends: a begun poll may hang for ever. */
@@ -212,7 +225,10 @@ class Telegram implements Messenger {
     return lookAtWebhook(api, deleting, signal);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#menu.end();
+    this.#over.abort();
+  }
 }
 
 function malformedToken(tokenEnv: string): string {

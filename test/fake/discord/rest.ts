@@ -8,6 +8,7 @@
 import type { ChannelState, Guilds } from './guilds.ts';
 import { answerInteraction, componentsFault } from './interactions.ts';
 import type { Interaction } from './interactions.ts';
+import type { SlashCommands } from './slash-commands.ts';
 import { errors } from './wire.ts';
 import type { ErrorName, Message, Snowflake, User } from './wire.ts';
 
@@ -20,6 +21,7 @@ export type Sent = {
   /** Milliseconds since 1970. */
   readonly at: number;
 };
+export type Reaction = { readonly messageId: Snowflake; readonly emoji: string };
 export type Typing = { readonly channelId: Snowflake; readonly at: number };
 
 export type RestRequest = {
@@ -39,6 +41,8 @@ export type RestHost = {
   readonly sent: Sent[];
   readonly typing: Typing[];
   readonly interactions: readonly Interaction[];
+  readonly slash: SlashCommands;
+  readonly reactions: Reaction[];
   /** The body of GET /gateway/bot. */
   readonly gateway: () => object;
   readonly arrived: (state: ChannelState, message: Message) => void;
@@ -57,13 +61,19 @@ const nonceMs = 5 * 60 * 1_000;
 
 /** The route of a path, as rate limits and faults name it: `POST /channels/:id/messages`. */
 export const routeOf = ({ method, path }: RestRequest): string => {
-  const route = path.replaceAll(/\/\d+/g, '/:id').replace(/[^/]+\/callback$/, ':token/callback');
+  const route = path
+    .replaceAll(/\/\d+/g, '/:id')
+    .replace(/[^/]+\/callback$/, ':token/callback')
+    .replace(/(?<=^\/webhooks\/:id\/)[^/]+/, ':token')
+    .replace(/(?<=\/reactions\/)[^/]+/, ':emoji');
   return `${method} ${route}`;
 };
 
 export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
   const [, first = '', id = ''] = request.path.split('/');
   if (request.body === null) return failed('invalidJson');
+  const commanded = host.slash.answer(request);
+  if (commanded !== null) return commanded;
   switch (routeOf(request)) {
     case 'GET /gateway':
     case 'GET /gateway/bot':
@@ -112,6 +122,12 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
       return createMessage(host, state, (request.body ?? {}) as Record<string, unknown>);
     case 'PATCH /channels/:id/messages/:id':
       return editMessage(host, state, last!, (request.body ?? {}) as Record<string, unknown>);
+    case 'PUT /channels/:id/messages/:id/reactions/:emoji/@me': {
+      const [, , , , messageId = '', , emoji = ''] = request.path.split('/');
+      if (!state.messages.some((one) => one.id === messageId)) return failed('unknownMessage');
+      host.reactions.push({ messageId, emoji: decodeURIComponent(emoji) });
+      return { status: 204, body: undefined };
+    }
     case 'POST /channels/:id/typing':
       host.typing.push({ channelId: id, at: host.now() });
       return { status: 204, body: undefined };

@@ -7,6 +7,7 @@
 import type { ChatState, Chats } from './chats.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
+import { setMessageReaction, type CommandList, type Reaction } from './commands.ts';
 import type { Press } from './presses.ts';
 import { fixText, readText } from './text.ts';
 import { integerOf, jsonOf } from './update-queue.ts';
@@ -43,6 +44,8 @@ export type World = {
   readonly typing: Typing[];
   readonly presses: Press[];
   readonly files: Map<string, StoredFile>;
+  readonly commands: CommandList;
+  readonly reactions: Reaction[];
 };
 
 const fileBytesMax = 20 * 1024 * 1024;
@@ -93,8 +96,13 @@ export function callMethod(world: World, name: string, params: Params): Answer |
     case 'getfile':
       return getFile(world, params);
     case 'getmycommands':
+      return fine(world.commands.list);
     case 'setmycommands':
-      return fine(name.toLowerCase() === 'setmycommands' ? true : []);
+      return world.commands.set(params);
+    case 'setmessagereaction': {
+      const state = writableChat(world, params);
+      return 'ok' in state ? state : setMessageReaction(state, params, world.reactions);
+    }
     default:
       return refuse(404, 'Not Found: method not found');
   }
