@@ -1,32 +1,45 @@
 /**
  * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
  * client, which says whether a request may have arrived. A call that would reach a limit waits a
- * moment first; nothing is tried again in here, and nothing throws: a 429 is an answer like any
- * other. The library's errors hold requests and what the platform said, so no such error gets out.
+ * moment first, and one that would wait for longer is not made (`unasked`); nothing is tried again
+ * in here, and nothing throws: a 429 is an answer like any other. The library's errors hold
+ * requests, so no such error gets out.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
-import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
+import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
+import { limited, refusal, responseOf } from './answers.ts';
+import type { Answer, ApiResult } from './answers.ts';
 
-/** `code` is Discord's own number of what was wrong, where it gave one. */
-export type ApiResult =
-  | { readonly kind: 'ok'; readonly body: unknown }
-  | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly code: number | null;
-      readonly retryAfterMs: number | null;
-    }
-  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+export type { ApiResult } from './answers.ts';
+
+/** `spare`: nobody needs it, so that it waits for no limit. */
+type Manner = { readonly spare?: true };
+
+/** A body as lib/multipart.ts writes it. */
+type Form = { readonly contentType: string; readonly body: Uint8Array };
 
 export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
-  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  post(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult>;
+  postForm(route: `/${string}`, form: Form, signal?: AbortSignal): Promise<ApiResult>;
+  patch(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult>;
+  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   close(): void;
 }
 
@@ -54,7 +67,14 @@ type Init = {
   readonly signal?: AbortSignal | null;
 };
 
-type Answer = Extract<HttpResult, { kind: 'answer' }>;
+/** As the library takes it. */
+type Call = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly fullRoute: `/${string}`;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly passThroughBody?: true;
+};
 
 type Library = typeof discordRest;
 
@@ -68,6 +88,8 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
+  /** What waits for no limit, by its method and address, and how many calls do so. */
+  readonly #spare = new Map<string, number>();
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #ahead: number;
   /** All requests are limited until then. */
@@ -85,41 +107,76 @@ class LimitedApi implements Api {
       // The HTTP client's own deadline comes first.
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
-      rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMax,
+      rejectOnRateLimit: ({ timeToReset, method, url }) =>
+        timeToReset > waitMsMax || this.#spare.has(`${method} ${url}`),
       makeRequest: (url, init) => this.#send(url, init as Init),
     });
   }
 
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call('GET', route, undefined, signal);
+    return this.#call({ method: 'GET', fullRoute: route }, signal);
   }
 
-  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call('POST', route, body, signal);
+  post(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'POST', fullRoute: route, body }, signal, manner);
+  }
+
+  postForm(
+    route: `/${string}`,
+    { contentType, body }: Form,
+    signal?: AbortSignal,
+  ): Promise<ApiResult> {
+    const headers = { 'content-type': contentType };
+    const form = { body, headers, passThroughBody: true } as const;
+    return this.#call({ method: 'POST', fullRoute: route, ...form }, signal);
+  }
+
+  patch(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PATCH', fullRoute: route, body }, signal, manner);
+  }
+
+  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'DELETE', fullRoute: route }, signal);
   }
 
   close(): void {
     this.#rest.clearHandlerSweeper();
   }
 
-  async #call(
-    method: 'GET' | 'POST',
-    fullRoute: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-  ): Promise<ApiResult> {
-    const { RequestMethod } = this.#library;
+  /** Where several calls go to one address, those that may wait do not while a spare one goes. */
+  async #inManner(call: Call, signal?: AbortSignal, manner: Manner = {}): Promise<ApiResult> {
+    if (manner.spare !== true) return this.#call(call, signal);
+    const base = this.#parts.baseUrl ?? discordApi;
+    const address = `${call.method} ${base}/v10${call.fullRoute}`;
+    this.#spare.set(address, (this.#spare.get(address) ?? 0) + 1);
+    const result = await this.#call(call, signal);
+    const left = this.#spare.get(address)! - 1;
+    if (left === 0) this.#spare.delete(address);
+    else this.#spare.set(address, left);
+    return result;
+  }
+
+  async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
     this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - Date.now();
-    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
+    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs, true);
     // The library forgets the token at the first 401.
     this.#rest.setToken(this.#parts.token);
     try {
       const answer = await this.#rest.request({
-        method: method === 'GET' ? RequestMethod.Get : RequestMethod.Post,
-        fullRoute,
-        ...(body === undefined ? {} : { body }),
+        ...call,
+        method: call.method as discordRest.RequestMethod,
         ...(signal === undefined ? {} : { signal }),
       });
       return { kind: 'ok', body: answer };
@@ -147,13 +204,12 @@ class LimitedApi implements Api {
     const { DiscordAPIError, HTTPError, RateLimitError } = this.#library;
     if (error instanceof Fault) return { kind: 'fault', fault: error.fault, sent: error.sent };
     if (error instanceof RateLimitError) {
-      return limited(Math.max(error.retryAfter, error.timeToReset));
+      return limited(Math.max(error.retryAfter, error.timeToReset), true);
     }
     if (error instanceof Redirect) return refusal(error.status);
-    if (error instanceof Limited) return limited(error.retryAfterMs);
+    if (error instanceof Limited) return limited(error.retryAfterMs, false);
     if (error instanceof DiscordAPIError) {
-      const { code } = error;
-      return refusal(error.status, typeof code === 'number' && code !== 0 ? code : null);
+      return refusal(error.status, error.rawError);
     }
     if (error instanceof HTTPError) return refusal(error.status);
     // The call was given up while it waited for the request before it.
@@ -177,7 +233,7 @@ class LimitedApi implements Api {
     const { http, steady } = this.#parts;
     const result = await http.send(
       {
-        method: init.method === 'POST' ? 'POST' : 'GET',
+        method: (init.method ?? 'GET') as Call['method'],
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,
@@ -224,47 +280,5 @@ class Redirect extends Error {
   constructor(status: number) {
     super('a redirect is not followed');
     this.status = status;
-  }
-}
-
-function refusal(status: number, code: number | null = null): ApiResult {
-  return { kind: 'refused', status, code, retryAfterMs: null };
-}
-
-function limited(ms: number): ApiResult {
-  return { kind: 'refused', status: 429, code: null, retryAfterMs: Math.max(0, Math.ceil(ms)) };
-}
-
-/** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
-function responseOf({ status, headers, body }: Answer) {
-  const header = (name: string): string | null => {
-    const value = headers[name.toLowerCase()];
-    return (Array.isArray(value) ? value[0] : value) ?? null;
-  };
-  return {
-    status,
-    statusText: '',
-    ok: status >= 200 && status < 300,
-    bodyUsed: false,
-    body: null,
-    headers: { get: header, has: (name: string) => header(name) !== null },
-    json: () => Promise.resolve(status < 400 ? parsedBody(body) : errorOf(body)),
-    text: () => Promise.resolve(body),
-    arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
-  };
-}
-
-/** Keeps the number of an error alone: the library trips over other shapes of the rest. */
-function errorOf(body: string): { code: number; message: string } {
-  const { code } = parsedBody(body) as { code?: unknown };
-  return { code: typeof code === 'number' ? code : 0, message: '' };
-}
-
-function parsedBody(body: string): object {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    return {};
   }
 }

@@ -8,21 +8,26 @@ import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
 import { channelKeyOf, type ConversationId } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
-import { splitText } from '../splitting.ts';
+import type { Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import { splitReply } from '../code-files.ts';
+import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
+import { RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
+import { beginPreview } from './previews.ts';
+import { takeAway } from './putting.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
@@ -31,6 +36,7 @@ export type DiscordParts = Clock & {
   readonly config: MessengerConfig;
   readonly token: string;
   readonly http: HttpClient;
+  readonly deadlines: Deadlines;
   readonly events: Events;
   readonly random: () => number;
   /** For tests; the rest is as `gatewayLimits` says. */
@@ -44,7 +50,12 @@ const gatewayLimits: GatewayLimits = {
   pauseMsMax: 600_000,
 };
 
-const cutting = { unitsMax: textUnitsMax, unitsOf: (text: string) => text.length, fences: true };
+const cutting = {
+  unitsMax: textUnitsMax,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+  codeCharactersMax: 1_500,
+};
 
 /** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
 export function createDiscordChannel(parts: DiscordParts): Messenger {
@@ -58,10 +69,15 @@ class Discord implements Messenger {
   readonly #typing = new Typing();
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
+  /** Null: edits are not heeded. */
+  readonly #questions: RecentQuestions | null;
+  readonly preview?: NonNullable<Messenger['preview']>;
 
   constructor(parts: DiscordParts) {
     const { config, events, http, now, steady, token } = parts;
     this.#parts = parts;
+    this.#questions = config.edits ? new RecentQuestions(steady) : null;
+    if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
     this.#self = discord.botOf(token);
@@ -95,6 +111,7 @@ class Discord implements Messenger {
       random,
       tokenName: config.tokenEnv,
       groups: groupsOf(config),
+      questions: this.#questions,
       api: await this.#api.get(),
       health: this.#health,
       limits: { ...gatewayLimits, ...limits },
@@ -107,11 +124,27 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, stop.signal);
+    const api = await this.#api.get();
+    const revision = revise(this.#questions, reply, target.edits ?? null);
+    let message: string | null = null;
+    const sent = (one: string): void => void (message = one);
+    const outcome = await deliver(api, revision.reply, target, stop.signal, sent);
+    if (outcome.kind !== 'delivered') return outcome;
+    for (const needless of revision.delivered(message)) takeAway(api, needless);
+    return outcome;
   }
 
-  split(text: string): readonly string[] {
-    return splitText(text, cutting).map((part) => part.text);
+  #preview(shown: Previewed): Preview {
+    const api = this.#api.value;
+    if (api === null) return noPreview;
+    const { deadlines, steady } = this.#parts;
+    const edits = parseTarget(shown.address.target)?.edits;
+    const former = edits === undefined ? null : (this.#questions?.answerTo(edits)[0] ?? null);
+    return beginPreview({ api, deadlines, steady }, shown, former) ?? noPreview;
+  }
+
+  split(text: string): readonly ReplyPart[] {
+    return splitReply(text, cutting);
   }
 
   working(address: Address, signal: AbortSignal): void {
@@ -130,6 +163,8 @@ class Discord implements Messenger {
     return (
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&
+      ours.config.streaming === theirs.config.streaming &&
+      ours.config.edits === theirs.config.edits &&
       groupsOf(ours.config) === groupsOf(theirs.config)
     );
   }

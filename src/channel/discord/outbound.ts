@@ -9,6 +9,7 @@ import { failure } from '../../domain/failure.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
+import { idIn, messageText, put } from './putting.ts';
 import { toWire, type Target } from './wire.ts';
 
 /** Refusals that no later try changes, in our words. */
@@ -19,16 +20,23 @@ const hopeless: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
-/** Tries once to deliver one reply. It never throws. */
+/**
+ * Tries once to deliver one reply. It never throws.
+ * @param sent is told the message that was sent or edited, as `messageText` names it
+ */
 export async function deliver(
   api: Api,
   reply: Reply,
   target: Target,
   signal: AbortSignal,
+  sent?: (message: string) => void,
 ): Promise<DeliveryOutcome> {
-  const route = `/channels/${target.place}/messages` as const;
+  const { place } = target;
   const body = { ...toWire(reply, target), ...componentsOf(reply) };
-  return outcomeOf(await api.post(route, body, signal));
+  const result = await put(api, place, reply, body, signal);
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (id !== null) sent?.(messageText({ place, id }));
+  return outcomeOf(result);
 }
 
 function outcomeOf(result: ApiResult): DeliveryOutcome {

@@ -9,7 +9,7 @@
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Media, Sender, Setting } from '../../domain/message.ts';
-import type { Reply } from '../../domain/reply.ts';
+import { isFirstPart, type Reply } from '../../domain/reply.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -19,6 +19,8 @@ export type WireMessage = {
   readonly media: Media | null;
   readonly setting: Setting;
   readonly target: string;
+  /** It changes the message with this id. */
+  readonly edits?: string;
 };
 
 /** What a message may hold at most, in UTF-16 units (Discord counts characters: never more). */
@@ -61,7 +63,7 @@ export function parseMessage(
     text,
     media: media[0] ?? null,
     setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
-    target: isDirect ? place : `${place}/${id}`,
+    target: targetOf({ place, message: isDirect ? null : id }),
   };
 }
 
@@ -106,14 +108,30 @@ function lineOf({ type, reference }: Media): string {
 }
 
 /** The id of the channel that a reply goes to, and of the message that it answers in a group. */
-export type Target = { readonly place: string; readonly message: string | null };
+export type Target = {
+  readonly place: string;
+  readonly message: string | null;
+  /** The id of the question whose edit is answered; absent: it answers no edit. */
+  readonly edits?: string;
+};
+
+export function targetOf({ place, message, edits }: Target): string {
+  if (edits !== undefined) return `${place}/${message ?? ''}/${edits}`;
+  return message === null ? place : `${place}/${message}`;
+}
 
 /** @returns null for what no message of ours had as its target */
 export function parseTarget(target: string): Target | null {
-  const [place, message, ...rest] = target.split('/');
+  const [place, message, edits, ...rest] = target.split('/');
   if (idOf(place) === null || rest.length > 0) return null;
-  if (message !== undefined && idOf(message) === null) return null;
-  return { place: place!, message: message ?? null };
+  if (edits !== undefined && idOf(edits) === null) return null;
+  const isDirect = message === undefined || (message === '' && edits !== undefined);
+  if (!isDirect && idOf(message) === null) return null;
+  return {
+    place: place!,
+    message: isDirect ? null : message,
+    ...(edits !== undefined && { edits }),
+  };
 }
 
 /**
@@ -128,18 +146,28 @@ const suppressEmbeds = 1 << 2;
  * first part alone refers to what it answers.
  */
 export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
-  const part = reply.id.split('-')[1] ?? '00';
-  const reference =
-    target.message !== null && Number(part) === 0
-      ? { message_reference: { message_id: target.message, fail_if_not_exists: false } }
-      : {};
+  const place = isFirstPart(reply) ? target : { ...target, message: null };
+  return { ...newMessage(reply.text, place), ...nonceOf(reply.id) };
+}
+
+function newMessage(content: string, { message }: Target): RESTPostAPIChannelMessageJSONBody {
   return {
-    content: reply.text,
+    content,
     allowed_mentions: { parse: [], replied_user: false },
     flags: suppressEmbeds,
-    ...nonceOf(reply.id),
-    ...reference,
+    ...(message !== null && {
+      message_reference: { message_id: message, fail_if_not_exists: false },
+    }),
   };
+}
+
+/** The body of Create Message for a reply that is still being written. */
+export function previewToWire(
+  content: string,
+  question: string,
+  target: Target,
+): RESTPostAPIChannelMessageJSONBody {
+  return { ...newMessage(content, target), ...nonceOf(`p${question}`) };
 }
 
 /** Null for a longer id, as a reply of a hundred parts has: a nonce has 25 characters at most. */

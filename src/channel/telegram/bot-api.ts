@@ -7,12 +7,22 @@ import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
+import { multipart } from '../../lib/multipart.ts';
 import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
-type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction' | Pressed;
+type Method =
+  | 'getMe'
+  | 'deleteWebhook'
+  | 'getUpdates'
+  | 'sendMessage'
+  | 'sendChatAction'
+  | Pressed
+  | Revising;
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
+/** What changes a message of the bot's own. */
+type Revising = 'editMessageText' | 'deleteMessage';
 type Payload<M extends Method> = M extends 'getMe'
   ? Record<string, never>
   : Parameters<Raw[Exclude<M, 'getMe'>]>[0];
@@ -25,7 +35,18 @@ export interface BotApi {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult>;
+  /** The same with a file; what of the fields is no text goes as JSON. */
+  upload(
+    method: 'sendDocument',
+    fields: object,
+    file: TextFile,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CallResult>;
 }
+
+/** `field`: the parameter that it is. */
+export type TextFile = { readonly field: string; readonly name: string; readonly text: string };
 
 /**
  * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
@@ -100,10 +121,35 @@ class GrammyBotApi implements BotApi {
       return carried.failed ?? refusalOf(error);
     }
   }
+
+  /** By our own hand: grammY reads files for a transport of its own. */
+  async upload(
+    method: 'sendDocument',
+    fields: object,
+    { field, name, text }: TextFile,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CallResult> {
+    const { token, baseUrl } = this.#parts;
+    const form = multipart([
+      ...Object.entries(fields).map(([key, value]) => {
+        return { name: key, value: typeof value === 'string' ? value : JSON.stringify(value) };
+      }),
+      { name: field, value: text, file: { name, type: 'text/plain; charset=utf-8' } },
+    ]);
+    const carried = new Carrier(this.#parts, timeoutMs, signal);
+    try {
+      const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/${method}`, form);
+      const answer = (await json()) as { ok?: unknown; result?: unknown };
+      return answer.ok === true ? { kind: 'done', result: answer.result } : refusalOf(answer);
+    } catch (error) {
+      return carried.failed ?? refusalOf(error);
+    }
+  }
 }
 
 type Carried = { readonly json: () => Promise<unknown> };
-type Init = { readonly body?: string };
+type Init = { readonly body?: string | Uint8Array; readonly contentType?: string };
 
 /** One call's way over HTTP, in the form of `fetch` that grammY asks for. */
 class Carrier {
@@ -124,7 +170,7 @@ class Carrier {
     const request = {
       method: 'POST',
       url: new URL(url),
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': init.contentType ?? 'application/json' },
       body: init.body ?? '{}',
       deadlineAt: later(steady(), this.#timeoutMs),
       bodyBytesMax,

@@ -3,75 +3,94 @@
  * one reply, which is one part where the text was cut.
  *
  * A refusal that names what was wrong is met once in the same try: without formatting, buttons or
- * the topic, in the chat that the group became. Everything else is the schedule's. A send whose end
+ * the topic, as a new message, as text, in the chat that the group became. Everything else is the schedule's. A send whose end
  * was not seen may have arrived, and Telegram knows no repeats: it is tried once more, marked, and
  * then left.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
+import { isFirstPart } from '../../domain/reply.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { rowsOf } from '../choices.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';
-import type { Entity, Lexer } from './markdown.ts';
+import type { Entity, Formatted, Lexer } from './markdown.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
+import { mannerOf, mendManner, messageText, numberOf, put, type Manner } from './putting.ts';
 
 const tryMs = 15_000;
 /** In UTF-16 units. */
 export const textMax = 4_096;
 
-export type SendParts = { readonly api: BotApi; readonly lexer: Lexer };
+export type SendParts = {
+  readonly api: BotApi;
+  readonly lexer: Lexer;
+  /** Is told the message that was sent or edited, as `messageText` names it. */
+  readonly sent?: (message: string) => void;
+};
 
 /** It never throws. */
 export async function send(
-  { api, lexer }: SendParts,
+  { api, lexer, sent }: SendParts,
   reply: Reply,
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
-  const place = isFirst(reply) ? target : { ...target, replyTo: null };
-  const outgoing = textOf(reply.text, lexer, place, rowsOf(reply.choices, buttonLimits));
+  // Of a reply that was cut, only the first part points at the message.
+  const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
+  const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
     const payload = payloadOf(outgoing);
-    const result = await api.call('sendMessage', payload, tryMs, signal);
-    if (result.kind === 'done') return { kind: 'delivered' };
+    const result = await put(api, outgoing, payload, tryMs, signal);
+    if (result.kind === 'done') {
+      const number = outgoing.edits ?? numberOf(result.result);
+      if (number !== null) sent?.(messageText({ chat: outgoing.chat, number }));
+      return { kind: 'delivered' };
+    }
     if (result.kind === 'fault') return outcomeOfFault(result, attempt);
     if (tries >= triesMax || !mend(outgoing, result)) return outcomeOfRefusal(result);
   }
 }
 
-/** Of a reply that was cut, only the first part points at the message. */
-function isFirst({ id }: Reply): boolean {
-  return !/-\d+$/.test(id) || id.endsWith('-00');
-}
-
 /** The first send, and one more for each thing that can be mended. */
-const triesMax = 5;
+const triesMax = 7;
 
 /** What is sent, as far as a refusal can change it. */
-type OutgoingText = {
+type OutgoingText = Manner & {
   chat: number;
   thread: number | null;
   replyTo: number | null;
   text: string;
   entities: readonly Entity[];
   /** The Markdown itself, sent when the entities are refused. */
-  readonly source: string;
+  source: string;
   keyboard: Rows;
 };
 
 /** Of a label the platform names no length; what a button says has 64 bytes. */
 const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
 
-function textOf(source: string, lexer: Lexer, target: Target, keyboard: Rows): OutgoingText {
+function outgoingOf(reply: Reply, lexer: Lexer, target: Target): OutgoingText {
+  const { text: source, choices } = reply;
+  const manner = mannerOf(reply, target.chat);
+  const keyboard = rowsOf(choices, buttonLimits);
+  const { text, entities } = manner.file ? asIs(source) : fitted(source, lexer);
+  return { ...target, ...manner, text, entities, source, keyboard };
+}
+
+function asIs(text: string): Formatted {
+  return { text, entities: [] };
+}
+
+/** With its formatting, unless that does not fit. */
+export function fitted(source: string, lexer: Lexer): Formatted {
   const formatted = format(source, lexer);
   const fits = formatted.text !== '' && formatted.text.length <= textMax;
-  const { text, entities } = fits ? formatted : { text: source, entities: [] };
-  return { ...target, text, entities, source, keyboard };
+  return fits ? formatted : asIs(source);
 }
 
 function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
@@ -89,7 +108,9 @@ function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: Outgoing
 }
 
 /** Takes away what was refused. @returns whether another try may help */
-function mend(outgoing: OutgoingText, { status, description, migrateToChat }: Refused): boolean {
+function mend(outgoing: OutgoingText, refused: Refused): boolean {
+  const { status, description, migrateToChat } = refused;
+  if (mendManner(outgoing, refused, textMax)) return true;
   if (status !== 400) return false;
   if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
     outgoing.chat = migrateToChat;

@@ -9,24 +9,28 @@ import type { MessengerConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Unfit } from '../channel.ts';
-import { splitText } from '../splitting.ts';
+import type { Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import { splitReply } from '../code-files.ts';
 import { HealthState } from '../health-state.ts';
+import { noPreview } from '../growing-message.ts';
+import { RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
-import { directChatOf } from './place.ts';
+import { directChatOf, questionEdited } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
+import { beginPreview } from './previews.ts';
+import { takeAway } from './putting.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { parseBot } from './wire.ts';
@@ -49,7 +53,12 @@ export function createTelegramChannel(parts: TelegramParts): Messenger {
 
 /** An answer that is a day late is of no use to anyone in a chat. */
 const deliverMsMax = 24 * 3_600_000;
-const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
+const cutting = {
+  unitsMax: textMax,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+  codeCharactersMax: 3_000,
+};
 const healthMs = 90_000;
 
 class Telegram implements Messenger {
@@ -58,11 +67,16 @@ class Telegram implements Messenger {
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
+  /** Null: edits are not heeded. */
+  readonly #questions: RecentQuestions | null;
+  readonly preview?: NonNullable<Messenger['preview']>;
 
   constructor(parts: TelegramParts) {
     const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
+    this.#questions = config.edits ? new RecentQuestions(steady) : null;
+    if (config.streaming) this.preview = (shown) => this.#preview(shown);
     this.#tools = new LoadOnce(async () => {
       const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
@@ -97,6 +111,7 @@ class Telegram implements Messenger {
         tokenName: config.tokenEnv,
         api,
         health: this.#health,
+        questions: this.#questions,
         events,
         times: { ...pollTimes, ...times },
         steady,
@@ -109,12 +124,28 @@ class Telegram implements Messenger {
   }
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
-    return send(await this.#tools.get(), reply, attempt, stop.signal);
+    const tools = await this.#tools.get();
+    const revision = revise(this.#questions, reply, questionEdited(reply.address));
+    let message: string | null = null;
+    const parts = { ...tools, sent: (sent: string) => void (message = sent) };
+    const outcome = await send(parts, revision.reply, attempt, stop.signal);
+    if (outcome.kind !== 'delivered') return outcome;
+    for (const needless of revision.delivered(message)) takeAway(tools.api, needless);
+    return outcome;
+  }
+
+  #preview(shown: Previewed): Preview {
+    const tools = this.#tools.value;
+    if (tools === null) return noPreview;
+    const edits = questionEdited(shown.address);
+    const former = edits === null ? null : (this.#questions?.answerTo(edits)[0] ?? null);
+    const { deadlines, steady } = this.#parts;
+    return beginPreview({ ...tools, deadlines, steady }, shown, former) ?? noPreview;
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
-  split(text: string): readonly string[] {
-    return splitText(text, cutting).map((part) => part.text);
+  split(text: string): readonly ReplyPart[] {
+    return splitReply(text, cutting);
   }
 
   working(address: Address, signal: AbortSignal): void {
@@ -140,7 +171,9 @@ class Telegram implements Messenger {
     return (
       ours.token === theirs.token &&
       ours.config.tokenEnv === theirs.config.tokenEnv &&
-      ours.config.baseUrl === theirs.config.baseUrl
+      ours.config.baseUrl === theirs.config.baseUrl &&
+      ours.config.streaming === theirs.config.streaming &&
+      ours.config.edits === theirs.config.edits
     );
   }
 

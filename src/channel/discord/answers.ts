@@ -1,0 +1,99 @@
+/** What Discord's REST interface answers, as far as it is read. */
+import type { HttpFault, HttpResult } from '../../lib/http-client.ts';
+
+/**
+ * What became of a call. `code` is Discord's own number of what was wrong, where it gave one, and
+ * `names` its names of what was wrong in fields. `message` is what it said, for platform-words.ts:
+ * it goes into no log. `unasked`: nothing was sent, since a limit is known to be reached.
+ */
+export type ApiResult =
+  | { readonly kind: 'ok'; readonly body: unknown }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly code: number | null;
+      readonly names: readonly string[];
+      readonly message: string;
+      readonly retryAfterMs: number | null;
+      readonly unasked: boolean;
+    }
+  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+
+export type Answer = Extract<HttpResult, { kind: 'answer' }>;
+
+/** So much of an error's body is looked at, in characters. */
+const namedMax = 4_000;
+
+/** What is read of an error's body. */
+type WireError = {
+  readonly code: number;
+  readonly message: string;
+  readonly names: string[];
+};
+
+const nothing: WireError = { code: 0, message: '', names: [] };
+
+/** @param said as `errorOf` made it; the library has another thing where the body was no JSON */
+export function refusal(status: number, said: object | null = null): ApiResult {
+  const { code, names, message } = said !== null && 'names' in said ? (said as WireError) : nothing;
+  const told = { code: code === 0 ? null : code, names, message };
+  return { kind: 'refused', status, ...told, retryAfterMs: null, unasked: false };
+}
+
+export function limited(ms: number, unasked: boolean): ApiResult {
+  const retryAfterMs = Math.max(0, Math.ceil(ms));
+  return {
+    kind: 'refused',
+    status: 429,
+    code: null,
+    names: [],
+    message: '',
+    retryAfterMs,
+    unasked,
+  };
+}
+
+/** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
+export function responseOf({ status, headers, body }: Answer) {
+  const header = (name: string): string | null => {
+    const value = headers[name.toLowerCase()];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  };
+  return {
+    status,
+    statusText: '',
+    ok: status >= 200 && status < 300,
+    bodyUsed: false,
+    body: null,
+    headers: { get: header, has: (name: string) => header(name) !== null },
+    json: () => Promise.resolve(status < 400 ? parsedBody(body) : errorOf(body)),
+    text: () => Promise.resolve(body),
+    arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
+  };
+}
+
+/** The library trips over other shapes of an error. */
+function errorOf(body: string): WireError {
+  const { code, message } = parsedBody(body) as { code?: unknown; message?: unknown };
+  // Where a field was wrong there is a name in capitals: { "errors": { field: { "_errors": … } } }.
+  const names = Array.from(
+    body.slice(0, namedMax).matchAll(/"code": ?"([A-Z_]+)"/g),
+    ([, name]) => {
+      return name!;
+    },
+  );
+  return {
+    code: typeof code === 'number' ? code : 0,
+    message: typeof message === 'string' ? message.slice(0, namedMax) : '',
+    names,
+  };
+}
+
+function parsedBody(body: string): object {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

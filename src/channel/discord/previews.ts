@@ -1,0 +1,79 @@
+/**
+ * A reply that grows by edits while it is written (../growing-message.ts). Its first text refers to
+ * the message that it answers, as the reply does, and its nonce is of the question: within minutes
+ * a second try makes no second message. It waits for no limit: what has no room is not shown.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { Preview, Previewed } from '../channel.ts';
+import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
+import { splitText } from '../splitting.ts';
+import type { Api, ApiResult } from './api.ts';
+import { idIn, messageText, parseMessageText, takeAway } from './putting.ts';
+import { parseTarget, previewToWire, textUnitsMax, type Target } from './wire.ts';
+
+export type PreviewParts = Pick<Clock, 'steady'> & {
+  readonly api: Api;
+  readonly deadlines: Deadlines;
+};
+
+const everyMs = { person: 1_500, group: 3_000 } as const;
+const cutting = {
+  unitsMax: textUnitsMax - goesOn.length,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+};
+const spare = { spare: true } as const;
+
+/**
+ * @param former the answer that it replaces, where an edit is answered
+ * @returns null where the address is none of Discord's
+ */
+export function beginPreview(
+  parts: PreviewParts,
+  shown: Previewed,
+  former: string | null,
+): Preview | null {
+  const { api, steady, deadlines } = parts;
+  const target = parseTarget(shown.address.target);
+  if (target === null) return null;
+  return new GrowingMessage({
+    message: shown.replaces,
+    made: shown.made,
+    former,
+    put: (message, text, signal) => put(api, shown.question, target, message, text, signal),
+    takeAway: (message) => takeAway(api, message),
+    everyMs: target.message === null ? everyMs.person : everyMs.group,
+    steady,
+    deadlines,
+  });
+}
+
+async function put(
+  api: Api,
+  question: string,
+  target: Target,
+  message: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<Shown> {
+  const [first] = splitText(text, cutting);
+  const body = previewToWire(`${first?.text ?? text}${goesOn}`, question, target);
+  if (message !== null) {
+    const { nonce: _nonce, enforce_nonce: _enforced, message_reference: _of, ...edit } = body;
+    const made = parseMessageText(message);
+    if (made?.place !== target.place) return { kind: 'over' };
+    const route = `/channels/${made.place}/messages/${made.id}` as const;
+    return shownAfter(await api.patch(route, edit, signal, spare));
+  }
+  const route = `/channels/${target.place}/messages` as const;
+  const result = await api.post(route, body, signal, spare);
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (id !== null) return { kind: 'made', message: messageText({ place: target.place, id }) };
+  return result.kind === 'ok' ? { kind: 'over' } : shownAfter(result);
+}
+
+function shownAfter(result: ApiResult): Shown {
+  if (result.kind === 'ok') return { kind: 'shown' };
+  return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
+}

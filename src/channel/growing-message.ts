@@ -1,0 +1,141 @@
+/**
+ * A reply that is shown while it is written, as one message that grows by edits: the newest text
+ * alone, at most one call under way, and no oftener than the platform bears. After what went wrong
+ * three times in a row, or at the first limit, it is silent: the reply itself comes all the same.
+ */
+import { later, type SteadyTime } from '../lib/clock.ts';
+import type { Deadline, Deadlines } from '../lib/deadlines.ts';
+import type { Preview } from './channel.ts';
+
+/**
+ * What became of a call: `busy` was not made, and may be made later; after `over` none is made.
+ * `made`: a new message shows the text.
+ */
+export type Shown =
+  | { readonly kind: 'made'; readonly message: string }
+  | { readonly kind: 'shown' | 'busy' | 'failed' | 'over' };
+
+export type GrowingParts = {
+  /** The message that there is; null: it is still to be made. */
+  readonly message: string | null;
+  /** A message that becomes it instead of a new one, as far as that can be; null: none. */
+  readonly former: string | null;
+  readonly made: (message: string) => void;
+  /** Makes the message, or gives it this text. Never throws. */
+  readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
+  /** Takes away a message that was made too late for anyone to know of it. Never throws. */
+  readonly takeAway: (message: string) => void;
+  /** Between the beginnings of two calls. */
+  readonly everyMs: number;
+  readonly steady: () => SteadyTime;
+  readonly deadlines: Deadlines;
+};
+
+/** A reply that comes sooner is not shown before, unless there is something to read already. */
+const firstMs = 700;
+const firstCharacters = 40;
+const failuresMax = 3;
+const endMs = 3_000;
+
+/** What stands behind a text that goes on. */
+export const goesOn = ' …';
+
+/** Shows nothing. */
+export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
+
+export class GrowingMessage implements Preview {
+  readonly #parts: GrowingParts;
+  readonly #ending = new AbortController();
+  readonly #begunAt: SteadyTime;
+  #message: string | null;
+  #former: string | null;
+  #text = '';
+  #shown = '';
+  #nextAt: SteadyTime;
+  #next: Deadline | null = null;
+  #underWay: Promise<void> | null = null;
+  #failures = 0;
+  #isOver = false;
+
+  constructor(parts: GrowingParts) {
+    this.#parts = parts;
+    this.#message = parts.message;
+    this.#former = parts.message === null ? parts.former : null;
+    this.#begunAt = parts.steady();
+    this.#nextAt = later(this.#begunAt, firstMs);
+  }
+
+  show(text: string): void {
+    this.#text = text;
+    const isFirst = this.#shown === '' && this.#failures === 0 && this.#underWay === null;
+    if (isFirst && text.length >= firstCharacters) this.#nextAt = this.#begunAt;
+    this.#plan();
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    this.#next?.cancel();
+    this.#next = null;
+    if (this.#underWay === null) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const limit = this.#parts.deadlines.after(endMs, resolve);
+    await Promise.race([this.#underWay, promise]);
+    limit.cancel();
+    this.#ending.abort();
+  }
+
+  #plan(): void {
+    if (this.#isOver || this.#underWay !== null || this.#next !== null) return;
+    if (this.#text.trim() === '' || this.#text === this.#shown) return;
+    if (this.#nextAt <= this.#parts.steady()) return this.#begin();
+    this.#next = this.#parts.deadlines.at(this.#nextAt, () => {
+      this.#next = null;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    this.#nextAt = later(this.#parts.steady(), this.#parts.everyMs);
+    this.#underWay = this.#put(this.#text);
+  }
+
+  async #put(text: string): Promise<void> {
+    const { put, made, takeAway } = this.#parts;
+    const shown = await (this.#former === null
+      ? put(this.#message, text, this.#ending.signal)
+      : this.#adopt(this.#former, text));
+    this.#underWay = null;
+    if (shown.kind === 'made' && this.#ending.signal.aborted) {
+      if (shown.message !== this.#parts.former) takeAway(shown.message);
+      return;
+    }
+    switch (shown.kind) {
+      case 'made':
+        this.#message = shown.message;
+        made(shown.message);
+        break;
+      case 'over':
+        this.#isOver = true;
+        return;
+      case 'failed':
+        if (++this.#failures >= failuresMax) this.#isOver = true;
+        break;
+      case 'busy':
+      case 'shown':
+        break;
+      default:
+        shown satisfies never;
+    }
+    if (shown.kind === 'made' || shown.kind === 'shown') {
+      this.#failures = 0;
+      this.#shown = text;
+    }
+    this.#plan();
+  }
+
+  async #adopt(former: string, text: string): Promise<Shown> {
+    const shown = await this.#parts.put(former, text, this.#ending.signal);
+    if (shown.kind !== 'busy') this.#former = null;
+    return shown.kind === 'shown' ? { kind: 'made', message: former } : shown;
+  }
+}
