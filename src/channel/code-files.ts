@@ -86,11 +86,25 @@ const endings: Readonly<Record<string, string>> = {
   zsh: 'sh',
 };
 
-const plainEndings = new Set(
-  'c cc cpp cs css csv dart diff go h hpp hs html ini java jl js json jsx kt lua md php pl ps1 py r rb rs scala sh sql svelte swift tex toml ts tsx txt vue xml yml'.split(
-    ' ',
-  ),
-);
+const plainEndings = new Set([
+  ...['c', 'cc', 'cpp', 'cs', 'css', 'csv', 'dart', 'diff', 'go', 'h', 'hpp', 'hs', 'html', 'ini'],
+  ...['java', 'jl', 'js', 'json', 'jsx', 'kt', 'lua', 'md', 'php', 'pl', 'ps1', 'py', 'r', 'rb'],
+  ...[
+    'rs',
+    'scala',
+    'sh',
+    'sql',
+    'svelte',
+    'swift',
+    'tex',
+    'toml',
+    'ts',
+    'tsx',
+    'vue',
+    'xml',
+    'yml',
+  ],
+]);
 
 function endingOf(info: string): string {
   const language = info.split(/[\s{,:]/, 1)[0]!.toLowerCase();

@@ -3,9 +3,9 @@
  * one reply, which is one part where the text was cut.
  *
  * A refusal that names what was wrong is met once in the same try: without formatting, buttons or
- * the topic, as a new message, as text, in the chat that the group became. Everything else is the schedule's. A send whose end
- * was not seen may have arrived, and Telegram knows no repeats: it is tried once more, marked, and
- * then left.
+ * the topic, as a new message, as text, in the chat that the group became. Everything else is the
+ * schedule's. A send whose end was not seen may have arrived, and Telegram knows no repeats: it is
+ * tried once more, marked, and then left.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';

@@ -1,13 +1,15 @@
 /**
  * The routes of Discord's REST that the fake knows.
  * Pages: https://discord.com/developers/docs/reference, /events/gateway#get-gateway-bot,
- * /resources/user, /resources/channel, /resources/message#create-message,
+ * /resources/user, /resources/channel, /resources/message#create-message, #edit-message,
+ * #delete-message, /reference#uploading-files,
  * #get-channel-messages, #allowed-mentions-object, /resources/channel#trigger-typing-indicator.
  * That the 2,000 are code points is assumed: the page says "characters".
  */
 import type { ChannelState, Guilds } from './guilds.ts';
 import { answerInteraction, componentsFault } from './interactions.ts';
 import type { Interaction } from './interactions.ts';
+import type { UploadedFile } from '../form.ts';
 import { errors } from './wire.ts';
 import type { ErrorName, Message, Snowflake, User } from './wire.ts';
 
@@ -17,6 +19,7 @@ export type Sent = {
   readonly message: Message;
   /** As the bot asked for it: `allowed_mentions`, `nonce`, `message_reference`. */
   readonly body: Readonly<Record<string, unknown>>;
+  readonly files: readonly UploadedFile[];
   /** Milliseconds since 1970. */
   readonly at: number;
 };
@@ -29,6 +32,8 @@ export type RestRequest = {
   readonly query: URLSearchParams;
   /** What came as JSON; undefined: nothing, null: no JSON. */
   readonly body: unknown;
+  /** Those of a form; absent: it was none. */
+  readonly files?: readonly UploadedFile[];
 };
 export type RestAnswer = { readonly status: number; readonly body: unknown };
 
@@ -42,8 +47,9 @@ export type RestHost = {
   /** The body of GET /gateway/bot. */
   readonly gateway: () => object;
   readonly arrived: (state: ChannelState, message: Message) => void;
-  /** Gives a message other components. */
-  readonly edit: (message: Message, components: unknown) => void;
+  /** Gives a message other fields, and tells it. @returns it as it is now */
+  readonly edit: (message: Message, fields: Partial<Message>) => Message;
+  readonly remove: (message: Message) => void;
 };
 
 const contentMax = 2_000;
@@ -94,7 +100,7 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
   if (state === undefined) return failed('unknownChannel');
   // Who may not send may still look.
   const { refusal } = state;
-  const sends = request.method === 'POST';
+  const sends = request.method !== 'GET';
   if (refusal !== null && (sends || refusal === 'missingAccess' || refusal === 'unknownChannel')) {
     return failed(refusal);
   }
@@ -104,12 +110,17 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
       return fine({ ...state.channel, last_message_id: state.messages.at(-1)?.id ?? null });
     case 'GET /channels/:id/messages':
       return listMessages(state, request.query);
-    case 'GET /channels/:id/messages/:id': {
+    case 'GET /channels/:id/messages/:id':
+    case 'PATCH /channels/:id/messages/:id':
+    case 'DELETE /channels/:id/messages/:id': {
       const message = state.messages.find((one) => one.id === last);
-      return message === undefined ? failed('unknownMessage') : fine(message);
+      if (message === undefined) return failed('unknownMessage');
+      if (request.method === 'GET') return fine(message);
+      if (request.method === 'DELETE') return deleteMessage(host, state, message);
+      return editMessage(host, message, (request.body ?? {}) as Body);
     }
     case 'POST /channels/:id/messages':
-      return createMessage(host, state, (request.body ?? {}) as Record<string, unknown>);
+      return createMessage(host, state, (request.body ?? {}) as Body, request.files ?? []);
     case 'POST /channels/:id/typing':
       host.typing.push({ channelId: id, at: host.now() });
       return { status: 204, body: undefined };
@@ -146,11 +157,10 @@ function listMessages({ messages }: ChannelState, query: URLSearchParams): RestA
   return fine(found.toReversed());
 }
 
-function createMessage(
-  host: RestHost,
-  state: ChannelState,
-  body: Readonly<Record<string, unknown>>,
-): RestAnswer {
+type Body = Readonly<Record<string, unknown>>;
+
+/** What new and edited messages are held to alike; null: nothing is wrong. */
+function contentFault(body: Body, flagsAllowed: number): RestAnswer | null {
   const given = body['content'] ?? '';
   if (typeof given !== 'string') {
     return invalid('content', 'STRING_TYPE_CONVERT', 'Could not interpret "content" as string.');
@@ -159,20 +169,37 @@ function createMessage(
     const words = `Must be ${contentMax} or fewer in length.`;
     return invalid('content', 'BASE_TYPE_MAX_LENGTH', words);
   }
-  const content = given.trim();
-  if (content === '') return failed('emptyMessage');
   const flags = body['flags'] ?? 0;
-  if (typeof flags !== 'number' || (flags & ~mayBeSet) !== 0) {
+  if (typeof flags !== 'number' || (flags & ~flagsAllowed) !== 0) {
     return invalid('flags', 'BITFIELD_INVALID', 'Those flags cannot be set.');
-  }
-  const nonce = body['nonce'] as string | number | undefined;
-  if (String(nonce ?? '').length > nonceMax) {
-    return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
   }
   const mentions = mentionsFault(body['allowed_mentions']);
   if (mentions !== null) return mentions;
   const fault = componentsFault(body['components']);
-  if (fault !== null) return invalid('components', ...fault);
+  return fault === null ? null : invalid('components', ...fault);
+}
+
+const trimmed = ({ content }: Body): string =>
+  (content === undefined ? '' : String(content)).trim();
+
+const fileBytesMax = 10 * 1024 * 1024;
+
+function createMessage(
+  host: RestHost,
+  state: ChannelState,
+  body: Body,
+  files: readonly UploadedFile[],
+): RestAnswer {
+  if (files.some(({ text }) => Buffer.byteLength(text) > fileBytesMax)) return failed('tooLarge');
+  const wrong = contentFault(body, mayBeSet);
+  if (wrong !== null) return wrong;
+  const content = trimmed(body);
+  if (content === '' && files.length === 0) return failed('emptyMessage');
+  const flags = Number(body['flags'] ?? 0);
+  const nonce = body['nonce'] as string | number | undefined;
+  if (String(nonce ?? '').length > nonceMax) {
+    return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
+  }
   const replyTo = repliedTo(state, body['message_reference']);
   if (replyTo === 'gone') {
     return invalid('message_reference', 'REPLIES_UNKNOWN_MESSAGE', 'Unknown message');
@@ -190,13 +217,53 @@ function createMessage(
     fields: {
       flags,
       components: body['components'] ?? [],
+      attachments: attachmentsOf(host, files),
       embeds: (flags & suppressEmbeds) === 0 ? linksIn(content) : [],
       ...(nonce !== undefined && { nonce }),
     },
   });
-  host.sent.push({ channelId: state.channel.id, content, message, body, at: host.now() });
+  const sent = { channelId: state.channel.id, content, message, body, files, at: host.now() };
+  host.sent.push(sent);
   host.arrived(state, message);
   return fine(message);
+}
+
+function attachmentsOf({ guilds }: RestHost, files: readonly UploadedFile[]): readonly object[] {
+  return files.map(({ name, type, text }) => {
+    const about = { filename: name, content_type: type, size: Buffer.byteLength(text) };
+    return { ...about, id: guilds.nextId(), url: `https://cdn.example/attachments/${name}` };
+  });
+}
+
+/**
+ * What is not given stays. Of the flags only the one for embeds can be edited.
+ * /resources/message#edit-message
+ */
+function editMessage(host: RestHost, message: Message, body: Body): RestAnswer {
+  if (message.author.id !== host.bot.id) return failed('notOwnMessage');
+  const wrong = contentFault(body, suppressEmbeds);
+  if (wrong !== null) return wrong;
+  const hasFiles = Array.isArray(message['attachments']) && message['attachments'].length > 0;
+  if (body['content'] !== undefined && trimmed(body) === '' && !hasFiles) {
+    return failed('emptyMessage');
+  }
+  return fine(
+    host.edit(message, {
+      edited_timestamp: new Date(host.now()).toISOString(),
+      ...(body['content'] !== undefined && { content: trimmed(body) }),
+      ...(body['flags'] !== undefined && { flags: body['flags'] }),
+      ...(body['components'] !== undefined && { components: body['components'] }),
+    }),
+  );
+}
+
+/** Without the right to manage messages a bot deletes its own alone. */
+function deleteMessage(host: RestHost, { channel }: ChannelState, message: Message): RestAnswer {
+  if (message.author.id !== host.bot.id) {
+    return failed(channel.type === 1 ? 'cannotActInDirect' : 'missingPermissions');
+  }
+  host.remove(message);
+  return { status: 204, body: undefined };
 }
 
 /** The platform fetches each link and shows what is there. /resources/message#embed-object */
