@@ -86,30 +86,15 @@ const endings: Readonly<Record<string, string>> = {
   zsh: 'sh',
 };
 
-const plainEndings = new Set([
-  ...['c', 'cc', 'cpp', 'cs', 'css', 'csv', 'dart', 'diff', 'go', 'h', 'hpp', 'hs', 'html', 'ini'],
-  ...['java', 'jl', 'js', 'json', 'jsx', 'kt', 'lua', 'md', 'php', 'pl', 'ps1', 'py', 'r', 'rb'],
-  ...[
-    'rs',
-    'scala',
-    'sh',
-    'sql',
-    'svelte',
-    'swift',
-    'tex',
-    'toml',
-    'ts',
-    'tsx',
-    'vue',
-    'xml',
-    'yml',
-  ],
-]);
+const plainEndings = new RegExp(
+  '^(?:c|cc|cpp|css?|csv|dart|diff|go|h|hpp|hs|html|ini|java|jl|jsx?|json|kt|lua|md|php|pl|ps1|' +
+    'py|rb?|rs|scala|sh|sql|svelte|swift|tex|toml|tsx?|vue|xml|yml)$',
+);
 
 function endingOf(info: string): string {
   const language = info.split(/[\s{,:]/, 1)[0]!.toLowerCase();
   const ending = Object.hasOwn(endings, language) ? endings[language]! : language;
-  return plainEndings.has(ending) ? ending : 'txt';
+  return plainEndings.test(ending) ? ending : 'txt';
 }
 
 const cutNote = 'The whole could not be sent as a file; this is how it begins.';

@@ -27,7 +27,12 @@ function start(given: { message?: string; former?: string } = {}) {
     while (!holds()) await new Promise((next) => setTimeout(next, 1));
   };
   return {
-    ...{ clock, calls, made, gone, growing, until },
+    clock,
+    calls,
+    made,
+    gone,
+    growing,
+    until,
     /** The call under way ends, and all that follows at once is done. */
     settle: async (shown: Shown): Promise<void> => {
       calls.at(-1)!.settle(shown);

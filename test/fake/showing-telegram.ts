@@ -39,7 +39,12 @@ export async function startShowing(more: Partial<MessengerConfig> = {}, now = Da
     while (!holds()) await new Promise((next) => setTimeout(next, 5));
   };
   return {
-    ...{ deliverTo, until, telegram, ledger, channel, ann, addressOf },
+    deliverTo,
+    until,
+    telegram,
+    ledger,
+    channel,
+    ann,
     deliver: (reply: Partial<Reply>, target: readonly (number | null)[] = [ann.id, null, null]) => {
       const whole = { id: 'r1', inReplyTo: 'q1', address: addressOf(target), ...reply };
       return deliverTo(whole as Reply);

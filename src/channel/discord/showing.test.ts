@@ -43,7 +43,12 @@ async function start(more: Partial<MessengerConfig> = {}, options: DiscordOption
   };
   const question = '01kz8c4h9e2q7x5t0m3vbp' as MessageId;
   return {
-    ...{ fake, ledger, channel, ada, chat, deliver },
+    fake,
+    ledger,
+    channel,
+    ada,
+    chat,
+    deliver,
     preview: (target: string, replaces: string | null = null) => {
       const made: string[] = [];
       const address = { channel: 'messenger_b:1', target } as Reply['address'];
@@ -93,10 +98,10 @@ test('a reply grows by edits, and the last edit is the reply', async () => {
   assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
   assert.deepEqual(it.texts(), [`${long} ends so.`]);
   const shown = it.fake.shown(it.fake.sent[0]!.message);
-  assert.equal((shown?.['components'] as unknown[]).length, 1);
+  assert.deepEqual((shown?.['components'] as unknown[] | undefined)?.length, 1);
 });
 
-test('the first text refers to the question, and a second try makes no second message', async () => {
+test('the first text refers to the question, and a second try makes no second one', async () => {
   await using it = await start();
   const place = it.fake.textChannel(it.fake.guild('House'), 'general');
   const question = it.fake.say(place, 'svc?', { author: it.ada });
@@ -133,7 +138,7 @@ test('it waits for no limit: what has no room is not shown, and the reply is', a
 
 test('without streaming there is no preview', async () => {
   await using it = await start({ streaming: false });
-  assert.equal(it.channel.preview, undefined);
+  assert.equal(Reflect.get(it.channel, 'preview'), undefined);
 });
 
 test('an edit whose end was not seen is made again; what cannot be edited is sent', async () => {
@@ -167,7 +172,7 @@ test('long code goes as a file, once, with its buttons', async () => {
   assert.equal(it.fake.sent.length, 1);
   const [{ files, message } = { files: [], message: null }] = it.fake.sent;
   assert.deepEqual([files[0]?.name, files[0]?.text, message?.content], ['code.js', text, '']);
-  assert.equal((message?.['components'] as unknown[]).length, 1);
+  assert.deepEqual((message?.['components'] as unknown[] | undefined)?.length, 1);
 });
 
 for (const error of ['tooLarge', 'missingPermissions'] as const) {

@@ -69,7 +69,7 @@ test('a preview of an edit’s answer grows in the former answer', async () => {
   assert.equal(it.telegram.sent.length, 1);
 });
 
-test('commands, the same text, what is too late and what nobody remembers are not asked', async () => {
+test('commands, the same text, what is late and what nobody remembers are not asked', async () => {
   let ahead = 0;
   await using it = await startShowing({ edits: true }, () => Date.now() + ahead);
   const unknown = it.telegram.say(it.ann, 'said to a former process');

@@ -179,8 +179,8 @@ function contentFault(body: Body, flagsAllowed: number): RestAnswer | null {
   return fault === null ? null : invalid('components', ...fault);
 }
 
-const trimmed = ({ content }: Body): string =>
-  (content === undefined ? '' : String(content)).trim();
+/** Whether it is a text was looked at before. */
+const trimmed = ({ content }: Body): string => ((content ?? '') as string).trim();
 
 const fileBytesMax = 10 * 1024 * 1024;
 

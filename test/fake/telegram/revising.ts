@@ -1,7 +1,7 @@
 /**
  * What a bot does to messages that are there.
  * Pages: https://core.telegram.org/bots/api#editmessagetext, #deletemessage. Words of refusals are
- * those of the published server (Client.cpp of tdlib/telegram-bot-api, MessagesManager of tdlib/td).
+ * those of the published server: Client.cpp of tdlib/telegram-bot-api, and tdlib/td behind it.
  */
 import type { ChatState } from './chats.ts';
 import { readKeyboard } from './presses.ts';
