@@ -135,7 +135,7 @@ for (const answer of [
   refuse(413, 'Request Entity Too Large'),
   refuse(400, 'Bad Request: not enough rights to send documents to the chat'),
 ]) {
-  test(`a file that is refused (${answer.error_code}) goes as text, or as its beginning`, async () => {
+  test(`a file that is refused (${answer.error_code}) goes as text or its beginning`, async () => {
     await using it = await startShowing();
     it.telegram.fail('sendDocument', { kind: 'refuse', answer });
     const file = { name: 'code.js' };
