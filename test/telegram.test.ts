@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
-import type { Message } from './fake/telegram/wire.ts';
-import { startServe } from './in-process.ts';
+import { refuse, type Message } from './fake/telegram/wire.ts';
+import { runCommand, startServe } from './in-process.ts';
 import { freePort, scratch, writeConfig } from './program.ts';
 import { writeTelegramConfig } from './telegram-program.ts';
 
@@ -20,6 +20,7 @@ async function stage(script: Script, setup: { channel?: object; more?: object } 
   const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort };
   const file = await writeTelegramConfig(folder, { ...where, ...setup });
   return {
+    file,
     telegram,
     model,
     ann: telegram.privateChat(telegram.person('Ann')),
@@ -199,4 +200,27 @@ test('examples/telegram.json boots and answers, and only whom it lists', async (
   const [answer] = await telegram.waitForSent(1);
   assert.deepEqual([answer?.chatId, answer?.text], [ann.id, 'four']);
   assert.equal(model.calls.length, 1);
+});
+
+test('svc doctor tells where a webhook leads, and deletes it when asked to', async () => {
+  await using it = await stage(echo);
+  const { telegram } = it;
+  telegram.setWebhook('https://relay.example:8443/hook/s3cret-path?key=s3cret');
+  telegram.say(it.ann, 'hello');
+  const doctor = async (...flags: readonly string[]): Promise<string> => {
+    const env = { TELEGRAM_TOKEN: telegram.token };
+    const args = ['doctor', '--config', it.file, ...flags];
+    const { out, err } = await runCommand(args, { env });
+    return out + err;
+  };
+  const told = await doctor();
+  assert.match(told, /! messenger_a: another program set a webhook.* to relay\.example:8443/);
+  assert.doesNotMatch(told, /s3cret/);
+  assert.equal(telegram.callsOf('deleteWebhook').length, 0, 'it only looks');
+  const away = refuse(500, 'Internal Server Error');
+  telegram.fail('deleteWebhook', { kind: 'refuse', answer: away });
+  assert.match(await doctor('--delete-webhook'), /! messenger_a: another program set a webhook/);
+  assert.match(await doctor('--delete-webhook'), /✓ messenger_a: its webhook.*is deleted/);
+  assert.equal(telegram.pending, 1, 'what waits is kept');
+  assert.doesNotMatch(await doctor(), /webhook/);
 });

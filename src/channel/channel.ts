@@ -183,4 +183,16 @@ export type Receipt = {
 /** A channel whose platform tells whose token it is. */
 export interface Messenger extends Channel {
   identify(signal: AbortSignal): Promise<Identity>;
+  /**
+   * Where the platform has been told to bring this bot's messages to, instead of to svc. Absent: it
+   * knows no such thing. Never throws.
+   * @param deleting it is taken away, where there is one; what waits for the bot goes on waiting.
+   *   `set` then: that failed
+   */
+  webhook?(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen>;
 }
+
+/** `host` of its URL alone, since the rest may hold a secret. `unknown`: it could not be asked. */
+export type WebhookSeen =
+  | { readonly kind: 'none' | 'unknown' }
+  | { readonly kind: 'set' | 'deleted'; readonly host: string };

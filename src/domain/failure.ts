@@ -43,7 +43,10 @@ const failures = {
 
 export type FailureKind = keyof typeof failures;
 
-/** `detail` holds our own words only, never text that a provider or platform sent. */
+/**
+ * `detail` holds our own words, never text of a provider. One exception: of a delivery it is kept,
+ * and shown with the dead letter, with the messenger's words at its end, as theirs (`withWords`).
+ */
 export type Failure = {
   readonly kind: FailureKind;
   readonly retryable: boolean;
@@ -53,6 +56,8 @@ export type Failure = {
   readonly detail: string;
   /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
   readonly opensAt?: number;
+  /** What the messenger's platform said, scrubbed; it goes into no log and no metric. */
+  readonly said?: string;
 };
 
 /**
@@ -61,7 +66,7 @@ export type Failure = {
  */
 export function failure(
   kind: FailureKind,
-  more: { status?: number; retryAfterMs?: number | null; detail?: string } = {},
+  more: { status?: number; retryAfterMs?: number | null; detail?: string; said?: string } = {},
 ): Failure {
   const { retryable, whose, sentence } = failures[kind];
   return {
@@ -71,7 +76,15 @@ export function failure(
     whose,
     status: more.status ?? null,
     detail: more.detail ?? sentence,
+    ...(more.said === undefined ? {} : { said: more.said }),
   };
+}
+
+/** As it is kept with the delivery: with the platform's words, marked as theirs. */
+export function withWords({ said, ...why }: Failure): Failure {
+  return said === undefined
+    ? why
+    : { ...why, detail: `${why.detail}; the platform said: "${said}"` };
 }
 
 /** Every failure kind, for metrics and tests. */

@@ -46,11 +46,14 @@ export type Attempt = {
 
 /**
  * How a try ended. `retry` may be tried again on the schedule; with `mayHaveArrived` the next try
- * is marked as a possible duplicate. `dead` is never tried again.
+ * is marked as a possible duplicate. `paced`: nothing arrived, since the platform takes no more for
+ * `pauseMs`; `asked` is its own word for that, and null where it was not asked at all. `dead` is
+ * never tried again.
  */
 export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly failure: Failure; readonly mayHaveArrived: boolean }
+  | { readonly kind: 'paced'; readonly pauseMs: number; readonly asked: Failure | null }
   | { readonly kind: 'dead'; readonly failure: Failure };
 
 /**

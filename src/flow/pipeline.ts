@@ -5,6 +5,7 @@
  * What a turn changes is one commit; order and retries are the ledger's; this page only walks.
  */
 import type { Acceptance, Accepted, Handled, Refused } from '../channel/channel.ts';
+import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
@@ -180,12 +181,12 @@ export async function sendReply(kit: Kit, route: ActiveRoute, claim: OutClaim): 
         totalMs: msSince(timeOfId(message), kit),
       });
     case 'release':
-      return kit.ledger.release(claim);
+      return kit.ledger.release(claim, next.at ?? undefined);
     case 'defer':
-      if (!(await kit.ledger.defer(claim, next.at, next.why, next.how))) return;
+      if (!(await kit.ledger.defer(claim, next.at, withWords(next.why), next.how))) return;
       return kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
     case 'bury':
-      if (!(await kit.ledger.bury(claim, next.why))) return;
+      if (!(await kit.ledger.bury(claim, withWords(next.why)))) return;
       kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
       return kit.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
     default:

@@ -99,3 +99,45 @@ test('where a channel ends the schedule early, the last try is when its time is 
   const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
   assert.deepEqual(told, [1_000, 5_000, 54_000, 'bury']);
 });
+
+const memory: Durability = { ...durability, deliveryGapsMs: [5_000, 45_000], jitter: 0 };
+const unseen = {
+  kind: 'retry',
+  failure: failure('connection_lost', { retryAfterMs: 60_000 }),
+  mayHaveArrived: true,
+} as const;
+
+test('a second look after an end that nobody saw has its pause, in order, in every form', () => {
+  for (const form of [durability, memory]) {
+    for (const attempt of [1, 2]) {
+      const step = decideRetry(unseen, claim(attempt), form, clock);
+      assert.ok(step.kind === 'defer' && step.at === clock.now() + 60_000);
+      assert.deepEqual(step.how, { park: false, possibleDuplicate: true });
+    }
+  }
+});
+
+test('it is had once, even where the schedule is over', () => {
+  const last = decideRetry(unseen, claim(3), memory, clock);
+  assert.ok(last.kind === 'defer' && last.at === clock.now() + 60_000);
+  assert.equal(decideRetry(unseen, claim(4, true), memory, clock).kind, 'bury');
+  // A receiver's own answer, or an end without such a wish, gets what the schedule has.
+  assert.equal(decideRetry(retry('timeout', true), claim(3), memory, clock).kind, 'bury');
+});
+
+test('a reply that waits for its place loses no try and nobody its order', () => {
+  const paced = { kind: 'paced', pauseMs: 90_000.2, asked: null } as const;
+  for (const number of [1, 3, 9]) {
+    const step = decideRetry(paced, claim(number, true), durability, clock);
+    assert.deepEqual(step, { kind: 'release', at: clock.now() + 90_001 });
+  }
+});
+
+test('a platform that answers that it takes no more costs a try, and no order', () => {
+  const asked = failure('rate_limited', { status: 429, retryAfterMs: 90_000 });
+  const paced = { kind: 'paced', pauseMs: 90_000, asked } as const;
+  const step = decideRetry(paced, claim(1, true), durability, clock);
+  const how = { park: false, possibleDuplicate: true };
+  assert.deepEqual(step, { kind: 'defer', at: clock.now() + 90_000, why: asked, how });
+  assert.deepEqual(decideRetry(paced, claim(4), durability, clock), { kind: 'bury', why: asked });
+});

@@ -8,7 +8,8 @@ const retryAfterMsMax = 3_600_000;
 
 export type RetryDecision =
   | { readonly kind: 'delivered' }
-  | { readonly kind: 'release' }
+  /** Given back untouched; `at` is when it may be handed out again, null: at once. */
+  | { readonly kind: 'release'; readonly at: number | null }
   | {
       readonly kind: 'defer';
       readonly at: number;
@@ -32,10 +33,11 @@ export function decideRetry(
 ): RetryDecision {
   if (outcome.kind === 'delivered') return { kind: 'delivered' };
   if (outcome.kind === 'dead') return { kind: 'bury', why: outcome.failure };
+  if (outcome.kind === 'paced') return decidePaced(outcome, claim, durability, clock, spanMsMax);
   const { failure, mayHaveArrived } = outcome;
   const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
   if (failure.kind === 'cancelled') {
-    if (!mayHaveArrived) return { kind: 'release' };
+    if (!mayHaveArrived) return { kind: 'release', at: null };
     return {
       kind: 'defer',
       at: clock.now(),
@@ -44,21 +46,43 @@ export function decideRetry(
       how: { park: false, possibleDuplicate, uncounted: true },
     };
   }
+  const isUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
   const gapMs = gapAfter(claim.attemptOfSchedule, durability.deliveryGapsMs, spanMsMax);
-  if (gapMs === null) return { kind: 'bury', why: failure };
+  if (gapMs === null && !isUnseen) return { kind: 'bury', why: failure };
   const pauseMs = Math.max(
-    spread(gapMs, durability.jitter, clock.random),
+    spread(gapMs ?? 0, durability.jitter, clock.random),
     Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
   );
-  return {
-    kind: 'defer',
-    at: Math.round(clock.now() + pauseMs),
-    why: failure,
-    how: {
-      park: claim.attemptOfSchedule > durability.hotGaps || isLong(pauseMs, durability),
-      possibleDuplicate,
-    },
-  };
+  const isCold = claim.attemptOfSchedule > durability.hotGaps;
+  const park = isCold || (!isUnseen && isLong(pauseMs, durability));
+  const at = Math.round(clock.now() + pauseMs);
+  return { kind: 'defer', at, why: failure, how: { park, possibleDuplicate } };
+}
+
+/**
+ * A reply that nothing was asked about waits for its place, as often as it takes: it has lost no
+ * try and nobody's order. An answer of the platform is a try, and the pause is what it says.
+ */
+function decidePaced(
+  { pauseMs, asked }: Extract<DeliveryOutcome, { kind: 'paced' }>,
+  claim: OutClaim,
+  { deliveryGapsMs, hotGaps }: Durability,
+  { now }: { readonly now: () => number },
+  spanMsMax: number,
+): RetryDecision {
+  const at = Math.ceil(now() + Math.min(pauseMs, retryAfterMsMax));
+  if (asked === null) return { kind: 'release', at };
+  if (gapAfter(claim.attemptOfSchedule, deliveryGapsMs, spanMsMax) === null) {
+    return { kind: 'bury', why: asked };
+  }
+  const { attemptOfSchedule, possibleDuplicate } = claim;
+  const how = { park: attemptOfSchedule > hotGaps, possibleDuplicate };
+  return { kind: 'defer', at, why: asked, how };
+}
+
+/** Of a try whose end nobody saw: the channel wants the next one, which is the last, by then. */
+function asksForPause({ status, retryAfterMs }: Failure): boolean {
+  return status === null && retryAfterMs !== null;
 }
 
 /** Longer than any pause for which the conversation's later replies are to wait. */

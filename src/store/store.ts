@@ -86,8 +86,12 @@ export interface Ledger extends AuditTrail {
    *   `possibleDuplicate`: the try may have arrived
    */
   defer(claim: OutClaim, at: number, why: Failure, how: Deferral): Promise<boolean>;
-  /** Given back untouched (drain, reload): not an attempt, and first in its lane again. */
-  release(claim: Claim): Promise<void>;
+  /**
+   * Given back untouched (drain, reload): not an attempt, and first in its lane again. Nothing is
+   * written down.
+   * @param at before which a reply is not handed out again (milliseconds since 1970)
+   */
+  release(claim: Claim, at?: number): Promise<void>;
   /** Makes a dead letter. For a message, `effects` may hold the sentence its sender gets. */
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
   /** Where it will stand once what was accepted so far is written: what a move may expect. */

@@ -50,10 +50,10 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
     const releases = new Map<string, number>();
     const guises = new Guises();
     return guises.round(ledger, {
-      release(claim) {
+      release(claim, at) {
         const id = idOf(claim);
         releases.set(id, (releases.get(id) ?? 0) + 1);
-        return ledger.release(guises.own(claim));
+        return ledger.release(guises.own(claim), at);
       },
       dress: (claim) => ({ attempt: claim.attempt + (releases.get(idOf(claim)) ?? 0) }),
     });
@@ -226,7 +226,7 @@ class Guises {
       complete: (claim, effects) => ledger.complete(this.own(claim), effects),
       delivered: (claim) => ledger.delivered(this.own(claim)),
       defer: (claim, at, why, how) => ledger.defer(this.own(claim), at, why, how),
-      release: (claim) => ledger.release(this.own(claim)),
+      release: (claim, at) => ledger.release(this.own(claim), at),
       bury: (claim, why, effects) => ledger.bury(this.own(claim), why, effects),
       recall: (claim, n) => ledger.recall(this.own(claim), n),
       notes: (claim, scope) => ledger.notes(this.own(claim), scope),

@@ -14,6 +14,7 @@ import { malformedProof } from './malformed.ts';
 import { many } from './many.ts';
 import { mcp } from './mcp.ts';
 import { networkFaultsProof } from './network-faults.ts';
+import { paced } from './paced.ts';
 import { plainClient } from './plain-client.ts';
 import { powerCut } from './power-cut.ts';
 import { postgres } from './postgres.ts';
@@ -48,6 +49,7 @@ export const proofs: readonly Proof[] = [
   canaries,
   privateProof,
   telegramKill,
+  paced,
   longTests,
   upgrade,
   upgradeMany,

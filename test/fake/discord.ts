@@ -57,12 +57,12 @@ export class FakeDiscord implements AsyncDisposable {
   /** What the bot has sent, in order. */
   readonly sent: Sent[] = [];
   readonly typing: Typing[] = [];
+  readonly limits: RateLimits;
   /** What people pressed, in order. */
   readonly interactions: Interaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
   readonly #watch = new Watch();
-  readonly #limits: RateLimits;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #planned: { route: string; fault: DiscordFault; left: number }[] = [];
@@ -82,7 +82,7 @@ export class FakeDiscord implements AsyncDisposable {
     this.#now = options.now ?? Date.now;
     this.token = options.token ?? 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs';
     this.#guilds = new Guilds(this.#now);
-    this.#limits = new RateLimits(this.#now);
+    this.limits = new RateLimits(this.#now);
     this.bot = this.#guilds.user('svc', true);
     this.gateway = new Gateway({
       options: this.#options,
@@ -299,11 +299,11 @@ export class FakeDiscord implements AsyncDisposable {
     if (!known) return httpOf(failed('unauthorized'));
     const { routeLimit, globalLimit } = this.#options;
     const whole = globalLimit ?? { requests: 50, windowMs: 1_000 };
-    const all = this.#limits.count('*', '', whole, 'global');
+    const all = this.limits.count('*', '', whole, 'global');
     if (isLimited(all)) return httpOf(all, all.headers);
     const limit = routeLimit ?? { requests: 1_000, windowMs: 1_000 };
     const [, , major = ''] = rest.path.split('/');
-    const headers = this.#limits.count(route, major, limit, 'user');
+    const headers = this.limits.count(route, major, limit, 'user');
     if (isLimited(headers)) return httpOf(headers, headers.headers);
     return httpOf(answerRest(this.#restHost(), rest), headers);
   }

@@ -17,6 +17,7 @@ import { callMethod } from './telegram/methods.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
 import type { Press } from './telegram/presses.ts';
+import { RateLimits } from './telegram/rate-limits.ts';
 import { UpdateQueue, readParams } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
 import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
@@ -32,6 +33,8 @@ export type TelegramOptions = {
   readonly random?: () => number;
   /** How many milliseconds a second of Telegram's own waits lasts; 1,000 unless a test hurries. */
   readonly secondMs?: number;
+  /** Whether it refuses what is more than its limits. */
+  readonly limited?: boolean;
 };
 
 export async function startFakeTelegram(options: TelegramOptions = {}): Promise<FakeTelegram> {
@@ -44,6 +47,7 @@ export class FakeTelegram implements AsyncDisposable {
   readonly token: string;
   readonly bot: User;
   readonly calls: TelegramCall[] = [];
+  readonly limits: RateLimits | null;
   /** TCP connections ever opened. */
   connections = 0;
   /** Is told of every call, and waited for, before anything is done. */
@@ -59,6 +63,7 @@ export class FakeTelegram implements AsyncDisposable {
   constructor(options: TelegramOptions) {
     const { secondMs = 1_000, readsAllGroupMessages = true } = options;
     this.#now = options.now ?? Date.now;
+    this.limits = options.limited === true ? new RateLimits(this.#now) : null;
     const random = options.random ?? (() => 0.25);
     this.token = options.token ?? '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
     const id = Number(this.token.split(':')[0]);
@@ -363,7 +368,8 @@ export class FakeTelegram implements AsyncDisposable {
   async #answer(call: TelegramCall, response: ServerResponse): Promise<void> {
     const fault = this.#nextFault(call.method);
     if (fault === undefined) {
-      const run = callMethod(this.#world, call.method, call.params);
+      const refused = this.limits?.take(call.method, call.params) ?? null;
+      const run = refused ?? callMethod(this.#world, call.method, call.params);
       this.#watch.changed();
       call.answer = await run;
       return send(call.answer, response);

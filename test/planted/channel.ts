@@ -79,6 +79,24 @@ export const webhook: readonly Fault[] = [
 
 export const telegram: readonly Fault[] = [
   {
+    name: 'A group gets more than 20 messages a minute.',
+    file: 'src/channel/telegram/pace.ts',
+    find: 'group: { everyMs: 4_000',
+    replace: 'group: { everyMs: 2_000',
+  },
+  {
+    name: 'A send whose end was not seen is made again at once, while the relay is away.',
+    file: 'src/channel/telegram/sending.ts',
+    find: 'ms: 40_000, share: 0.5',
+    replace: 'ms: 1_000, share: 0.5',
+  },
+  {
+    name: 'A platform that repeats what was sent has it shown with the dead letter.',
+    file: 'src/channel/platform-words.ts',
+    find: 'if (sent.some((text) => echoes(looked, text))) return null;',
+    replace: '',
+  },
+  {
     name: 'An update that the ledger refused is confirmed to Telegram, and lost.',
     file: 'src/channel/telegram/poller.ts',
     find: 'return pause(handled.retryAfterMs, this.#signal);',
@@ -93,7 +111,7 @@ export const telegram: readonly Fault[] = [
   {
     name: 'A message whose sending was not seen to end is sent to Telegram for a day.',
     file: 'src/channel/telegram/sending.ts',
-    find: 'if (unseen && attempt.possibleDuplicate) return dead(why);',
+    find: 'if (attempt.possibleDuplicate) return dead(failure(fault));',
     replace: '',
   },
   {

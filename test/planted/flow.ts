@@ -54,10 +54,16 @@ export const flow: readonly Fault[] = [
     replace: 'mayHaveArrived',
   },
   {
+    name: 'A reply that waits for its place is used up by it, try by try.',
+    file: 'src/flow/retry-policy.ts',
+    find: "if (asked === null) return { kind: 'release', at };",
+    replace: "if (asked === null) return { kind: 'bury', why: asked as never };",
+  },
+  {
     name: 'A reply that cannot be delivered holds up its conversation for days.',
     file: 'src/flow/retry-policy.ts',
-    find: 'park: claim.attemptOfSchedule > durability.hotGaps || isLong(pauseMs, durability),',
-    replace: 'park: false,',
+    find: 'const park = isCold || (!isUnseen && isLong(pauseMs, durability));',
+    replace: 'const park = false;',
   },
   {
     name: 'A message that ends the process is shown to every later turn.',

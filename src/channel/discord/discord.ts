@@ -127,8 +127,9 @@ class Discord implements Messenger {
     const api = await this.#api.get();
     const revision = revise(this.#questions, reply, target.edits ?? null);
     let message: string | null = null;
-    const sent = (one: string): void => void (message = one);
-    const outcome = await deliver(api, revision.reply, target, stop.signal, sent);
+    const { token } = this.#parts;
+    const parts = { api, token, sent: (one: string) => void (message = one) };
+    const outcome = await deliver(parts, revision.reply, target, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     for (const needless of revision.delivered(message)) takeAway(api, needless);
     return outcome;

@@ -47,14 +47,18 @@ for (const [status, code, expected] of cases) {
     await using bench = await startDiscordBench();
     const outcome = await send(bench, { status, body: { code, message: 'upstream words' } });
     assert.equal(described(outcome), expected);
-    assert.doesNotMatch(JSON.stringify(outcome), /upstream/);
+    if (outcome.kind === 'retry' || outcome.kind === 'dead') {
+      const { said, ...own } = outcome.failure;
+      assert.equal(said, status >= 400 && status < 500 ? 'upstream words' : undefined);
+      assert.doesNotMatch(JSON.stringify(own), /upstream/);
+    }
     // One try: whatever follows is the schedule's.
     assert.equal(bench.discord.postsTo('/messages').length, 1);
   });
 }
 
 function described(outcome: DeliveryOutcome): string {
-  if (outcome.kind === 'delivered') return 'delivered';
+  if (outcome.kind === 'delivered' || outcome.kind === 'paced') return outcome.kind;
   const { kind, detail } = outcome.failure;
   if (outcome.kind === 'retry') {
     return `retry ${kind} ${outcome.mayHaveArrived ? 'may have' : 'not'} arrived`;
@@ -62,13 +66,13 @@ function described(outcome: DeliveryOutcome): string {
   return /\(\d+\)$/.test(detail) ? `dead ${kind}: ${detail}` : `dead ${kind}`;
 }
 
-test('429 goes into the schedule with the time asked for, and nothing waits for it', async () => {
+test('429 is a pause of the platform, and nothing waits for it', async () => {
   await using bench = await startDiscordBench();
   const headers = { 'retry-after': '90', 'x-ratelimit-scope': 'user' };
   const before = performance.now();
   const outcome = await send(bench, { status: 429, headers, body: { retry_after: 89.5 } });
-  assert.ok(outcome.kind === 'retry' && outcome.failure.kind === 'rate_limited');
-  assert.ok(outcome.failure.retryAfterMs! >= 90_000 && !outcome.mayHaveArrived);
+  assert.ok(outcome.kind === 'paced' && outcome.asked?.kind === 'rate_limited');
+  assert.ok(outcome.pauseMs >= 90_000 && outcome.asked.status === 429);
   assert.ok(performance.now() - before < 30_000);
 });
 
@@ -85,7 +89,7 @@ test('a global limit holds up other channels too, without asking, and holds no t
   const before = timers();
   const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
   const outcome = await channel.deliver(elsewhere, attempt, stop);
-  assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 500_000);
+  assert.ok(outcome.kind === 'paced' && outcome.pauseMs > 500_000 && outcome.asked === null);
   assert.equal(bench.discord.postsTo('/messages').length, 1);
   assert.ok(timers() <= before);
 });
@@ -105,7 +109,7 @@ test('a bucket that is used up is not asked again before its time', async (t) =>
   });
   assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
   const outcome = await channel.deliver(reply, attempt, stop);
-  assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 1_000);
+  assert.ok(outcome.kind === 'paced' && outcome.pauseMs > 1_000 && outcome.asked === null);
   assert.equal(bench.discord.postsTo('/messages').length, 1);
 });
 
@@ -126,10 +130,9 @@ test('a time of day that is set back makes no limit last longer', async (t) => {
   await channel.deliver(again, attempt, stop);
   t.mock.timers.setTime(now - 3_600_000);
   const limited = await channel.deliver(reply, attempt, stop);
-  assert.ok(limited.kind === 'retry');
-  const { retryAfterMs } = limited.failure;
+  assert.ok(limited.kind === 'paced' && limited.asked === null);
   // Some of it has passed meanwhile.
-  assert.ok(retryAfterMs !== null && retryAfterMs > 500_000 && retryAfterMs <= 600_000);
+  assert.ok(limited.pauseMs > 500_000 && limited.pauseMs <= 600_000);
   passedMs += 600_001;
   t.mock.timers.setTime(now - 3_600_000 + 600_001);
   assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
@@ -178,4 +181,34 @@ test('a second try bears the nonce of the first, so that Discord knows it again'
   const [first, second] = bench.discord.postsTo('/messages').map(({ body }) => body);
   assert.deepEqual(first, second);
   assert.deepEqual([first!['nonce'], first!['enforce_nonce']], [reply.id, true]);
+});
+
+const unknownReference = {
+  code: 50_035,
+  message: 'Invalid Form Body',
+  errors: {
+    message_reference: {
+      _errors: [{ code: 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', message: 'Unknown message' }],
+    },
+  },
+};
+
+for (const body of [unknownReference, { code: 10_008, message: 'Unknown Message' }]) {
+  test(`a question that is gone (${body.code}) costs the reference, not the reply`, async () => {
+    await using bench = await startDiscordBench();
+    assert.deepEqual(await send(bench, { status: 400, body }), { kind: 'delivered' });
+    const posts = bench.discord.postsTo('/messages').map((post) => post.body as object);
+    assert.deepEqual(
+      posts.map((post) => 'message_reference' in post),
+      [true, false],
+    );
+  });
+}
+
+test('another field that is wrong is not sent again', async () => {
+  await using bench = await startDiscordBench();
+  const errors = { content: { _errors: [{ code: 'BASE_TYPE_MAX_LENGTH', message: 'Too long' }] } };
+  const body = { code: 50_035, message: 'Invalid Form Body', errors };
+  assert.equal((await send(bench, { status: 400, body })).kind, 'dead');
+  assert.equal(bench.discord.postsTo('/messages').length, 1);
 });

@@ -1,12 +1,14 @@
 /**
- * Sends replies: one Create Message a try, and never a retry of its own. Within some minutes the
- * platform knows a second try by its nonce and answers it with the message that it has.
+ * Sends replies: one Create Message a try, and one without the message that is answered where that
+ * is gone; never a retry of its own. Within some minutes the platform knows a second try by its
+ * nonce and answers it with the message that it has.
  *
  * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of
  * what can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
 import { failure } from '../../domain/failure.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { platformWords } from '../platform-words.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
 import { idIn, messageText, put } from './putting.ts';
@@ -20,35 +22,59 @@ const hopeless: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
-/**
- * Tries once to deliver one reply. It never throws.
- * @param sent is told the message that was sent or edited, as `messageText` names it
- */
+type DeliverParts = {
+  readonly api: Api;
+  readonly token: string;
+  /** Is told the message that was sent or edited, as `messageText` names it. */
+  readonly sent?: (message: string) => void;
+};
+
+/** Tries once to deliver one reply. It never throws. */
 export async function deliver(
-  api: Api,
+  { api, token, sent }: DeliverParts,
   reply: Reply,
   target: Target,
   signal: AbortSignal,
-  sent?: (message: string) => void,
 ): Promise<DeliveryOutcome> {
   const { place } = target;
   const body = { ...toWire(reply, target), ...componentsOf(reply) };
-  const result = await put(api, place, reply, body, signal);
+  let result = await put(api, place, reply, body, signal);
+  if ('message_reference' in body && answeredIsGone(result)) {
+    const { message_reference: _gone, ...rest } = body;
+    result = await put(api, place, reply, rest, signal);
+  }
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) sent?.(messageText({ place, id }));
-  return outcomeOf(result);
+  return outcomeOf(result, token, reply);
 }
 
-function outcomeOf(result: ApiResult): DeliveryOutcome {
+/** Servers that heed no `fail_if_not_exists` say so in one of these ways. */
+function answeredIsGone(result: ApiResult): boolean {
+  if (result.kind !== 'refused' || result.status >= 500) return false;
+  const { code, names } = result;
+  return code === 10_008 || (code === 50_035 && names.some((name) => goneNames.has(name)));
+}
+
+const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN_MESSAGE']);
+/** Where a 429 names no time. */
+const limitedMs = 1_000;
+
+function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
   if (result.kind === 'fault') {
     return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };
   }
-  const { status, code, retryAfterMs } = result;
+  const { status, code, retryAfterMs, message, unasked } = result;
+  const words = platformWords(message, token, [text]);
+  const said = words === null ? {} : { said: words };
+  const more = { status, retryAfterMs, ...said };
+  if (status === 429) {
+    const asked = unasked ? null : failure('rate_limited', more);
+    return { kind: 'paced', pauseMs: retryAfterMs ?? limitedMs, asked };
+  }
   const again = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
-    return { kind: 'retry', failure: failure(kind, { status, retryAfterMs }), mayHaveArrived };
+    return { kind: 'retry', failure: failure(kind, more), mayHaveArrived };
   };
-  if (status === 429) return again('rate_limited');
   // A new token, the same bot: the operator can mend it within the schedule.
   if (status === 401) return again('unauthorized');
   if (status === 503) return again('overloaded');
@@ -56,5 +82,6 @@ function outcomeOf(result: ApiResult): DeliveryOutcome {
   if (status < 400) return again('redirected');
   const detail = code === null ? undefined : hopeless[code];
   const kind = status === 404 ? 'gone' : 'rejected';
-  return { kind: 'dead', failure: failure(kind, { status, ...(detail && { detail }) }) };
+  const why = failure(kind, { status, ...said, ...(detail && { detail }) });
+  return { kind: 'dead', failure: why };
 }

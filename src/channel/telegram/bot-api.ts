@@ -12,20 +12,22 @@ import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
 type Method =
-  | 'getMe'
+  | Asking
   | 'deleteWebhook'
   | 'getUpdates'
   | 'sendMessage'
   | 'sendChatAction'
   | Pressed
   | Revising;
+/** What is asked without anything more. */
+type Asking = 'getMe' | 'getWebhookInfo';
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
 /** What changes a message of the bot's own. */
 type Revising = 'editMessageText' | 'deleteMessage';
-type Payload<M extends Method> = M extends 'getMe'
+type Payload<M extends Method> = M extends Asking
   ? Record<string, never>
-  : Parameters<Raw[Exclude<M, 'getMe'>]>[0];
+  : Parameters<Raw[Exclude<M, Asking>]>[0];
 
 export interface BotApi {
   /** @param timeoutMs for the whole call, connecting included */
@@ -50,7 +52,7 @@ export type TextFile = { readonly field: string; readonly name: string; readonly
 
 /**
  * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
- * the platform said, for comparing only: it goes into no log.
+ * the platform said, for comparing, and for platform-words.ts: it goes into no log.
  */
 export type CallResult =
   | { readonly kind: 'done'; readonly result: unknown }
@@ -71,6 +73,15 @@ export type Refused = {
   readonly migrateToChat: number | null;
 };
 
+/** Their limits are their own. */
+const ofNoChat: ReadonlySet<Method> = new Set([
+  'getMe',
+  'getWebhookInfo',
+  'deleteWebhook',
+  'getUpdates',
+  'sendChatAction',
+]);
+
 const apiRoot = 'https://api.telegram.org';
 /** Room for a hundred updates of the longest texts, with every entity in them. */
 const bodyBytesMax = 16 * 1024 * 1024;
@@ -82,6 +93,8 @@ export type BotApiParts = {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
+  /** Is told of each 429 to what is sent or changed in a chat, and how long nothing is to be. */
+  readonly limited?: (ms: number) => void;
 };
 
 /** Loads grammY, so that only those who have this channel pay for it. */
@@ -115,11 +128,19 @@ class GrammyBotApi implements BotApi {
     });
     const methods = api.raw as unknown as Record<Method, (given?: unknown) => Promise<unknown>>;
     try {
-      const result = await (method === 'getMe' ? methods.getMe() : methods[method](payload));
+      const isAsking = method === 'getMe' || method === 'getWebhookInfo';
+      const result = await (isAsking ? methods[method]() : methods[method](payload));
       return { kind: 'done', result };
     } catch (error) {
-      return carried.failed ?? refusalOf(error);
+      const failed = carried.failed ?? refusalOf(error);
+      if (!ofNoChat.has(method)) this.#heedLimit(failed);
+      return failed;
     }
+  }
+
+  #heedLimit(failed: CallResult): void {
+    if (failed.kind !== 'refused' || failed.status !== 429) return;
+    this.#parts.limited?.(failed.retryAfterMs ?? 0);
   }
 
   /** By our own hand: grammY reads files for a transport of its own. */
@@ -141,7 +162,10 @@ class GrammyBotApi implements BotApi {
     try {
       const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/${method}`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
-      return answer.ok === true ? { kind: 'done', result: answer.result } : refusalOf(answer);
+      if (answer.ok === true) return { kind: 'done', result: answer.result };
+      const refused = refusalOf(answer);
+      this.#heedLimit(refused);
+      return refused;
     } catch (error) {
       return carried.failed ?? refusalOf(error);
     }

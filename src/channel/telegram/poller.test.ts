@@ -183,6 +183,19 @@ test('a conflict is shown and waited for, never the end', async () => {
   assert.equal(it.telegram.callsOf('deleteWebhook').length, 3, 'it may be a webhook that is set');
 });
 
+test('a webhook that another program has set is told as that', async () => {
+  await using it = await startPolling();
+  const words = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook";
+  it.telegram.plan('getUpdates', refusal(409, words));
+  it.run();
+  await it.telegram.until(() => it.health.health.state === 'degraded');
+  assert.match(it.health.health.reason ?? '', /set a webhook.*TELEGRAM_TOKEN.*svc doctor/);
+  await it.telegram.until(() => it.health.health.state === 'up');
+  for (const { params } of it.telegram.callsOf('deleteWebhook')) {
+    assert.deepEqual(params, { drop_pending_updates: false });
+  }
+});
+
 test('a refused token is for a person to put right: no calls, the variable is named', async () => {
   for (const status of [401, 404]) {
     await using it = await startPolling();

@@ -266,9 +266,9 @@ export class Poller {
       health.become('failed', refusedToken(tokenName));
       return 'over';
     }
-    if (status === 409) {
+    if (result.kind === 'refused' && status === 409) {
       const { baseMs, capMs } = times.conflictPauseMs;
-      health.become('degraded', conflict(tokenName));
+      health.become('degraded', conflict(result, tokenName));
       await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
       return 'introduce';
     }

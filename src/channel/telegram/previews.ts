@@ -1,7 +1,8 @@
 /**
  * A reply that grows by edits while it is written (../growing-message.ts). Its first text points at
  * the message that it answers, as the reply does. What is shown is formatted as far as it is
- * closed, and what does not fit into one message waits for the reply.
+ * closed, and what does not fit into one message waits for the reply. It takes of the platform's
+ * allowance only what no reply needs.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
@@ -10,6 +11,7 @@ import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
 import { splitText } from '../splitting.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import type { Lexer } from './markdown.ts';
+import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
 import { editText, messageText, numberOf, parseMessageText, takeAway } from './putting.ts';
 import { fitted, textMax } from './sending.ts';
@@ -18,6 +20,7 @@ export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
+  readonly pace: Pick<Pace, 'tryTake'>;
 };
 
 const callMs = 10_000;
@@ -55,12 +58,13 @@ export function beginPreview(
 }
 
 async function put(
-  { api, lexer }: PreviewParts,
+  { api, lexer, pace }: PreviewParts,
   { chat, thread, replyTo }: Target,
   message: string | null,
   text: string,
   signal: AbortSignal,
 ): Promise<Shown> {
+  if (!pace.tryTake(chat)) return { kind: 'busy' };
   const content = contentOf(text, lexer);
   if (message !== null) {
     const made = parseMessageText(message);

@@ -1,5 +1,5 @@
 /** Why the channel is not up, in our own words: what the other side said stays out of logs. */
-import type { CallResult } from './bot-api.ts';
+import type { CallResult, Refused } from './bot-api.ts';
 
 export function refusedToken(tokenName: string): string {
   return (
@@ -8,7 +8,14 @@ export function refusedToken(tokenName: string): string {
   );
 }
 
-export function conflict(tokenName: string): string {
+/** @param refused with 409: another program is there, which polls or has set a webhook */
+export function conflict({ description }: Pick<Refused, 'description'>, tokenName: string): string {
+  if (/webhook/i.test(description)) {
+    return (
+      `another program set a webhook for the bot of ${tokenName}, and svc takes it away: end ` +
+      'that program, or use another bot here; svc doctor tells where the webhook leads'
+    );
+  }
   return `another program polls with the token in ${tokenName}: stop it, or use another bot here`;
 }
 

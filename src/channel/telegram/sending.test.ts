@@ -8,19 +8,25 @@ import type { Planned } from '../../../test/fake/scripted-telegram.ts';
 import { handClock } from '../../../test/hand-clock.ts';
 import { loadBotApi } from './bot-api.ts';
 import { loadLexer } from './markdown.ts';
+import { createPace } from './pace.ts';
 import { send } from './sending.ts';
 
 const first = { number: 1, possibleDuplicate: false, late: false };
 
 /** Time stands still. */
-async function start(given: { baseUrl?: string } = {}) {
+async function start(given: { baseUrl?: string; random?: () => number; paced?: true } = {}) {
+  const wide = { everyMs: 0, burst: 1 };
+  const limits = given.paced ? {} : { bot: wide, person: wide, group: wide };
   const telegram = await ScriptedTelegram.start();
   const clock = handClock();
   const { deadlines, steady } = clock;
   const http = createHttpClient(deadlines, { connectMs: 60_000 });
   const { baseUrl = telegram.url } = given;
   const parts = { token, baseUrl, http, deadlines, steady };
-  const tools = { api: await loadBotApi(parts), lexer: await loadLexer() };
+  const pace = createPace({ steady, deadlines, limits });
+  const limited = (ms: number): void => pace.hold(ms);
+  const api = await loadBotApi({ ...parts, limited });
+  const tools = { api, lexer: await loadLexer(), pace, token, random: given.random ?? (() => 0) };
   const { signal } = new AbortController();
   return {
     telegram,
@@ -113,13 +119,60 @@ test('blocked and refused are dead at once', async () => {
   assert.equal(it.payloads().length, 2);
 });
 
-test('429 waits in the outbox for as long as it asks', async () => {
+test('429 holds every chat for as long as it asks', async () => {
   await using it = await start();
   it.telegram.plan('sendMessage', refusal(429, 'Too Many Requests', { retry_after: 7 }));
   const outcome = await it.send('four');
-  assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
-  assert.deepEqual([outcome.failure.kind, outcome.failure.retryAfterMs], ['rate_limited', 7_000]);
+  assert.ok(outcome.kind === 'paced' && outcome.asked?.kind === 'rate_limited');
+  assert.deepEqual([outcome.pauseMs, outcome.asked.status], [7_000, 429]);
+  const elsewhere = await it.send('five', '[502,null,null]');
+  assert.deepEqual(elsewhere, { kind: 'paced', pauseMs: 7_000, asked: null });
   assert.equal(it.payloads().length, 1);
+  it.clock.pass(7_000);
+  assert.deepEqual(await it.send('five', '[502,null,null]'), { kind: 'delivered' });
+});
+
+test('a chat that has had its allowance is sent away unasked, and others are not', async () => {
+  await using it = await start({ paced: true });
+  const group = '[-100200,null,null]';
+  const kinds: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    kinds.push((await it.send('four', group)).kind);
+    it.clock.pass(100);
+  }
+  assert.deepEqual(kinds, [...Array<string>(4).fill('delivered'), 'paced']);
+  assert.deepEqual(await it.send('four'), { kind: 'delivered' });
+  assert.equal(it.payloads().length, 5);
+});
+
+test('a question that was deleted costs the reference, not the reply', async () => {
+  await using it = await start();
+  const gone = refusal(400, 'Bad Request: message to be replied not found');
+  it.telegram.plan('sendMessage', gone);
+  assert.deepEqual(await it.send('four', '[-100200,5,17]'), { kind: 'delivered' });
+  const sent = it.payloads().map((one) => [one['message_thread_id'], 'reply_parameters' in one]);
+  assert.deepEqual(sent, [
+    [5, true],
+    [5, false],
+  ]);
+  // Where nothing was answered it is no reason to send again.
+  it.telegram.plan('sendMessage', gone);
+  assert.equal((await it.send('four')).kind, 'dead');
+  assert.equal(it.payloads().length, 3);
+});
+
+test('what the platform said is told, and neither the token nor what was sent', async () => {
+  await using it = await start();
+  const said = async (description: string): Promise<string | undefined> => {
+    it.telegram.plan('sendMessage', refusal(400, description));
+    const outcome = await it.send('the code is BLUE-HERON-4471');
+    assert.ok(outcome.kind === 'dead');
+    assert.doesNotMatch(outcome.failure.detail, /chat|HERON/);
+    return outcome.failure.said;
+  };
+  assert.equal(await said('Bad Request: chat not found'), 'Bad Request: chat not found');
+  assert.equal(await said(`Bad Request: bot${token} may not`), 'Bad Request: bot may not');
+  assert.equal(await said('Bad Request: wrong text "the code is BLUE-HERON-4471"'), undefined);
 });
 
 test('a page of a proxy and a refused token are tried again', async () => {
@@ -137,8 +190,22 @@ test('a send whose end was not seen is tried once more, marked, and then dead', 
   it.telegram.plan('sendMessage', 'cut', 'cut');
   const outcome = await it.send('four');
   assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+  assert.equal(outcome.failure.retryAfterMs, 20_000);
   const marked = { ...first, number: 2, possibleDuplicate: true };
   assert.equal((await it.send('four', undefined, marked)).kind, 'dead');
+});
+
+test('the second try of a send whose end was not seen comes 20 to 60 s later', async () => {
+  for (const [random, pauseMs] of [
+    [0, 20_000],
+    [0.5, 40_000],
+    [1, 60_000],
+  ] as const) {
+    await using it = await start({ random: () => random });
+    it.telegram.plan('sendMessage', 'cut');
+    const outcome = await it.send('four');
+    assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs === pauseMs);
+  }
 });
 
 test('no answer is a time-out after 15 s', async () => {

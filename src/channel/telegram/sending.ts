@@ -2,20 +2,24 @@
  * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
  * one reply, which is one part where the text was cut.
  *
- * A refusal that names what was wrong is met once in the same try: without formatting, buttons or
- * the topic, as a new message, as text, in the chat that the group became. Everything else is the
- * schedule's. A send whose end was not seen may have arrived, and Telegram knows no repeats: it is
- * tried once more, marked, and then left.
+ * A refusal that names what was wrong is met once in the same try: without formatting, buttons, the
+ * topic or the message that is answered, as a new message, as text, in the chat that the group
+ * became. Everything else is the schedule's. A send whose end was not seen may have arrived, and
+ * Telegram knows no repeats: it is tried once more, marked, when a relay may have come back, and
+ * then left.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
 import { isFirstPart } from '../../domain/reply.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { spread } from '../../lib/backoff.ts';
 import { rowsOf } from '../choices.ts';
+import { platformWords } from '../platform-words.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';
 import type { Entity, Formatted, Lexer } from './markdown.ts';
+import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 import { mannerOf, mendManner, messageText, numberOf, put, type Manner } from './putting.ts';
@@ -24,16 +28,24 @@ const tryMs = 15_000;
 /** In UTF-16 units. */
 export const textMax = 4_096;
 
+/** Before the second send whose end may not be seen: 20 to 60 s. */
+const unseenPause = { ms: 40_000, share: 0.5 };
+/** Where a 429 names no time. */
+const limitedMs = 1_000;
+
 export type SendParts = {
   readonly api: BotApi;
   readonly lexer: Lexer;
+  readonly pace: Pace;
+  readonly token: string;
+  readonly random: () => number;
   /** Is told the message that was sent or edited, as `messageText` names it. */
   readonly sent?: (message: string) => void;
 };
 
 /** It never throws. */
 export async function send(
-  { api, lexer, sent }: SendParts,
+  { api, lexer, pace, token, random, sent }: SendParts,
   reply: Reply,
   attempt: Attempt,
   signal: AbortSignal,
@@ -44,6 +56,8 @@ export async function send(
   const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
   const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
+    const admission = await pace.admit(outgoing.chat, signal);
+    if (admission.kind !== 'go') return outcomeOfAdmission(admission);
     const payload = payloadOf(outgoing);
     const result = await put(api, outgoing, payload, tryMs, signal);
     if (result.kind === 'done') {
@@ -51,13 +65,21 @@ export async function send(
       if (number !== null) sent?.(messageText({ chat: outgoing.chat, number }));
       return { kind: 'delivered' };
     }
-    if (result.kind === 'fault') return outcomeOfFault(result, attempt);
-    if (tries >= triesMax || !mend(outgoing, result)) return outcomeOfRefusal(result);
+    if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
+    if (tries >= triesMax || !mend(outgoing, result)) {
+      const said = platformWords(result.description, token, [reply.text, outgoing.text]);
+      return outcomeOfRefusal(result, said ?? undefined);
+    }
   }
 }
 
+function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {
+  if (admission.kind === 'later') return { kind: 'paced', pauseMs: admission.ms, asked: null };
+  return retry(failure('cancelled'));
+}
+
 /** The first send, and one more for each thing that can be mended. */
-const triesMax = 7;
+const triesMax = 8;
 
 /** What is sent, as far as a refusal can change it. */
 type OutgoingText = Manner & {
@@ -107,6 +129,10 @@ function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: Outgoing
   };
 }
 
+/** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
+const answeredIsGone =
+  /message to be replied not found|reply message not found|reply_message_id_invalid/i;
+
 /** Takes away what was refused. @returns whether another try may help */
 function mend(outgoing: OutgoingText, refused: Refused): boolean {
   const { status, description, migrateToChat } = refused;
@@ -120,6 +146,10 @@ function mend(outgoing: OutgoingText, refused: Refused): boolean {
   }
   if (outgoing.thread !== null && /thread not found/i.test(description)) {
     outgoing.thread = null;
+    return true;
+  }
+  if (outgoing.replyTo !== null && answeredIsGone.test(description)) {
+    outgoing.replyTo = null;
     return true;
   }
   if (outgoing.entities.length > 0 && /entit|can't parse/i.test(description)) {
@@ -137,26 +167,36 @@ function mend(outgoing: OutgoingText, refused: Refused): boolean {
 function outcomeOfFault(
   { fault, sent }: Extract<CallResult, { kind: 'fault' }>,
   attempt: Attempt,
+  random: () => number,
 ): DeliveryOutcome {
-  const why = failure(fault);
   const unseen = sent && fault !== 'cancelled';
-  if (unseen && attempt.possibleDuplicate) return dead(why);
-  return { kind: 'retry', failure: why, mayHaveArrived: sent };
+  if (!unseen) return { kind: 'retry', failure: failure(fault), mayHaveArrived: sent };
+  if (attempt.possibleDuplicate) return dead(failure(fault));
+  const pauseMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
+  return retry(failure(fault, { retryAfterMs: pauseMs }), true);
 }
 
-function outcomeOfRefusal({ status, retryAfterMs }: Refused): DeliveryOutcome {
-  const more = { status, retryAfterMs };
+/** @param said in the platform's words, scrubbed */
+function outcomeOfRefusal({ status, retryAfterMs }: Refused, said?: string): DeliveryOutcome {
+  const words = said === undefined ? {} : { said };
+  const more = { status, retryAfterMs, ...words };
   if (status === 403) {
     const detail = 'the person blocked the bot, or it may not write there';
-    return dead(failure('gone', { status, detail }));
+    return dead(failure('gone', { status, detail, ...words }));
   }
   // The token was revoked, for example: once it is put right, waiting replies go out.
-  if (status === 401 || status === 404) return retry(failure('unauthorized', { status }));
-  if (status === 429) return retry(failure('rate_limited', more));
+  if (status === 401 || status === 404) return retry(failure('unauthorized', { status, ...words }));
+  if (status === 429) {
+    return {
+      kind: 'paced',
+      pauseMs: retryAfterMs ?? limitedMs,
+      asked: failure('rate_limited', more),
+    };
+  }
   if (status >= 500) return retry(failure(serverFailureOf(status), more), status !== 503);
-  if (status < 400) return retry(failure('redirected', { status }));
+  if (status < 400) return retry(failure('redirected', { status, ...words }));
   if (status === 409) return retry(failure('overloaded', more));
-  return dead(failure('rejected', { status }));
+  return dead(failure('rejected', { status, ...words }));
 }
 
 function serverFailureOf(status: number): FailureKind {

@@ -16,7 +16,7 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
-import type { Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import type { Opened, Preview, Previewed, Unfit, WebhookSeen } from '../channel.ts';
 import { splitReply } from '../code-files.ts';
 import { HealthState } from '../health-state.ts';
 import { noPreview } from '../growing-message.ts';
@@ -26,6 +26,7 @@ import type { BotApi } from './bot-api.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
+import { createPace, type Pace } from './pace.ts';
 import { directChatOf, questionEdited } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
@@ -33,6 +34,7 @@ import { beginPreview } from './previews.ts';
 import { takeAway } from './putting.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
+import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
 
 export type TelegramParts = Clock & {
@@ -66,6 +68,7 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
+  readonly #pace: Pace;
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
@@ -77,8 +80,17 @@ class Telegram implements Messenger {
     this.#parts = parts;
     this.#questions = config.edits ? new RecentQuestions(steady) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
+    const pace = createPace(parts);
+    this.#pace = pace;
     this.#tools = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
+      const loadingApi = loadBotApi({
+        token,
+        baseUrl,
+        http,
+        deadlines,
+        steady,
+        limited: (ms) => pace.hold(ms),
+      });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer };
     });
@@ -124,10 +136,12 @@ class Telegram implements Messenger {
   }
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+    const { token, random } = this.#parts;
     const tools = await this.#tools.get();
     const revision = revise(this.#questions, reply, questionEdited(reply.address));
     let message: string | null = null;
-    const parts = { ...tools, sent: (sent: string) => void (message = sent) };
+    const sent = (one: string): void => void (message = one);
+    const parts = { ...tools, pace: this.#pace, token, random, sent };
     const outcome = await send(parts, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     for (const needless of revision.delivered(message)) takeAway(tools.api, needless);
@@ -140,7 +154,9 @@ class Telegram implements Messenger {
     const edits = questionEdited(shown.address);
     const former = edits === null ? null : (this.#questions?.answerTo(edits)[0] ?? null);
     const { deadlines, steady } = this.#parts;
-    return beginPreview({ ...tools, deadlines, steady }, shown, former) ?? noPreview;
+    return (
+      beginPreview({ ...tools, pace: this.#pace, deadlines, steady }, shown, former) ?? noPreview
+    );
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
@@ -200,6 +216,12 @@ class Telegram implements Messenger {
     const bot = result.kind === 'done' ? parseBot(result.result) : null;
     if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
     return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
+  }
+
+  async webhook(signal: AbortSignal, deleting: boolean): Promise<WebhookSeen> {
+    if (telegram.botOf(this.#parts.token) === null) return { kind: 'unknown' };
+    const { api } = await this.#tools.get();
+    return lookAtWebhook(api, deleting, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -86,7 +86,7 @@ test('without a secret there is no authorization header', async () => {
 
 /** Kind, failure, pause asked for, may have arrived. */
 const brief = (outcome: DeliveryOutcome): readonly unknown[] => {
-  if (outcome.kind === 'delivered') return ['delivered'];
+  if (outcome.kind === 'delivered' || outcome.kind === 'paced') return [outcome.kind];
   const { kind, retryAfterMs } = outcome.failure;
   if (outcome.kind === 'dead') return ['dead', kind];
   return ['retry', kind, retryAfterMs, outcome.mayHaveArrived];

@@ -20,25 +20,32 @@ import { mcpLines } from './mcp.ts';
 import { openFilesLines } from './open-files.ts';
 import { databaseLines } from './server.ts';
 import { examinePlace, storageLines } from './storage.ts';
+import { webhookLines } from './webhooks.ts';
 
-const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
+const table = {
+  config: { type: 'string' },
+  'delete-webhook': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const;
 
 export const doctor: Command = {
   name: 'doctor',
   summary: 'Look for what is wrong, with a remedy for each',
-  usage: `Usage: svc doctor [--config <file>] [--json]
+  usage: `Usage: svc doctor [--config <file>] [--delete-webhook] [--json]
 
 Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
-has kept some, models, the addresses for replies, MCP servers (each is asked for its tools; a
-command is started for this, and ended), the database (of a file: whether it is sound, its schema,
-who may read it, who owns it, room on the disk; of a server: its version, the encryption, whether a
-commit lasts, the user's rights, the schema, who works on it), how many files may be open, the
-addresses to listen on (those of the configuration, whatever flags svc serve is given), the windows
-that svc desktop has here, and the clock. It changes nothing, sends no one's words anywhere, and may
-be run while svc runs.
+has kept some, models, the addresses for replies, the bots of messengers (whose each token is, and
+whether another program set a webhook), MCP servers (each is asked for its tools; a command is
+started for this, and ended), the database (of a file: whether it is sound, its schema, who may read
+it, who owns it, room on the disk; of a server: its version, the encryption, whether a commit lasts,
+the user's rights, the schema, who works on it), how many files may be open, the addresses to listen
+on (those of the configuration, whatever flags svc serve is given), the windows that svc desktop has
+here, and the clock. It changes nothing but what a flag names, sends no one's words anywhere, and
+may be run while svc runs.
 
-  --config <file>  the configuration file (default: svc.json)
-  --json           print {"valid", "problems", "checks"}
+  --config <file>   the configuration file (default: svc.json)
+  --delete-webhook  delete a webhook that another program set for a bot; what waits is kept
+  --json            print {"valid", "problems", "checks"}
 
 Exit codes: 0 fine (warnings too), 1 a check failed, 2 wrong usage, 78 the configuration has a
 problem or a secret is missing.
@@ -54,7 +61,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const inspection = await inspectConfigFile(file, io);
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
-  const lines = valid ? await look(inspection, validation.config, io) : [];
+  const deleting = parsed.flags['delete-webhook'];
+  const lines = valid ? await look(inspection, validation.config, deleting, io) : [];
   if (parsed.flags.json) {
     io.stdout.write(`${plainJson({ valid, problems: validation.problems, checks: lines }, 2)}\n`);
   } else {
@@ -67,6 +75,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 async function look(
   inspection: Inspection,
   config: Config,
+  deletingWebhook: boolean,
   io: Io,
 ): Promise<readonly PreflightLine[]> {
   const at = await findStorage(inspection.storage, config, io);
@@ -74,7 +83,7 @@ async function look(
   const path = at?.kind === 'file' ? at.path : null;
   const examined = await examinePlace(path);
   const owned = isOwned(examined, server);
-  const [preflight, listeners, servers] = await Promise.all([
+  const [preflight, listeners, servers, webhooks] = await Promise.all([
     runPreflight(inspection, {
       lookup: io.secrets,
       version: programVersion(),
@@ -84,6 +93,7 @@ async function look(
     }),
     listenerLines(config, owned),
     mcpLines(config, inspection.file, io),
+    webhookLines(config, io, deletingWebhook),
   ]);
   const ownerPid = examined?.kind === 'examined' ? examined.ownerPid : null;
   const newestAt =
@@ -94,6 +104,7 @@ async function look(
         : null;
   return [
     ...preflight,
+    ...webhooks,
     ...servers,
     ...(await keychainLines(keychainOf(io), io.stop)),
     ...(await storageLines(path, examined)),

@@ -19,6 +19,9 @@ export type ClaimingParts = {
   readonly failed: (error: unknown) => void;
 };
 
+/** Why a reply waits of which no try has failed: the platform takes no more just now. */
+const paced = { kind: 'rate_limited', status: null } as const;
+
 export class Claiming {
   readonly #parts: ClaimingParts;
   #stopped = false;
@@ -55,10 +58,14 @@ export class Claiming {
     return this.#take(box, channel, n, held);
   }
 
-  release(claim: Claim): void {
-    const { open } = this.#parts;
+  /** @param at before which a reply is not handed out again; absent: at once */
+  release(claim: Claim, at?: number): void {
+    const { open, rows } = this.#parts;
     const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
-    if (row !== null) this.#giveBack([row]);
+    if (row === null) return;
+    if (row.box === 'in' || at === undefined) return this.#giveBack([row]);
+    row.why ??= paced;
+    rows.postpone(row, at, false);
   }
 
   /** Claims on such messages are lost, and the messages wait again. */

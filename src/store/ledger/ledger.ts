@@ -161,8 +161,8 @@ export class LaneLedger implements Ledger {
     });
   }
 
-  async release(claim: Claim): Promise<void> {
-    this.#claiming.release(claim);
+  async release(claim: Claim, at?: number): Promise<void> {
+    this.#claiming.release(claim, at);
   }
 
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {

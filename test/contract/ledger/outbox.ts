@@ -97,6 +97,29 @@ export const outboxCases: readonly LedgerCase[] = [
     assert.ok(Date.now() >= at - 2, 'not before its time');
     assert.deepEqual([again.attempt, again.possibleDuplicate, again.late], [2, false, false]);
   }),
+  promise('a reply that is given back until a time comes then, untouched', async (it) => {
+    await exchange(it, 'ann', 'hi', 'a', 'b');
+    await exchange(it, 'bob', 'hi', 'c');
+    const at = Date.now() + 40;
+    const claims = await takeOut(it, 10);
+    assert.deepEqual(textsOut(claims), ['a', 'c']);
+    await it.ledger.release(claims[0]!, at);
+    await deliver(it, claims[1]!);
+    // It holds up the later ones of its conversation, and nobody else.
+    await exchange(it, 'cid', 'hi', 'd');
+    const [free] = await takeOut(it);
+    assert.equal(free?.reply.text, 'd');
+    const again = await next(it);
+    assert.ok(Date.now() >= at - 2, 'not before its time');
+    const { reply, attempt, attemptOfSchedule, possibleDuplicate, late } = again;
+    assert.deepEqual(
+      [reply.text, attempt, attemptOfSchedule, possibleDuplicate, late],
+      ['a', 1, 1, false, false],
+    );
+    assert.equal(await it.ledger.delivered(claims[0]!), false, 'the former claim has ended');
+    await deliver(it, again);
+    assert.equal((await oneOut(it)).reply.text, 'b');
+  }),
   promise('each deferral counts one attempt', async (it) => {
     await exchange(it, 'ann', 'hi', 'a');
     for (let attempt = 1; attempt <= 5; attempt++) {

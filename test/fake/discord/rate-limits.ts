@@ -13,6 +13,8 @@ export type Limited = {
 export type Scope = 'user' | 'global' | 'shared';
 
 export class RateLimits {
+  /** How many requests were too many. */
+  refused = 0;
   readonly #windows = new Map<string, { endsAt: number; used: number }>();
   readonly #now: () => number;
 
@@ -48,6 +50,7 @@ export class RateLimits {
       'x-ratelimit-reset-after': String(resetAfter),
       'x-ratelimit-bucket': createHash('md5').update(route).digest('hex'),
     };
+    if (left < 0) this.refused++;
     if (left >= 0) return scope === 'global' ? {} : headers;
     return tooMany(resetAfter, scope, headers);
   }

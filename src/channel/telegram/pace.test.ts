@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { handClock } from '../../../test/hand-clock.ts';
+import { createPace, type Admission, type PaceLimits } from './pace.ts';
+
+const never = new AbortController().signal;
+
+function start(limits: Partial<PaceLimits> = {}) {
+  const clock = handClock();
+  return { clock, pace: createPace({ ...clock, limits }) };
+}
+
+/** Time passes until that many were let go; when each was, in milliseconds. */
+async function allOf(
+  { clock, pace }: ReturnType<typeof start>,
+  chats: readonly number[],
+  eachMs = 12,
+): Promise<{ readonly chat: number; readonly at: number }[]> {
+  const begun = clock.steady();
+  const gone: { chat: number; at: number }[] = [];
+  const due = chats.map((chat) => ({ chat, at: 0 }));
+  let under = 0;
+  const ask = async (one: { readonly chat: number; at: number }): Promise<void> => {
+    const admission = await pace.admit(one.chat, never);
+    under--;
+    const at = clock.steady() - begun;
+    if (admission.kind === 'go') gone.push({ chat: one.chat, at });
+    else due.push({ ...one, at: admission.kind === 'later' ? at + admission.ms : Infinity });
+  };
+  while (gone.length < chats.length) {
+    const now = clock.steady() - begun;
+    for (const one of due.splice(0)) {
+      if (one.at > now || under >= 128) {
+        due.push(one);
+        continue;
+      }
+      under++;
+      void ask(one);
+    }
+    clock.pass(eachMs);
+    await new Promise((next) => setTimeout(next, 0));
+    await new Promise(setImmediate);
+  }
+  return gone;
+}
+
+/** The most in any stretch of so many milliseconds. */
+function mostWithin(times: readonly number[], ms: number): number {
+  return Math.max(
+    ...times.map((from) => times.filter((at) => at >= from && at < from + ms).length),
+  );
+}
+
+test('600 replies in 100 chats: 30 in any second at most, and no chat gets too many', async () => {
+  const chats = Array.from({ length: 600 }, (_, at) => 501 + (at % 100));
+  const it = start();
+  const gone = await allOf(it, chats);
+  const times = gone.map(({ at }) => at);
+  assert.ok(mostWithin(times, 1_000) <= 30, String(mostWithin(times, 1_000)));
+  assert.ok(times.at(-1)! < 30_000, `it took ${times.at(-1)} ms`);
+  const ofOne = gone.filter(({ chat }) => chat === 501).map(({ at }) => at);
+  assert.ok(mostWithin(ofOne, 1_000) <= 3);
+});
+
+test('a group gets 20 in any minute at most', async () => {
+  const gone = await allOf(start(), Array<number>(45).fill(-100200), 500);
+  const times = gone.map(({ at }) => at);
+  assert.ok(mostWithin(times, 60_000) <= 20, String(mostWithin(times, 60_000)));
+  assert.ok(times.at(-1)! < 3 * 60_000);
+});
+
+test('who would wait for its chat for long is sent away, and holds up nobody', async () => {
+  const { pace, clock } = start();
+  const answers: Admission[] = [];
+  for (let i = 0; i < 6; i++) {
+    answers.push(await pace.admit(-7, never));
+    clock.pass(50);
+  }
+  assert.deepEqual(
+    answers.map(({ kind }) => kind),
+    ['go', 'go', 'go', 'go', 'later', 'later'],
+  );
+  assert.ok(answers[4]!.kind === 'later' && answers[4]!.ms > 2_000);
+  assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
+});
+
+test('a pause that the platform asked for holds everyone, those who wait already too', async () => {
+  const { pace, clock } = start();
+  await pace.admit(1, never);
+  await pace.admit(2, never);
+  const waiting = pace.admit(3, never);
+  pace.hold(30_000);
+  clock.pass(100);
+  assert.deepEqual(await waiting, { kind: 'later', ms: 29_900 });
+  assert.deepEqual(await pace.admit(4, never), { kind: 'later', ms: 29_900 });
+  assert.equal(pace.tryTake(5), false);
+  clock.pass(29_900);
+  assert.deepEqual(await pace.admit(4, never), { kind: 'go' });
+});
+
+test('a short one is waited for', async () => {
+  const { pace, clock } = start();
+  pace.hold(1_000);
+  const waiting = pace.admit(1, never);
+  let over = false;
+  void waiting.then(() => (over = true));
+  clock.pass(999);
+  await new Promise(setImmediate);
+  assert.equal(over, false);
+  clock.pass(1);
+  assert.deepEqual(await waiting, { kind: 'go' });
+});
+
+test('who is stopped waits no longer, whether for its chat or for the bot', async () => {
+  const { pace } = start();
+  for (let i = 0; i < 2; i++) await pace.admit(1, never);
+  const stopping = new AbortController();
+  const waiting = [pace.admit(2, stopping.signal), pace.admit(1, stopping.signal)];
+  stopping.abort();
+  assert.deepEqual(await Promise.all(waiting), [{ kind: 'stopped' }, { kind: 'stopped' }]);
+  assert.deepEqual(await pace.admit(1, stopping.signal), { kind: 'stopped' });
+});
+
+test('what may be left out takes what is left over, and leaves one for a reply', async () => {
+  const { pace, clock } = start();
+  const taken: boolean[] = [];
+  for (let i = 0; i < 4; i++) {
+    taken.push(pace.tryTake(501));
+    clock.pass(100);
+  }
+  assert.deepEqual(taken, [true, true, false, false]);
+  assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
+});
+
+test('of 20,000 chats those that are short of something are not forgotten', async () => {
+  const { pace, clock } = start();
+  for (let chat = 1; chat <= 20_000; chat++) {
+    assert.equal(pace.tryTake(chat), true);
+    clock.pass(100);
+  }
+  // Nobody who is short of anything is: the last one has had two.
+  assert.equal(pace.tryTake(20_000), true);
+  clock.pass(100);
+  assert.equal(pace.tryTake(20_000), false);
+});

@@ -1,0 +1,195 @@
+/**
+ * When the bot may send (https://core.telegram.org/bots/faq, "My bot is hitting limits"): about 30
+ * messages a second in all, one a second in a chat with short bursts, 20 a minute in a group. What
+ * is sent here stays below each of them, in any second and any minute.
+ *
+ * An allowance is one time a bucket: when it is full again. A chat's place is taken first, then
+ * the bot's, which is given out in the order of asking. Whoever would wait for its chat for longer
+ * than a moment is sent away with the time, so that a slow group holds up nobody else.
+ */
+import { later, type SteadyTime } from '../../lib/clock.ts';
+import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+
+/** One send `everyMs`, and `burst` at once after a rest. */
+type Allowance = { readonly everyMs: number; readonly burst: number };
+
+export type PaceLimits = {
+  readonly bot: Allowance;
+  readonly person: Allowance;
+  readonly group: Allowance;
+  /** What a send waits for at most before it is sent away. */
+  readonly waitMsMax: number;
+};
+
+export const paceLimits: PaceLimits = {
+  bot: { everyMs: 36, burst: 2 },
+  person: { everyMs: 1_050, burst: 3 },
+  group: { everyMs: 4_000, burst: 4 },
+  waitMsMax: 2_000,
+};
+
+/** `later`: not before so many milliseconds. */
+export type Admission =
+  | { readonly kind: 'go' | 'stopped' }
+  | { readonly kind: 'later'; readonly ms: number };
+
+export interface Pace {
+  /** Resolves with `go` when one message may be sent to that chat, within moments. */
+  admit(chat: number, signal: AbortSignal): Promise<Admission>;
+  /** Takes what nobody needs, for what may be left out: never waits, and leaves one for a reply. */
+  tryTake(chat: number): boolean;
+  /** The platform asked for a pause: nothing is sent in it. */
+  hold(ms: number): void;
+}
+
+export type PaceParts = {
+  readonly steady: () => SteadyTime;
+  readonly deadlines: Deadlines;
+  readonly limits?: Partial<PaceLimits>;
+};
+
+export function createPace(parts: PaceParts): Pace {
+  return new BotPace(parts);
+}
+
+/** Before a new one is kept, those are let go of whose allowance is full again. */
+const chatsMax = 4_096;
+
+const go: Admission = { kind: 'go' };
+
+type Waiting = { readonly answer: (admission: Admission) => void };
+
+class BotPace implements Pace {
+  readonly #steady: () => SteadyTime;
+  readonly #deadlines: Deadlines;
+  readonly #limits: PaceLimits;
+  /** When the bot's allowance is full again. */
+  #full: SteadyTime;
+  #heldUntil: SteadyTime;
+  /** When a chat's allowance is full again; a chat that is not here has all of it. */
+  readonly #chats = new Map<number, SteadyTime>();
+  /** Those that have their chat's place and wait for the bot's. */
+  readonly #queue: Waiting[] = [];
+  #next: Deadline | null = null;
+
+  constructor({ steady, deadlines, limits }: PaceParts) {
+    this.#steady = steady;
+    this.#deadlines = deadlines;
+    this.#limits = { ...paceLimits, ...limits };
+    this.#full = this.#heldUntil = steady();
+  }
+
+  async admit(chat: number, signal: AbortSignal): Promise<Admission> {
+    if (signal.aborted) return { kind: 'stopped' };
+    const allowance = this.#allowanceOf(chat);
+    const chatMs = this.#msUntil(this.#chats.get(chat), allowance);
+    const ms = Math.max(chatMs, this.#heldMs);
+    if (ms > this.#limits.waitMsMax) return { kind: 'later', ms };
+    this.#takeOf(chat, allowance);
+    if (chatMs === 0 && this.#takeOwn()) return go;
+    return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
+  }
+
+  tryTake(chat: number): boolean {
+    const { bot } = this.#limits;
+    const allowance = this.#allowanceOf(chat);
+    if (this.#queue.length > 0 || this.#heldMs > 0) return false;
+    if (this.#msUntil(this.#full, bot, 1) > 0) return false;
+    if (this.#msUntil(this.#chats.get(chat), allowance, 1) > 0) return false;
+    this.#takeOf(chat, allowance);
+    return this.#takeOwn();
+  }
+
+  hold(ms: number): void {
+    const until = later(this.#steady(), ms);
+    if (until > this.#heldUntil) this.#heldUntil = until;
+  }
+
+  get #heldMs(): number {
+    return Math.max(0, this.#heldUntil - this.#steady());
+  }
+
+  /** The ids of groups and channels are negative. */
+  #allowanceOf(chat: number): Allowance {
+    return chat < 0 ? this.#limits.group : this.#limits.person;
+  }
+
+  /** @param spare how many are to be left over; @returns 0: there is one now */
+  #msUntil(full: SteadyTime | undefined, { everyMs, burst }: Allowance, spare = 0): number {
+    if (full === undefined) return 0;
+    return Math.max(0, full - this.#steady() - everyMs * (burst - 1 - spare));
+  }
+
+  #takeOf(chat: number, { everyMs }: Allowance): void {
+    const now = this.#steady();
+    const full = this.#chats.get(chat);
+    if (full === undefined && this.#chats.size >= chatsMax) this.#forget(now);
+    this.#chats.set(chat, later(full === undefined || full < now ? now : full, everyMs));
+  }
+
+  /** More than a few hundred cannot be short of anything: the bot's allowance is too small. */
+  #forget(now: SteadyTime): void {
+    for (const [chat, full] of this.#chats) if (full <= now) this.#chats.delete(chat);
+  }
+
+  /** @returns whether the bot may send now, and nobody asked before */
+  #takeOwn(): boolean {
+    const { bot } = this.#limits;
+    if (this.#queue.length > 0 || this.#heldMs > 0 || this.#msUntil(this.#full, bot) > 0) {
+      return false;
+    }
+    this.#spend();
+    return true;
+  }
+
+  #spend(): void {
+    const now = this.#steady();
+    this.#full = later(this.#full < now ? now : this.#full, this.#limits.bot.everyMs);
+  }
+
+  #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
+    return new Promise((resolve) => {
+      const stopped = (): void => {
+        due.cancel();
+        resolve({ kind: 'stopped' });
+      };
+      const due = this.#deadlines.after(ms, () => {
+        signal.removeEventListener('abort', stopped);
+        resolve(this.#takeOwn() ? go : this.#inTurn(signal));
+      });
+      signal.addEventListener('abort', stopped, { once: true });
+    });
+  }
+
+  #inTurn(signal: AbortSignal): Promise<Admission> {
+    return new Promise((resolve) => {
+      const stopped = (): void => {
+        this.#queue.splice(this.#queue.indexOf(waiting), 1);
+        resolve({ kind: 'stopped' });
+      };
+      const answer = (admission: Admission): void => {
+        signal.removeEventListener('abort', stopped);
+        resolve(admission);
+      };
+      const waiting: Waiting = { answer };
+      this.#queue.push(waiting);
+      signal.addEventListener('abort', stopped, { once: true });
+      if (this.#next === null) this.#serve();
+    });
+  }
+
+  readonly #serve = (): void => {
+    this.#next = null;
+    const { bot, waitMsMax } = this.#limits;
+    const heldMs = this.#heldMs;
+    while (this.#queue.length > 0) {
+      const ms = Math.max(heldMs, this.#msUntil(this.#full, bot));
+      if (ms > 0 && heldMs <= waitMsMax) {
+        this.#next = this.#deadlines.after(ms, this.#serve);
+        return;
+      }
+      if (heldMs === 0) this.#spend();
+      this.#queue.shift()!.answer(heldMs > 0 ? { kind: 'later', ms: heldMs } : go);
+    }
+  };
+}

@@ -1,0 +1,24 @@
+/** A webhook that another program has set: https://core.telegram.org/bots/api#getwebhookinfo. */
+import type { WebhookSeen } from '../channel.ts';
+import type { BotApi } from './bot-api.ts';
+import { object } from './fields.ts';
+import { pollTimes } from './poller.ts';
+
+const unknown: WebhookSeen = { kind: 'unknown' };
+
+/** @param deleting it is deleted, and the updates that wait are not */
+export async function lookAtWebhook(
+  api: BotApi,
+  deleting: boolean,
+  signal: AbortSignal,
+): Promise<WebhookSeen> {
+  const asked = await api.call('getWebhookInfo', {}, pollTimes.callMs, signal);
+  const url = asked.kind === 'done' ? object(asked.result)?.['url'] : null;
+  if (typeof url !== 'string') return unknown;
+  if (url === '') return { kind: 'none' };
+  const host = URL.parse(url)?.host ?? 'an address that cannot be read';
+  if (!deleting) return { kind: 'set', host };
+  const options = { drop_pending_updates: false };
+  const deleted = await api.call('deleteWebhook', options, pollTimes.callMs, signal);
+  return { kind: deleted.kind === 'done' ? 'deleted' : 'set', host };
+}

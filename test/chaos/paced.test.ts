@@ -1,0 +1,4 @@
+import { paced } from './paced.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(paced);

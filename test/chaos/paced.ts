@@ -1,0 +1,142 @@
+/**
+ * Everybody writes at once to a bot whose platform refuses what is more than its limits: on
+ * Telegram 30 messages a second, one a second in a chat and 20 a minute in a group; on Discord five
+ * in five seconds in a channel, and 50 requests a second.
+ */
+import assert from 'node:assert/strict';
+import { startFakeDiscord } from '../fake/discord.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startFakeTelegram } from '../fake/telegram.ts';
+import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
+import { untilAll } from './outside.ts';
+import type { Proof } from './proof.ts';
+
+const chatsMax = 100;
+/** One chat in so many is a group. */
+const groupEach = 10;
+/** A group that has had its allowance gets the next one within that time. */
+const stalledMs = 60_000;
+
+/** What svc talks to, and what it has sent: the chat's number among all, and the text. */
+type Platform = AsyncDisposable & {
+  readonly type: 'telegram' | 'discord';
+  readonly url: string;
+  readonly token: string;
+  readonly say: (chat: number, text: string) => void;
+  readonly sent: () => readonly { readonly chat: number; readonly text: string }[];
+  readonly refused: () => number;
+};
+
+export const paced: Proof = {
+  name: 'paced',
+  title:
+    'many messages at once in up to 100 chats, groups among them, on each messenger with its own ' +
+    'limits: every reply arrives once and in order, and none is refused by rate',
+  unit: 'messages on each',
+  sizes: { test: 60, change: 400, nightly: 2_000 },
+  async run(count, _seed, say) {
+    const figures: Record<string, number> = {};
+    for (const start of [startTelegram, startDiscord]) {
+      const chats = Math.min(chatsMax, Math.ceil(count / 4));
+      await using platform = await start(chats);
+      const begunAt = performance.now();
+      await talk(platform, chats, count);
+      const seconds = Math.round((performance.now() - begunAt) / 1_000);
+      figures[`${platform.type}, seconds`] = seconds;
+      say(`${platform.type}: ${count} messages in ${seconds} s`);
+    }
+    return { kind: 'proved', figures: { ...figures, lost: 0, 'refused by rate': 0 } };
+  },
+};
+
+async function talk(platform: Platform, chats: number, count: number): Promise<void> {
+  await using scene = await scratch();
+  await using model = await startFakeOllama(({ body }) => {
+    const { messages } = body as { messages: { content: string }[] };
+    return { answer: `re: ${messages.at(-1)!.content}` };
+  });
+  const config = await writeConfig(scene.path, await documentOf(platform, model.url));
+  const env = { [`${platform.type.toUpperCase()}_TOKEN`]: platform.token };
+  await using program = startProgram(['serve', '--config', config], env);
+  await program.saw('is up');
+  for (let number = 0; number < count; number++) platform.say(number % chats, `${number}`);
+  await untilAll(count, () => platform.sent().length, stalledMs);
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  for (let chat = 0; chat < chats; chat++) {
+    const texts = platform.sent().filter((one) => one.chat === chat);
+    const numbers = Array.from({ length: count }, (_, at) => at).filter((n) => n % chats === chat);
+    assert.deepEqual(
+      texts.map(({ text }) => text),
+      numbers.map((number) => `re: ${number}`),
+      `chat ${chat}`,
+    );
+  }
+  assert.equal(platform.refused(), 0, 'refused by rate');
+}
+
+const modes = { telegram: 'polling', discord: 'gateway' } as const;
+
+async function documentOf({ type, url }: Platform, modelUrl: string) {
+  const where = { port: 1, adminPort: await freePort(), modelUrl, receiverUrl: 'http://127.0.0.1' };
+  const token_env = `${type.toUpperCase()}_TOKEN`;
+  return {
+    ...webhookConfig(where),
+    channels: [{ type, mode: modes[type], token_env, base_url: url }],
+    routes: [{ channel: type, brain: 'echo' }],
+    storage: { path: 'svc.db' },
+  };
+}
+
+const isGroup = (chat: number): boolean => chat % groupEach === 0;
+
+async function startTelegram(count: number): Promise<Platform> {
+  const telegram = await startFakeTelegram({ limited: true });
+  const ann = telegram.person('Ann');
+  const chats = Array.from({ length: count }, (_, at) =>
+    isGroup(at) ? telegram.supergroup(`${at}`) : telegram.privateChat(telegram.person(`P${at}`)),
+  );
+  const numbers = new Map(chats.map(({ id }, at) => [id, at]));
+  return {
+    type: 'telegram',
+    url: telegram.url,
+    token: telegram.token,
+    say(chat, text) {
+      const to = chats[chat]!;
+      if (!isGroup(chat)) telegram.say(to, text);
+      else telegram.say(to, `@${telegram.bot.username} ${text}`, { from: ann });
+    },
+    sent: () => telegram.sent.map(({ chatId, text }) => ({ chat: numbers.get(chatId)!, text })),
+    refused: () => telegram.limits!.refused,
+    [Symbol.asyncDispose]: () => telegram[Symbol.asyncDispose](),
+  };
+}
+
+async function startDiscord(count: number): Promise<Platform> {
+  const discord = await startFakeDiscord({
+    routeLimit: { requests: 5, windowMs: 5_000 },
+    globalLimit: { requests: 50, windowMs: 1_000 },
+  });
+  const ann = discord.user('Ann');
+  const guild = discord.guild('Team');
+  const chats = Array.from({ length: count }, (_, at) =>
+    isGroup(at) ? discord.textChannel(guild, `c${at}`) : discord.direct(discord.user(`P${at}`)),
+  );
+  const numbers = new Map(chats.map(({ id }, at) => [id, at]));
+  return {
+    type: 'discord',
+    url: discord.url,
+    token: discord.token,
+    say(chat, text) {
+      const to = chats[chat]!;
+      if (!isGroup(chat)) discord.say(to, text);
+      else discord.say(to, `<@${discord.bot.id}> ${text}`, { author: ann });
+    },
+    sent: () =>
+      discord.sent.map(({ channelId, content }) => {
+        return { chat: numbers.get(channelId)!, text: content };
+      }),
+    refused: () => discord.limits.refused,
+    [Symbol.asyncDispose]: () => discord[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * How many messages the fake takes of the bot. Page: https://core.telegram.org/bots/faq, "My bot is
+ * hitting limits, how do I avoid this?": about 30 a second in all, one a second in a chat with
+ * short bursts, 20 a minute in a group. Edits of messages count as messages do.
+ */
+import { integerOf } from './update-queue.ts';
+import { refuse } from './wire.ts';
+import type { Params, Refusal } from './wire.ts';
+
+/** Tokens that come back evenly. */
+type Bucket = { readonly most: number; readonly perSecond: number };
+
+const bot: Bucket = { most: 30, perSecond: 30 };
+const chat: Bucket = { most: 5, perSecond: 1 };
+const group: Bucket = { most: 20, perSecond: 20 / 60 };
+
+/** What shows in a chat; "typing…" does not count. */
+const counted = /^(?:send(?!chataction)|edit|copy|forward)/i;
+
+export class RateLimits {
+  readonly #now: () => number;
+  readonly #levels = new Map<string, { left: number; at: number }>();
+  /** How many calls were refused by them. */
+  refused = 0;
+
+  /** @param now milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Counts a call; a call that is refused counts nowhere. */
+  take(method: string, params: Params): Refusal | null {
+    if (!counted.test(method)) return null;
+    const id = integerOf(params['chat_id'], 0);
+    const asked: [string, Bucket][] = [
+      ['bot', bot],
+      [`chat ${id}`, chat],
+      ...(id < 0 ? ([[`group ${id}`, group]] satisfies [string, Bucket][]) : []),
+    ];
+    const waits = asked.map(([name, bucket]) => this.#secondsUntilOne(name, bucket));
+    const seconds = Math.max(...waits);
+    if (seconds > 0) {
+      this.refused++;
+      const retry_after = Math.ceil(seconds);
+      return refuse(429, `Too Many Requests: retry after ${retry_after}`, { retry_after });
+    }
+    for (const [name] of asked) this.#levels.get(name)!.left--;
+    return null;
+  }
+
+  #secondsUntilOne(name: string, { most, perSecond }: Bucket): number {
+    const now = this.#now();
+    const level = this.#levels.get(name) ?? { left: most, at: now };
+    const left = Math.min(most, level.left + ((now - level.at) / 1_000) * perSecond);
+    this.#levels.set(name, { left, at: now });
+    return left >= 1 ? 0 : (1 - left) / perSecond;
+  }
+}
