@@ -76,6 +76,15 @@ test('a message that may have been made and is not known is not made twice', asy
   assert.equal(it.telegram.callsOf('sendMessage').length, 1);
 });
 
+test('it takes nothing of the allowance that a reply needs', async () => {
+  await using it = await startShowing();
+  for (const text of ['one', 'two', 'three']) await it.deliver({ text });
+  const { preview } = it.preview([it.ann.id, null, null]);
+  preview.show(long);
+  await preview.end();
+  assert.equal(it.telegram.callsOf('sendMessage').length, 3);
+});
+
 test('without streaming there is no preview', async () => {
   await using it = await startShowing({ streaming: false });
   assert.equal(Reflect.get(it.channel, 'preview'), undefined);
