@@ -42,7 +42,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;
   const channel = {
     tellsSessions: true,
-    split: (text: string) => text.split('|'),
+    split: (text: string) => text.split('|').map((part) => ({ text: part })),
   } as unknown as Channel;
   const route: ActiveRoute = { channel, brain, session: null, access: null, brains: new Map() };
   await ledger.byHand.hold(where);

@@ -224,17 +224,19 @@ function replyOf(
 }
 
 /**
- * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. What may
- * be pressed stands under the last; what was shown already becomes the first.
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. The first
+ * becomes the message that is replaced; what may be pressed stands under the last.
  */
 export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
-  if (parts === undefined || parts.length < 2) return [reply];
-  const { choices, replaces, ...part } = reply;
-  return parts.map((text, index) => ({
-    ...part,
+  const [only] = parts ?? [];
+  if (parts === undefined || only === undefined) return [reply];
+  if (parts.length === 1) return only.file === undefined ? [reply] : [{ ...reply, ...only }];
+  const { choices, replaces, ...common } = reply;
+  return parts.map((part, index) => ({
+    ...common,
     id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
-    text,
+    ...part,
     ...(replaces !== undefined && index === 0 && { replaces }),
     ...(choices !== undefined && index === parts.length - 1 && { choices }),
   }));

@@ -12,6 +12,7 @@ import { freePort } from '../program.ts';
 import { breakAnswer, sendAnswer, takesEffect } from './breakage.ts';
 import type { Breakage, HttpAnswer } from './breakage.ts';
 import { Cdn } from './discord/cdn.ts';
+import { contentOf } from './discord/body.ts';
 import { Gateway } from './discord/gateway.ts';
 import type { GatewayOptions } from './discord/gateway.ts';
 import { Guilds, eventOf, withoutContent } from './discord/guilds.ts';
@@ -207,12 +208,13 @@ export class FakeDiscord implements AsyncDisposable {
     return this.#guilds.channels.get(channel_id)?.messages.find((one) => one.id === id);
   }
 
-  #edit(before: Message, components: unknown): void {
+  #edit(before: Message, fields: Partial<Message>): Message {
     const state = this.#guilds.channels.get(before.channel_id)!;
     const at = state.messages.findIndex(({ id }) => id === before.id);
-    const edited = { ...state.messages[at]!, components } as Message;
+    const edited = { ...state.messages[at]!, ...fields } as Message;
     state.messages.splice(at, 1, edited);
     this.#tell('MESSAGE_UPDATE', state, edited);
+    return edited;
   }
 
   remove(channel: Channel, message: Message): void {
@@ -299,7 +301,7 @@ export class FakeDiscord implements AsyncDisposable {
       method: request.method ?? 'GET',
       path: url.pathname.replace(/^\/api(\/v10)?/, ''),
       query: url.searchParams,
-      body: bodyOf(Buffer.concat(parts).toString('utf8')),
+      ...(await contentOf(Buffer.concat(parts), request.headers['content-type'])),
     };
     const route = routeOf(rest);
     this.calls.push({ ...rest, route, at: this.#now() });
@@ -373,7 +375,9 @@ export class FakeDiscord implements AsyncDisposable {
       reactions,
       gateway: () => ({ url: `ws://127.0.0.1:${port}`, shards: 1, session_start_limit }),
       arrived: (state, message) => this.#tell('MESSAGE_CREATE', state, message),
-      edit: (message, components) => this.#edit(message, components),
+      edit: (message, fields) => this.#edit(message, fields),
+      remove: (message) =>
+        this.remove(this.#guilds.channels.get(message.channel_id)!.channel, message),
     };
   }
 }
@@ -388,13 +392,3 @@ const httpOf = (
   { status, body }: RestAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): HttpAnswer => ({ status, headers, text: body === undefined ? '' : JSON.stringify(body) });
-
-/** Undefined: nothing came; null: no JSON. */
-function bodyOf(text: string): unknown {
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

@@ -1,8 +1,8 @@
 /**
  * A fake of the Telegram Bot API: a real HTTP server, and a driver that plays the people.
  * Page: https://core.telegram.org/bots/api#making-requests. Requests are GET or POST to
- * `/bot<token>/<method>`, parameters in the query, as a form or as JSON (multipart, which is for
- * files that a bot sends, is not known here). What each part follows is said in `telegram/`.
+ * `/bot<token>/<method>`, parameters in the query, as a form, with files, or as JSON. What each
+ * part follows is said in `telegram/`.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
 import type { Press } from './telegram/presses.ts';
 import { RateLimits } from './telegram/rate-limits.ts';
-import { UpdateQueue, paramsOf } from './telegram/update-queue.ts';
+import { UpdateQueue, readParams } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
 import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
 import { Watch } from './watch.ts';
@@ -359,8 +359,7 @@ export class FakeTelegram implements AsyncDisposable {
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
     if (file !== undefined) return download(this.#world.files, rest, response);
-    const body = Buffer.concat(parts).toString('utf8');
-    const params = paramsOf(url, body, request.headers['content-type'] ?? '');
+    const params = await readParams(url, Buffer.concat(parts), request.headers['content-type']);
     const port = request.socket.remotePort ?? 0;
     const called = { method: rest, params: params ?? {}, at: this.#now(), port };
     const call: TelegramCall = { ...called, gone: false, answer: null, over: false };

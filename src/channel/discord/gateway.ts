@@ -9,6 +9,7 @@ import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Receive } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
+import type { RecentQuestions } from '../recent-questions.ts';
 import type { Api } from './api.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionEnd, ConnectionLimits } from './connection.ts';
@@ -31,6 +32,8 @@ export type GatewayParts = Clock & {
   readonly token: string;
   readonly tokenName: string;
   readonly groups: AccessConfig['groups'];
+  /** Null: edits are not heeded. */
+  readonly questions: RecentQuestions | null;
   readonly api: Api;
   readonly health: HealthState;
   readonly deferrals: Deferrals;
@@ -101,7 +104,7 @@ class Gateway {
   #connection: Connection | null = null;
 
   constructor(parts: GatewayParts, receive: Receive, signal: AbortSignal, kept: Kept) {
-    const { key, self, api, events, steady, groups, deferrals } = parts;
+    const { key, self, api, events, steady, groups, deferrals, questions } = parts;
     this.#parts = parts;
     this.#receive = receive;
     this.#signal = signal;
@@ -118,6 +121,7 @@ class Gateway {
       sessions: kept.sessions,
       places: kept.places,
       hearsAll: groups === 'all',
+      questions,
       refused: (refusal) => this.#refused(refusal),
       faulted: (error) => this.#faulted(error),
     });

@@ -49,14 +49,18 @@ export type Target = {
   readonly thread: number | null;
   readonly replyTo: number | null;
   readonly acknowledged?: true;
+  /** The number of the question whose edit is answered; absent: it answers no edit. */
+  readonly edits?: number;
 };
 
-export function targetOf({ chat, thread, replyTo, acknowledged }: Target): string {
-  return JSON.stringify([chat, thread, replyTo, ...(acknowledged === true ? [1] : [])]);
+export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target): string {
+  const mark = acknowledged === true ? 1 : null;
+  const more = edits !== undefined ? [mark, edits] : mark === null ? [] : [mark];
+  return JSON.stringify([chat, thread, replyTo, ...more]);
 }
 
 /** @returns null where the address is none that this file wrote */
-export function parseTarget({ target }: Address): Target | null {
+export function parseTarget({ target }: Pick<Address, 'target'> & Partial<Address>): Target | null {
   let parts: unknown;
   try {
     parts = JSON.parse(target);
@@ -64,9 +68,20 @@ export function parseTarget({ target }: Address): Target | null {
     return null;
   }
   if (!Array.isArray(parts)) return null;
-  const [chat, thread, replyTo, mark] = parts as unknown[];
+  const [chat, thread, replyTo, mark, edits] = parts as unknown[];
   if (typeof chat !== 'number') return null;
   const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-  const acknowledged = mark === 1 && { acknowledged: true as const };
-  return { chat, thread: number(thread), replyTo: number(replyTo), ...acknowledged };
+  return {
+    chat,
+    thread: number(thread),
+    replyTo: number(replyTo),
+    ...(mark === 1 && { acknowledged: true as const }),
+    ...(typeof edits === 'number' && { edits }),
+  };
+}
+
+/** By its dedupe key, the question whose edit is answered there; null: no edit is. */
+export function questionEdited(address: Pick<Address, 'target'>): string | null {
+  const target = parseTarget(address);
+  return target?.edits === undefined ? null : `${target.chat}:${target.edits}`;
 }

@@ -8,6 +8,7 @@
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Media, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
+import { asEdit } from './edits.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
@@ -29,11 +30,15 @@ export type Heard = {
   readonly setting: Setting;
 };
 
-/** `message` null: nothing that svc answers. `press`: it was said by a press on a button. */
+/**
+ * `message` null: nothing that svc answers. `press`: it was said by a press on a button. `edits`:
+ * it changes the message that has this dedupe key.
+ */
 export type Update = {
   readonly id: number;
   readonly message: Heard | null;
   readonly press?: Press;
+  readonly edits?: string;
 };
 
 /** A press, and the message under which the button is. */
@@ -56,7 +61,10 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
     if (update === null || typeof id !== 'number') continue;
     const message = object(update['message']);
     const query = object(update['callback_query']);
-    if (query === null) {
+    const edited = object(update['edited_message']);
+    if (edited !== null) {
+      updates.push({ id, ...asEdit(edited, parseMessage(edited, bot)) });
+    } else if (query === null) {
       updates.push({ id, message: message === null ? null : parseMessage(message, bot) });
     } else {
       updates.push({ id, message: null, ...parsePress(query, bot) });

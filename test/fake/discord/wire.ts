@@ -92,7 +92,10 @@ export const errors = {
   notOurs: [403, 50_005, 'Cannot edit a message authored by another user'],
   emptyMessage: [400, 50_006, 'Cannot send an empty message'],
   cannotSendToUser: [403, 50_007, 'Cannot send messages to this user'],
+  cannotActInDirect: [403, 50_003, 'Cannot execute action on a DM channel'],
+  notOwnMessage: [403, 50_005, 'Cannot edit a message authored by another user'],
   missingPermissions: [403, 50_013, 'Missing Permissions'],
+  tooLarge: [413, 40_005, 'Request entity too large'],
   invalidJson: [400, 50_109, 'The request body contains invalid JSON.'],
 } as const;
 export type ErrorName = keyof typeof errors;
