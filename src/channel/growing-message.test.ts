@@ -8,14 +8,15 @@ function start(t: TestContext, replaces: string | null = null) {
   const asked: string[] = [];
   const made: string[] = [];
   const waiting: ((ok: boolean) => void)[] = [];
-  let [answers, room] = [true, true];
+  let [answers, room, unseen] = [true, true, false];
   const answer = (): Promise<boolean> =>
     answers ? Promise.resolve(true) : new Promise((resolve) => waiting.push(resolve));
   const message = new GrowingMessage(
     {
       make: async (text) => {
         asked.push(`make ${text}`);
-        return (await answer()) ? '[7]' : null;
+        if (unseen) return { kind: 'unseen' };
+        return (await answer()) ? { kind: 'made', replaces: '[7]' } : { kind: 'failed' };
       },
       edit: (ref, text) => {
         asked.push(`edit ${ref} ${text}`);
@@ -42,6 +43,7 @@ function start(t: TestContext, replaces: string | null = null) {
       waiting.shift()!(ok);
       await settle();
     },
+    unseen: () => (unseen = true),
     roomFor: (is: boolean) => (room = is),
   };
 }
@@ -122,4 +124,14 @@ test('where the platform leaves no room it waits for its next turn', async (t) =
   it.roomFor(true);
   await it.pass(growingTimes.everyMs);
   assert.deepEqual(it.asked, ['make a']);
+});
+
+test('a message that may stand there unseen is not made again', async (t) => {
+  const it = start(t);
+  it.unseen();
+  it.message.show('a');
+  await it.pass(growingTimes.firstMs);
+  it.message.show('a b');
+  await it.pass(60_000);
+  assert.deepEqual([it.asked, it.made], [['make a'], []]);
 });

@@ -8,10 +8,18 @@
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Preview, Previewed } from './channel.ts';
 
-/** What a messenger does for it. Neither rejects; null and false: it failed. */
+/**
+ * What became of a message that was to be made. `unseen`: it may stand there, and nobody knows it,
+ * so that no other one is made.
+ */
+export type Made =
+  | { readonly kind: 'made'; readonly replaces: string }
+  | { readonly kind: 'failed' | 'unseen' };
+
+/** What a messenger does for it. Neither rejects. */
 export type Screen = {
-  /** @returns what the reply is to replace */
-  make(text: string): Promise<string | null>;
+  make(text: string): Promise<Made>;
+  /** @returns false: it failed */
   edit(replaces: string, text: string): Promise<boolean>;
   /** Whether the platform's limits leave room for it now. */
   mayShow(): boolean;
@@ -106,10 +114,11 @@ export class GrowingMessage implements Preview {
 
   async #write(text: string): Promise<boolean> {
     if (this.#replaces !== null) return this.#screen.edit(this.#replaces, text);
-    const replaces = await this.#screen.make(text);
-    if (replaces === null) return false;
-    this.#replaces = replaces;
-    this.#made(replaces);
+    const made = await this.#screen.make(text);
+    if (made.kind === 'unseen') this.#over = true;
+    if (made.kind !== 'made') return false;
+    this.#replaces = made.replaces;
+    this.#made(made.replaces);
     return true;
   }
 }

@@ -165,10 +165,11 @@ type Standing = { readonly chat: number; readonly number: number; readonly text:
 };
 
 function standing(telegram: FakeTelegram): readonly Standing[] {
-  return telegram.sent.flatMap(({ message, text: first, at: begunAt, chatId: chat }) => {
+  return telegram.sent.flatMap(({ message, params, at: begunAt, chatId: chat }) => {
     const text = telegram.shown(message)?.text;
     if (text === undefined) return [];
-    return [{ chat, number: message.message_id, text, begunAt, grew: first.endsWith(goesOn) }];
+    const grew = String(params['text']).endsWith(goesOn);
+    return [{ chat, number: message.message_id, text, begunAt, grew }];
   });
 }
 

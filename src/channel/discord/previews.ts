@@ -4,7 +4,7 @@
  */
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { GrowingMessage } from '../growing-message.ts';
+import { GrowingMessage, type Made } from '../growing-message.ts';
 import type { Api } from './api.ts';
 import { fieldsOf, idOf, keptOff, parseTarget, textUnitsMax, toWire } from './wire.ts';
 
@@ -27,11 +27,12 @@ export function openPreview(api: Api, steady: () => SteadyTime, shown: Previewed
   };
   const screen = {
     mayShow: () => steady() >= quietUntil,
-    async make(text: string): Promise<string | null> {
+    async make(text: string): Promise<Made> {
       // Its nonce is of the question: a second one within minutes is this one.
       const body = toWire({ id: shown.question, text: growing(text) }, target);
       const made = await asked(api.post(route, body, AbortSignal.timeout(callMs)));
-      return made.kind === 'ok' ? idOf(fieldsOf(made.body)['id']) : null;
+      const id = made.kind === 'ok' ? idOf(fieldsOf(made.body)['id']) : null;
+      return id === null ? { kind: 'failed' } : { kind: 'made', replaces: id };
     },
     async edit(replaces: string, text: string): Promise<boolean> {
       if (idOf(replaces) === null) return false;

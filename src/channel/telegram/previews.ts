@@ -4,8 +4,8 @@
  */
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { GrowingMessage } from '../growing-message.ts';
-import type { BotApi } from './bot-api.ts';
+import { GrowingMessage, type Made } from '../growing-message.ts';
+import type { BotApi, CallResult } from './bot-api.ts';
 import { format } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
 import { editOf, outgoingOf, parseShown, payloadOf, shownText, textMax } from './outgoing.ts';
@@ -32,12 +32,13 @@ export function openPreview(parts: PreviewParts, shown: Previewed): Preview | nu
   const outgoing = (text: string) => outgoingOf({ text: growing(text, lexer) }, lexer, target);
   const screen = {
     mayShow: () => pace.tryTake(target.chat),
-    async make(text: string): Promise<string | null> {
+    async make(text: string): Promise<Made> {
       const payload = payloadOf(outgoing(text));
       const made = await api.call('sendMessage', payload, callMs, never);
-      if (made.kind !== 'done') return null;
+      if (made.kind !== 'done') return { kind: mayStand(made) ? 'unseen' : 'failed' };
       const { message_id: message } = made.result as { message_id?: unknown };
-      return typeof message === 'number' ? shownText({ chat: target.chat, message }) : null;
+      if (typeof message !== 'number') return { kind: 'unseen' };
+      return { kind: 'made', replaces: shownText({ chat: target.chat, message }) };
     },
     async edit(replaces: string, text: string): Promise<boolean> {
       const known = parseShown(replaces);
@@ -48,6 +49,11 @@ export function openPreview(parts: PreviewParts, shown: Previewed): Preview | nu
     },
   };
   return new GrowingMessage(screen, shown, steady);
+}
+
+/** Telegram knows no repeats. */
+function mayStand(result: CallResult): boolean {
+  return result.kind === 'fault' && result.sent;
 }
 
 /** The beginning that a message holds; what is longer waits for the reply. */
