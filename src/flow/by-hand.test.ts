@@ -110,7 +110,7 @@ test('a message that ends the process is kept from later turns, whoever answers 
   assert.equal(second.replies.length, 2);
 });
 
-test('an answer to several messages replaces what shows the beginning of a reply to one', async () => {
+test('an answer to several messages replaces what shows a reply to one of them', async () => {
   const { second } = await answered('public', {}, '[7]');
   assert.deepEqual(
     second.replies.map(({ replaces }) => replaces),

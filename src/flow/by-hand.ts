@@ -52,7 +52,7 @@ export async function answerByHand(
 
 /**
  * It is remembered as it was said: what was a command is answered by a person this time.
- * @param shownAs what shows the beginning of a brain's reply to one of the messages; absent: nothing
+ * @param shownAs what shows the beginning of a reply to one of the messages; absent: nothing
  */
 function lastEffects(
   kit: Kit,

@@ -74,25 +74,27 @@ test('a provider that knows no stream_options is asked without from then on', as
 });
 
 test('what an error in a stream names beside itself, and tells of usage, is told', () => {
-  const local = new LocalStream();
-  local.push('{"remote_host":"https://vendor","message":{"content":"a"}}\n{"error":"upstream"}\n');
-  assert.match(JSON.stringify(local.end()), /vendor.*upstream/);
-  const hosted = new HostedStream();
-  hosted.push('data: {"usage":{"prompt_tokens":7}}\n\ndata: {"error":"upstream"}\n\n');
-  assert.match(JSON.stringify(hosted.end()), /upstream.*prompt_tokens/);
+  const ofLocal = new LocalStream();
+  ofLocal.push(
+    '{"remote_host":"https://vendor","message":{"content":"a"}}\n{"error":"upstream"}\n',
+  );
+  assert.match(JSON.stringify(ofLocal.end()), /vendor.*upstream/);
+  const streamed = new HostedStream();
+  streamed.push('data: {"usage":{"prompt_tokens":7}}\n\ndata: {"error":"upstream"}\n\n');
+  assert.match(JSON.stringify(streamed.end()), /upstream.*prompt_tokens/);
 });
 
 test('a text that comes in typed parts is told without those that are no text', () => {
-  const hosted = new HostedStream();
+  const streamed = new HostedStream();
   const content = [
     { type: 'thinking', thinking: 'hm' },
     { type: 'text', text: 'four' },
   ];
-  hosted.push(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
-  assert.equal(hosted.said, 'four');
+  streamed.push(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+  assert.equal(streamed.said, 'four');
 });
 
-test('a streamed answer has the bound of one in one piece, and of a long one no more is told', () => {
+test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
   const told: number[] = [];
   const listening = new Listening(new LocalStream(), (whole) => told.push(whole.length));
   const line = (content: string, done: boolean) =>

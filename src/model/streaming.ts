@@ -28,7 +28,7 @@ export function wholeOf(body: object): StreamEnd {
 /** More of a stream is read no further: each word of it comes with some hundred bytes around it. */
 export const streamBytesMax = 32 * 1024 * 1024;
 
-/** No messenger shows more in one message. Of a longer text only the whole is told, by its answer. */
+/** No messenger shows more in one message: of a longer text nothing more is told. */
 const toldCharactersMax = 65_536;
 
 /** Hears one call to a provider, and tells the text so far whenever it has grown. */

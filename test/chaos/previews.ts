@@ -110,7 +110,8 @@ async function strikeAt(
 }
 
 type Call = FakeTelegram['calls'][number];
-const goesOnIn = ({ params }: Call): boolean => String(params['text'] ?? '').endsWith(goesOn);
+const goesOnIn = ({ params: { text } }: Pick<Call, 'params'>): boolean =>
+  typeof text === 'string' && text.endsWith(goesOn);
 const isEdit = ({ method }: Call): boolean => method === 'editMessageText';
 const isMaking = (call: Call): boolean => call.method === 'sendMessage' && goesOnIn(call);
 const isEditing = (call: Call): boolean => isEdit(call) && goesOnIn(call);
@@ -168,7 +169,7 @@ function standing(telegram: FakeTelegram): readonly Standing[] {
   return telegram.sent.flatMap(({ message, params, at: begunAt, chatId: chat }) => {
     const text = telegram.shown(message)?.text;
     if (text === undefined) return [];
-    const grew = String(params['text']).endsWith(goesOn);
+    const grew = goesOnIn({ params });
     return [{ chat, number: message.message_id, text, begunAt, grew }];
   });
 }
