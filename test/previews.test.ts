@@ -96,6 +96,24 @@ test('Telegram: what fails of a preview costs the reply nothing', async () => {
   assert.equal(sent[1]?.text, words, 'a message that cannot be edited is followed by a new one');
 });
 
+test('Telegram: nothing is shown before the reply to an earlier message has arrived', async () => {
+  await using it = await stage();
+  await using _program = it.start();
+  it.telegram.fail('sendMessage', { kind: 'refuse', answer: { ...gone, error_code: 500 } });
+  it.held.let(99);
+  it.telegram.say(it.ann, 'first');
+  await it.telegram.waitForCall('sendMessage');
+  it.held.forget();
+  it.telegram.say(it.ann, 'second');
+  await it.model.call(1);
+  it.held.let(0);
+  const [first] = await it.telegram.waitForSent(1);
+  assert.equal(first!.text, words, 'the reply that is tried again');
+  it.held.let(99);
+  const [, second] = await it.telegram.waitForSent(2);
+  assert.ok(words.startsWith(second!.text.replace(' …', '')));
+});
+
 const gone = {
   ok: false,
   error_code: 400,
