@@ -32,7 +32,7 @@ export const previews: Proof = {
     'SIGKILL while Telegram shows replies that grow by edits, some sends refused: every question ' +
     'has its whole reply, in order, in the message that showed it before the kill',
   unit: 'kills',
-  sizes: { test: 4, change: 20, nightly: 300 },
+  sizes: { test: 3, change: 20, nightly: 300 },
   async run(count, seed, say) {
     const random = seeded(seed);
     await using scene = await scratch();
