@@ -35,7 +35,10 @@ export async function answerByHand(
   const open = await openIn(kit.ledger, where, kit.now());
   const answered = await kit.ledger.byHand.answer(where, upTo, (one, isLast) => {
     ended.push(one);
-    const effects = isLast ? lastEffects(kit, route, one, text) : passedOver(kit, route, one, upTo);
+    const shown = ended.findLast(({ message }) => message.preview !== undefined);
+    const effects = isLast
+      ? lastEffects(kit, route, one, text, shown?.message.preview)
+      : passedOver(kit, route, one, upTo);
     return asOwn(one, open, effects);
   });
   if (answered.kind !== 'answered') return answered;
@@ -47,8 +50,17 @@ export async function answerByHand(
   return answered;
 }
 
-/** It is remembered as it was said: what was a command is answered by a person this time. */
-function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: string): Effects {
+/**
+ * It is remembered as it was said: what was a command is answered by a person this time.
+ * @param shownAs what shows the beginning of a reply to one of the messages; absent: nothing
+ */
+function lastEffects(
+  kit: Kit,
+  route: ActiveRoute,
+  one: ByHandMessage,
+  text: string,
+  shownAs: string | null = null,
+): Effects {
   const { message, memory, condemned } = one;
   const now = kit.now();
   const { move } = decideSession(message, memory, commandsOn(kit, route, message));
@@ -60,7 +72,7 @@ function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: str
     ...(route.session === null ? [] : [traceSession(memory, decision)]),
     { kind: 'operator', answeredWith: null },
   ]);
-  const timeline = { decision, claimedAt: now, decidedAt: now, desk };
+  const timeline = { decision, claimedAt: now, decidedAt: now, desk: { ...desk, shownAs } };
   const effects = effectsOf(kit, route, one, { kind: 'by_hand', text }, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
   return condemned ? { ...effects, turn: null } : effects;

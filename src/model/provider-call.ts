@@ -98,7 +98,7 @@ export async function callProvider(
     },
     stop,
   );
-  const result = listening === null ? heard : (listening.whole(heard) ?? brokenOff);
+  const result = listening === null ? heard : listening.whole(heard, answerBytesMax);
   const ms = options.steady() - since;
   const read: Parsed =
     result.kind === 'fault'
@@ -117,9 +117,6 @@ export async function callProvider(
   tries.push({ startedAt, ms, failed, ...tokens });
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
-
-/** A stream that ends before its end. */
-const brokenOff = { kind: 'fault', fault: 'connection_lost', sent: true, code: null } as const;
 
 /** A provider's error of a request with pictures may say that its model takes none. */
 function unlessBlind(parsed: Parsed, result: HttpResult): Parsed {

@@ -3,6 +3,27 @@ import type { Fault } from './fault.ts';
 
 export const flow: readonly Fault[] = [
   {
+    name: 'A reply is shown before the one that comes before it in its conversation.',
+    file: 'src/flow/previewing.ts',
+    find: 'if (!mayBegin) return null;',
+    replace: '',
+    seenBy: ['src/flow/previewing.test.ts'],
+  },
+  {
+    name: 'What shows a reply is forgotten when its turn is given back.',
+    file: 'src/store/ledger/kept-previews.ts',
+    find: 'row.message = { ...row.message, preview };',
+    replace: '',
+    seenBy: ['test/ledger-memory.test.ts'],
+  },
+  {
+    name: 'What shows the beginning of a reply stays when an operator answers.',
+    file: 'src/flow/by-hand.ts',
+    find: 'text, shown?.message.preview)',
+    replace: 'text)',
+    seenBy: ['src/flow/by-hand.test.ts'],
+  },
+  {
     name: 'A delivered reply is sent once more.',
     file: 'src/flow/pipeline.ts',
     find: 'if (!(await kit.ledger.delivered(claim))) return;',

@@ -2,6 +2,7 @@
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
+import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
@@ -9,9 +10,16 @@ import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provi
 import { refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening } from '../streaming.ts';
-import { HostedStream } from './stream.ts';
 import { findModel, fromWire, refusesUsage, seesBy, toWire } from './wire.ts';
 import { wantsOtherLimit, type LimitField } from './wire.ts';
+
+/** Its parser is a package, which a start does without. */
+const streams = new LoadOnce(() => import('./stream.ts'));
+
+async function listenTo(onText: NonNullable<ModelRequest['onText']>): Promise<Listening> {
+  const { HostedStream } = await streams.get();
+  return new Listening(new HostedStream(), onText);
+}
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
   return new HostedRuntime(options);
@@ -66,7 +74,7 @@ class HostedRuntime implements Model {
     const field = this.#limitField;
     const tokens = this.#options.outputTokensMax;
     const { onText } = request;
-    const listening = onText === undefined ? null : new Listening(new HostedStream(), onText);
+    const listening = onText === undefined ? null : await listenTo(onText);
     const limit = tokens === null ? null : { field, tokens };
     const body = toWire(this.modelId, request, limit, this.#tellsUsage);
     const call = { url, body, fromWire, listening };
