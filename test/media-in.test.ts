@@ -94,6 +94,20 @@ test('a voice message is written down by the speech server', async () => {
   assert.deepEqual([heard?.model, heard?.name], ['small', 'voice.ogg']);
 });
 
+for (const [what, answer, expected] of [
+  ['holds no words', ' ', /^I could not understand the voice message/],
+  ['the speech server fails on', { status: 500, body: '{}' }, /^I cannot listen .+ just now/],
+] as const) {
+  test(`a voice message that ${what} is told so, and no model is asked`, async () => {
+    await using speech = await startFakeSpeech(answer);
+    await using it = await stage({ channel: { speech: { base_url: speech.url, model: 'small' } } });
+    const file_id = it.telegram.storeFile('voice/file_2.oga', Buffer.from('OggS'));
+    const voice = { file_id, file_unique_id: 'v', duration: 1, mime_type: 'audio/ogg' };
+    assert.match(await it.replyTo({ voice }), expected);
+    assert.equal(it.model.calls.length, 0);
+  });
+}
+
 const unreadable: readonly (readonly [string, object, RegExp])[] = [
   ['a voice message without a speech server', voiceOf(4), /^I do not listen to voice messages/],
   ['a video', { video: { file_id: 'v', file_unique_id: 'v' } }, /^I cannot read this \(video\)/],

@@ -66,6 +66,17 @@ test('a model that refuses a picture is asked once more without it', async (t) =
   assert.equal((await turn.decision).kind, 'reply');
 });
 
+test('a turn that is stopped while providers are asked who sees ends at once', async (t) => {
+  const model = modelOf('a', true);
+  model.sees = () => new Promise(() => {});
+  const turn = ask(t, [model], { text: '' });
+  await settled();
+  turn.stopper.stop();
+  const decision = await turn.decision;
+  assert.ok(decision.kind === 'apology' && decision.apology === 'no_answer');
+  assert.equal(model.questions.length, 0);
+});
+
 test('a turn without pictures asks nobody whether they see', async (t) => {
   const model = modelOf('a', true);
   model.sees = () => assert.fail('it was asked');

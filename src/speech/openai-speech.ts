@@ -18,6 +18,8 @@ export type SpeechOptions = {
 };
 
 const answerBytesMax = 1024 * 1024;
+/** As of a file of text: about as much as is spoken in twenty minutes. */
+const textCharactersMax = 20_000;
 
 export function createSpeech(options: SpeechOptions): Speech {
   return new OpenaiSpeech(options);
@@ -82,10 +84,16 @@ function transcriptOf(result: HttpResult): Transcript {
 function textIn(body: string): string | null {
   try {
     const { text } = JSON.parse(body) as { text?: unknown };
-    return typeof text === 'string' ? text.trim() : null;
+    return typeof text === 'string' ? bounded(text.trim()) : null;
   } catch {
     return null;
   }
+}
+
+function bounded(text: string): string {
+  if (text.length <= textCharactersMax) return text.toWellFormed();
+  const most = textCharactersMax.toLocaleString('en-US');
+  return `${text.slice(0, textCharactersMax).toWellFormed()} [… the first ${most} characters]`;
 }
 
 function failureOfFault({ fault, code }: Extract<HttpResult, { kind: 'fault' }>): Failure {

@@ -9,7 +9,7 @@ import { failure, type Failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
-import type { Stop } from '../../lib/stop.ts';
+import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { failureOf } from '../parsing.ts';
@@ -151,16 +151,6 @@ class LocalRuntime implements Model {
       failure: state === 'unknown' ? why : null,
     };
   }
-}
-
-/** @returns null when the stop comes first */
-function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | null> {
-  const stopped = Promise.withResolvers<null>();
-  const leave = (): void => stopped.resolve(null);
-  if (stop.stopped) leave();
-  stop.listen(leave);
-  const first = Promise.race([awaited, stopped.promise]);
-  return first.finally(() => stop.unlisten(leave));
 }
 
 /**
