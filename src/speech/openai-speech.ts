@@ -3,6 +3,7 @@
  * and others (platform.openai.com/docs/api-reference/audio/createTranscription).
  */
 import { failure, type Failure } from '../domain/failure.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { multipart } from '../lib/multipart.ts';
@@ -53,7 +54,7 @@ class OpenaiSpeech implements Speech {
     return transcriptOf(await http.send(request, stop));
   }
 
-  async look(deadlineAt: SteadyTime): Promise<Failure | null> {
+  async look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null> {
     const { http, baseUrl } = this.#options;
     const result = await http.send({
       method: 'GET',
@@ -63,6 +64,7 @@ class OpenaiSpeech implements Speech {
       deadlineAt,
       bodyBytesMax: answerBytesMax,
       discardBody: true,
+      nearOnly: sensitivity === 'private',
     });
     return result.kind === 'fault' ? failureOfFault(result) : null;
   }
