@@ -72,6 +72,21 @@ test('a photo and nobody sees: svc says so, and asks nobody to guess', async () 
   assert.equal(it.model.calls.length, 0);
 });
 
+test('a picture that the provider refuses is asked about without it, and not tried again', async () => {
+  await using it = await stage();
+  const refusal = '{"error":"this model is missing data required for image input"}';
+  await it.model.script((call, before) => {
+    const { images = [] } = (call.body as Asked).messages.at(-1)!;
+    if (images.length > 0) return { status: 500, body: refusal };
+    return { answer: `question ${before + 1}` };
+  });
+  const photo = it.photo(jpegOf(8, 8));
+  assert.equal(await it.replyTo({ photo, caption: 'what is it?' }), 'question 2');
+  assert.match(lastOf(it.model).content, /what is it\?\n\[picture: photo: .+ cannot see it\]/);
+  assert.match(await it.replyTo({ photo: it.photo(jpegOf(8, 8)) }), /^I cannot see pictures here/);
+  assert.equal(it.model.calls.length, 2);
+});
+
 test('a text file is read, and later turns remember it', async () => {
   await using it = await stage();
   const file_id = it.telegram.storeFile('documents/a.md', Buffer.from('buy milk'));
