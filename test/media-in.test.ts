@@ -72,7 +72,7 @@ test('a photo and nobody sees: svc says so, and asks nobody to guess', async () 
   assert.equal(it.model.calls.length, 0);
 });
 
-test('a picture that the provider refuses is asked about without it, and not tried again', async () => {
+test('a picture that the provider refuses is left out, and not tried again', async () => {
   await using it = await stage();
   const refusal = '{"error":"this model is missing data required for image input"}';
   await it.model.script((call, before) => {

@@ -4,7 +4,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest } from '../model.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
@@ -78,10 +78,11 @@ class HostedRuntime implements Model {
     return { kind: 'reached', hasModel, runs, others: [] };
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
       const told = await this.#list(sensitivity, deadlineAt);
-      return told.kind === 'answer' && told.status === 200 ? seesBy(told.body, this.modelId) : null;
+      if (told.kind === 'fault') return 'unreached';
+      return told.status === 200 ? seesBy(told.body, this.modelId) : null;
     });
   }
 
