@@ -112,6 +112,7 @@ export const unreadSentences = {
   notFetched: 'I could not get the file that you sent. Please send it again.',
   notListened: 'I do not listen to voice messages here. Please write it.',
   notUnderstood: 'I could not understand the voice message. Please write it.',
+  notHeard: 'I cannot listen to voice messages just now. Please write it, or send it again later.',
   tooMany: 'These are more files than I look at in one message. Please send the rest again.',
   tooManyPixels: 'That picture is too large to look at. Please send a smaller one.',
   tooLarge: (bytes: number): string => {

@@ -121,9 +121,9 @@ export async function callProvider(
 /** A provider's error of a request with pictures may say that its model takes none. */
 function unlessBlind(parsed: Parsed, result: HttpResult): Parsed {
   if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
-  const { status, body } = result;
-  if (!refusesPictures(status, body)) return parsed;
-  return { ...parsed, failure: failure('pictures_unsupported', { status }) };
+  const { kind, status } = parsed.failure;
+  if (!refusesPictures(kind, result.body)) return parsed;
+  return { ...parsed, failure: { ...failure('pictures_unsupported'), status } };
 }
 
 /**
