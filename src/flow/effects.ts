@@ -1,9 +1,11 @@
+import { toldBy, withQuote } from '../brain/surroundings.ts';
 import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';
 import type { Decision, Sorry } from '../domain/decision.ts';
 import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
 import type { Choice, Reply } from '../domain/reply.ts';
+import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Effects, InClaim } from '../store/store.ts';
@@ -42,6 +44,7 @@ export type TurnTimeline = {
     | 'asked'
     | 'followed'
     | 'remembered'
+    | 'quoted'
     | 'shownAs'
     | 'sensitivity'
   >;
@@ -54,6 +57,7 @@ export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): Tur
     steps,
     ...nothing,
     remembered: null,
+    quoted: null,
     shownAs: null,
     leftOut: [],
     doubted: [],
@@ -82,7 +86,7 @@ export function effectsOf(
   const asked = end.kind === 'reply' ? desk.asked : null;
   const choices = asked === null ? command?.choices : choicesOn(route, message.channel, asked);
   const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
-  const said = saidIn(decision, command === null ? desk.followed : null, desk.remembered);
+  const said = saidIn(message, decision, command === null ? desk.followed : null, desk);
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
@@ -124,13 +128,19 @@ function approvalEffects(
   };
 }
 
-/** What is remembered as said; null: nothing of this turn is. */
+/**
+ * What is remembered as said; null: nothing of this turn is. What it replied to is, where the turn
+ * is as private as that.
+ */
 function saidIn(
+  message: Message,
   { act }: SessionDecision,
   followed: TurnDesk['followed'],
-  remembered: string | null,
+  { remembered, quoted, sensitivity }: TurnTimeline['desk'],
 ): string | null {
-  return act.kind === 'think' ? (remembered ?? act.text) : (followed?.said ?? null);
+  if (act.kind !== 'think') return followed?.said ?? null;
+  const isHidden = quoted?.sensitivity === 'private' && sensitivity === 'public';
+  return withQuote(toldBy(message, remembered ?? act.text), isHidden ? null : quoted);
 }
 
 /** Only where somebody who may decide can press. */

@@ -20,6 +20,7 @@ import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
+import { quotedIn } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
@@ -167,7 +168,12 @@ async function answer(
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
   const history = decision.move === null ? memory.turns : [];
-  const turn = { message, text: act.text, history };
+  const quoted =
+    message.context?.quoted === undefined
+      ? null
+      : await quotedIn(kit.ledger, route.brain.sensitivity, message, memory.turns);
+  desk.quoted = quoted;
+  const turn = { message, text: act.text, history, ...(quoted !== null && { quoted }) };
   if (message.media === null) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, turn, desk);
 }

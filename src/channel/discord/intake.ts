@@ -213,8 +213,10 @@ export class Intake {
 
   #inboundOf(message: WireMessage): Inbound {
     const { key } = this.#parts;
-    const { id, conversation, sender, text, media, further, setting, target } = message;
-    const said = { text, media, ...(further !== undefined && { further }) };
+    const { id, conversation, sender, text, media, setting, target } = message;
+    const { further, context } = message;
+    const around = { ...(further !== undefined && { further }), ...(context && { context }) };
+    const said = { text, media, ...around };
     const facts = { conversation, sender, ...said, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey: id };
   }

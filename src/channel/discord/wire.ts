@@ -8,8 +8,9 @@
  */
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, Sender, Setting } from '../../domain/message.ts';
+import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
+import { contextOf, forwardIn } from './context.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -18,6 +19,7 @@ export type WireMessage = {
   readonly text: string;
   readonly media: Media | null;
   readonly further?: readonly Media[];
+  readonly context?: MessageContext;
   readonly setting: Setting;
   readonly target: string;
 };
@@ -29,7 +31,7 @@ export const textUnitsMax = 2_000;
 const spokenTypes: ReadonlySet<unknown> = new Set([0, 19]);
 const snowflake = /^[0-9]{1,20}$/;
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the `d` of a MESSAGE_CREATE, or a message that was fetched.
@@ -49,10 +51,12 @@ export function parseMessage(
   if (!id || !place || sender === null || sender.id === self) return null;
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
-  const [media = null, ...further] = mediaOf(fields, place, id);
-  const text = withoutMention(textOf(fields['content']), self);
+  const forward = forwardIn(fields);
+  const [media = null, ...further] = mediaOf(forward ?? fields, place, id);
+  const text = withoutMention(textOf((forward ?? fields)['content']), self);
   if (text === '' && media === null) return null;
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
+  const context = contextOf(fields, !isDirect, self, forward !== null);
   return {
     id,
     conversation: place as ConversationId,
@@ -60,6 +64,7 @@ export function parseMessage(
     text,
     media,
     ...(further.length > 0 && { further }),
+    ...(context !== undefined && { context }),
     setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
     target: isDirect ? place : `${place}/${id}`,
   };
@@ -71,8 +76,11 @@ export function senderOf(user: unknown): Sender | null {
   const id = idOf(fields['id']);
   if (id === null) return null;
   if (fields['bot'] === true || fields['system'] === true) return null;
-  const name = textOf(fields['global_name']) || textOf(fields['username']);
-  return { id, name: name === '' ? null : name };
+  return { id, name: nameOf(fields) };
+}
+
+export function nameOf(user: Fields): string | null {
+  return textOf(user['global_name']) || textOf(user['username']) || null;
 }
 
 /** A mention of us or a reply to us; never @everyone, and never one of our roles. */
@@ -214,7 +222,7 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && snowflake.test(value) ? value : null;
 }
 
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

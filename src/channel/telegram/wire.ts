@@ -6,8 +6,9 @@
  * command for it.
  */
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, Sender, Setting } from '../../domain/message.ts';
+import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
+import { contextOf, nameOf } from './context.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
@@ -23,6 +24,7 @@ export type Heard = {
   /** Without the bot's own name. */
   readonly text: string;
   readonly media: Media | null;
+  readonly context?: MessageContext;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
@@ -86,12 +88,14 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
   const marks = marksOf(body, wire['entities'] ?? wire['caption_entities'], bot);
   if (marks === 'for_another' && isGroup) return null;
   const spans = marks === 'for_another' ? [] : marks;
+  const context = contextOf(wire, isGroup, bot);
   return {
     conversation: conversationOf(place),
     target: targetOf({ chat, thread, replyTo: isGroup ? number : null }),
     sender: { id: String(from['id']), name: nameOf(from) },
     text: without(body, spans),
     media,
+    ...(context !== undefined && { context }),
     dedupeKey: `${chat}:${number}`,
     setting: isGroup ? settingIn(wire, spans, bot) : 'direct',
   };
@@ -129,13 +133,6 @@ function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | n
       left: rowsBut(data, rowsIn(under['reply_markup'])),
     },
   };
-}
-
-function nameOf(from: Wire): string | null {
-  const name = [string(from['first_name']), string(from['last_name'])]
-    .filter((part) => part !== null)
-    .join(' ');
-  return name === '' ? string(from['username']) : name;
 }
 
 /** A command with the code of an approval is for whoever asked, as its press is. */
