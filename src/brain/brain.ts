@@ -72,7 +72,7 @@ export type Turn = {
   readonly history: readonly TurnRow[];
   /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */
   readonly attachments?: readonly Attachment[];
-  /** What it replies to: shown as a turn of the history with its stamp would be; absent: nothing. */
+  /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */
   readonly quoted?: QuotedBlock;
   /** The turn goes on with this call, before its model is asked; absent: it follows none. */
   readonly followed?: Followed;

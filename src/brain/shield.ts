@@ -58,12 +58,14 @@ export function turnsIn(
   return history.every(isShown) ? history : history.filter(isShown);
 }
 
-/** What the message replies to, where the model is shown it; null: it is not, or there is nothing. */
+/** What the message replies to, where the model is shown it and there is something. */
 export function quotedIn(
   { quoted }: { readonly quoted?: QuotedBlock },
   view: Pick<View, 'private'>,
 ): QuotedBlock | null {
-  return quoted === undefined || (quoted.sensitivity === 'private' && !view.private) ? null : quoted;
+  return quoted === undefined || (quoted.sensitivity === 'private' && !view.private)
+    ? null
+    : quoted;
 }
 
 /** A message without an answer; a quoted block is none. */

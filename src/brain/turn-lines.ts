@@ -7,7 +7,7 @@ import {
 } from '../domain/conversation.ts';
 import type { Media } from '../domain/message.ts';
 import type { Turn } from './brain.ts';
-import { toldBy, withQuote } from './surroundings.ts';
+import { toldBy, withQuote } from '../domain/surroundings.ts';
 
 /**
  * The history, and last what the person said, with what came with it below, and what it replies to.

@@ -1,4 +1,4 @@
-import { toldBy, withQuote } from '../brain/surroundings.ts';
+import { toldBy, withQuote } from '../domain/surroundings.ts';
 import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';

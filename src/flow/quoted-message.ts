@@ -2,7 +2,7 @@
  * How private the text is that a message replies to. It came with a message, yet was said before
  * it: the message's own stamp says nothing about it.
  */
-import { quoteBlock } from '../brain/surroundings.ts';
+import { quoteBlock } from '../domain/surroundings.ts';
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Message, Quoted } from '../domain/message.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';

@@ -74,7 +74,10 @@ export class AgentRequests {
     tellLeftOut(turn, secret, [asked], asked, desk);
     const quoted = quotedIn(turn, view);
     const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];
-    this.#sensitivity = strictestOf(this.#sensitivity, quoted === null ? shown : [...shown, quoted]);
+    this.#sensitivity = strictestOf(
+      this.#sensitivity,
+      quoted === null ? shown : [...shown, quoted],
+    );
   }
 
   #request(

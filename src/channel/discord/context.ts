@@ -7,7 +7,7 @@ import { quotedCharactersMax, type MessageContext, type Quoted } from '../../dom
 import { beginning } from '../../domain/quoted-text.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './wire.ts';
 
-/** What was said is in the snapshot: the forward itself is empty. @returns null: it is no forward */
+/** The forward itself is empty: what was said is in its snapshot. @returns null: it is none */
 export function forwardIn(fields: Fields): Fields | null {
   if (fieldsOf(fields['message_reference'])['type'] !== 1) return null;
   const [snapshot] = listOf(fields['message_snapshots']);

@@ -47,7 +47,8 @@ function saidBy(other: Wire, wire: Wire, bot: Bot): Omit<Quoted, 'text'> {
   const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
   // Another bot may have an answer of a private brain in it; an anonymous admin is no bot.
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
-  const isUnknown = isOfBot || other['via_bot'] !== undefined || other['forward_origin'] !== undefined;
+  const isUnknown =
+    isOfBot || other['via_bot'] !== undefined || other['forward_origin'] !== undefined;
   return { by, name, at: isUnknown ? 0 : timeOf(other['date']) };
 }
 

@@ -1,7 +1,7 @@
 /** What a person sees around a message, in words for a model. */
-import type { QuotedBlock } from '../domain/conversation.ts';
-import type { Message, Quoted } from '../domain/message.ts';
-import { beginning, quotedLines } from '../domain/quoted-text.ts';
+import type { QuotedBlock } from './conversation.ts';
+import type { Message, Quoted } from './message.ts';
+import { beginning, quotedLines } from './quoted-text.ts';
 
 const nameCharactersMax = 64;
 
