@@ -21,7 +21,7 @@ for (const stamp of ['public', 'private'] as const) {
         assert.equal(lastOf(local), `Anna: and?\n\n${secret}`);
         const strict = isPublic && quote === 'public' ? 'public' : 'private';
         assert.equal(local.last.request.sensitivity, strict);
-        assert.equal(cloud.requests.length, isPublic ? 1 : 0);
+        assert.equal(cloud.questions.length, isPublic ? 1 : 0);
         if (!isPublic) return;
         assert.equal(lastOf(cloud), quote === 'public' ? `Anna: and?\n\n${secret}` : 'Anna: and?');
         assert.equal(cloud.last.request.sensitivity, 'public');

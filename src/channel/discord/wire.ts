@@ -53,10 +53,11 @@ export function parseMessage(
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
   const forward = forwardIn(fields);
   const [media = null, ...further] = mediaOf(forward ?? fields, place, id);
-  const text = withoutMention(textOf((forward ?? fields)['content']), self);
-  if (text === '' && media === null) return null;
+  const bare = withoutMention(textOf((forward ?? fields)['content']), self);
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
   const context = contextOf(fields, !isDirect, self, forward !== null);
+  const text = bare === '' && context?.quoted !== undefined ? mentionIn(fields, self) : bare;
+  if (text === '' && media === null) return null;
   return {
     id,
     conversation: place as ConversationId,
@@ -95,6 +96,12 @@ function addresses(fields: Fields, self: string): boolean {
 function withoutMention(text: string, self: string): string {
   const mention = new RegExp(`[ \\t]*<@!?${self}>`, 'g');
   return mention.test(text) ? text.replace(mention, '').trim() : text;
+}
+
+/** The mention alone, as it is shown: all that is said about what is replied to. */
+function mentionIn(fields: Fields, self: string): string {
+  const us = listOf(fields['mentions']).map(fieldsOf).find((user) => user['id'] === self);
+  return us === undefined ? '' : `@${textOf(us['username'])}`;
 }
 
 /** Kind and file name; the URL is left out, for it is signed and soon dead. */
