@@ -100,7 +100,9 @@ function withoutMention(text: string, self: string): string {
 
 /** The mention alone, as it is shown: all that is said about what is replied to. */
 function mentionIn(fields: Fields, self: string): string {
-  const us = listOf(fields['mentions']).map(fieldsOf).find((user) => user['id'] === self);
+  const us = listOf(fields['mentions'])
+    .map(fieldsOf)
+    .find((user) => user['id'] === self);
   return us === undefined ? '' : `@${textOf(us['username'])}`;
 }
 
