@@ -11,7 +11,7 @@ import { writeTelegramConfig } from './telegram-program.ts';
 const secret = 'the safe opens with 4711';
 type Body = { readonly messages: readonly { readonly content: string }[] };
 
-test('a model elsewhere is quoted what a public brain said, and nothing of a private one', async () => {
+test('a model elsewhere is quoted what a public brain said and no private one', async () => {
   await using own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
   const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
@@ -58,8 +58,12 @@ test('in a group who speaks is told, and later turns remember it', async () => {
   const [anna, bob] = [telegram.person('Anna'), telegram.person('Bob')];
   const group = telegram.group('Friends');
   const where = { telegramUrl: telegram.url, modelUrl: local.url, adminPort: await freePort() };
-  const file = await writeTelegramConfig(folder, { ...where, more: { session: {} } });
+  const file = await writeTelegramConfig(folder, {
+    ...where,
+    more: { storage: { path: 'svc.db' }, session: {} },
+  });
   await using program = startServe(file, { TELEGRAM_TOKEN: telegram.token });
+  await program.saw('is up');
   const at = `@${telegram.bot.username}`;
   const said = telegram.say(group, 'it rains', { from: bob });
   telegram.say(group, `${at} is it so?`, { from: anna, replyTo: said.message_id });

@@ -28,7 +28,7 @@ async function stampOf(
   return (await quotedIn({ cursor }, brain, message, window))?.sensitivity;
 }
 
-test('of ours or in a direct chat: public only where a public turn of the window has it', async () => {
+test('of ours or in a direct chat: public only where a public turn has it', async () => {
   assert.equal(await stampOf({ text: 'It is  four', by: 'us' }), 'public');
   assert.equal(await stampOf({ text: 'two and two', by: 'sender' }), 'public');
   assert.equal(await stampOf({ text: 'opens with 4711', by: 'sender' }), 'private');

@@ -5,7 +5,7 @@
  */
 import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
 import { beginning } from '../../domain/quoted-text.ts';
-import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './wire.ts';
+import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
 
 /** The forward itself is empty: what was said is in its snapshot. @returns null: it is none */
 export function forwardIn(fields: Fields): Fields | null {

@@ -26,7 +26,8 @@ import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
-import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+import { fieldsOf, idOf } from './fields.ts';
+import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
 export type DiscordParts = Clock & {
   readonly config: MessengerConfig;

@@ -11,6 +11,7 @@ import type { ConversationId } from '../../domain/ids.ts';
 import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { contextOf, forwardIn } from './context.ts';
+import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -29,9 +30,6 @@ export const textUnitsMax = 2_000;
 
 /** Plain messages and replies; everything else (joins, pins, commands, …) nobody said to us. */
 const spokenTypes: ReadonlySet<unknown> = new Set([0, 19]);
-const snowflake = /^[0-9]{1,20}$/;
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the `d` of a MESSAGE_CREATE, or a message that was fetched.
@@ -78,10 +76,6 @@ export function senderOf(user: unknown): Sender | null {
   if (id === null) return null;
   if (fields['bot'] === true || fields['system'] === true) return null;
   return { id, name: nameOf(fields) };
-}
-
-export function nameOf(user: Fields): string | null {
-  return textOf(user['global_name']) || textOf(user['username']) || null;
 }
 
 /** A mention of us or a reply to us; never @everyone, and never one of our roles. */
@@ -226,19 +220,3 @@ export function isLater(a: string, b: string): boolean {
 }
 
 const discordEpochMs = 1_420_070_400_000;
-
-export function idOf(value: unknown): string | null {
-  return typeof value === 'string' && snowflake.test(value) ? value : null;
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}

@@ -7,10 +7,12 @@ import { quotedCharactersMax } from '../../domain/message.ts';
 import { beginning } from '../../domain/quoted-text.ts';
 import { object, string, type Wire } from './fields.ts';
 import { kindOfMedia } from './files.ts';
-import type { Bot } from './wire.ts';
+
+/** The bot itself. */
+type Self = { readonly id: number };
 
 /** @returns undefined: nothing of note */
-export function contextOf(wire: Wire, isGroup: boolean, bot: Bot): MessageContext | undefined {
+export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageContext | undefined {
   const quoted = quotedIn(wire, bot);
   const origin = object(wire['forward_origin']);
   if (!isGroup && quoted === null && origin === null) return undefined;
@@ -22,7 +24,7 @@ export function contextOf(wire: Wire, isGroup: boolean, bot: Bot): MessageContex
 }
 
 /** In a topic every message "replies" to the one that made the topic: that is no quotation. */
-function quotedIn(wire: Wire, bot: Bot): Quoted | null {
+function quotedIn(wire: Wire, bot: Self): Quoted | null {
   const part = string(object(wire['quote'])?.['text']);
   const other = object(wire['reply_to_message']);
   if (other !== null && other['forum_topic_created'] === undefined) {
@@ -40,7 +42,7 @@ function quotedIn(wire: Wire, bot: Bot): Quoted | null {
   return { text: cut(text), by: whose(user, wire, bot), name: nameOfOrigin(origin), at };
 }
 
-function saidBy(other: Wire, wire: Wire, bot: Bot): Omit<Quoted, 'text'> {
+function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text'> {
   const from = object(other['from']);
   const chat = object(other['sender_chat']);
   const by = chat === null ? whose(from, wire, bot) : 'other';
@@ -52,7 +54,7 @@ function saidBy(other: Wire, wire: Wire, bot: Bot): Omit<Quoted, 'text'> {
   return { by, name, at: isUnknown ? 0 : timeOf(other['date']) };
 }
 
-function whose(user: Wire | null, wire: Wire, bot: Bot): Quoted['by'] {
+function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
   if (user === null || typeof user['id'] !== 'number') return 'other';
   if (user['id'] === bot.id) return 'us';
   return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
