@@ -40,7 +40,7 @@ test('of ours or in a direct chat: public only where a public turn has it', asyn
   assert.equal(await stampOf({ text: ' > ', by: 'us' }), 'private');
 });
 
-test('of others in a group: public only where the channel has been public since before', async () => {
+test('of others in a group: public only where the channel was public by then', async () => {
   const group = { inGroup: true } as const;
   assert.equal(await stampOf({}, group), 'public');
   assert.equal(await stampOf({ at: since + 60_000 }, group), 'private');
