@@ -113,7 +113,7 @@ test('in a group it answers who speaks to it; a topic is a conversation', async 
   const sent = await it.telegram.waitForSent(2);
   const general = sent.find(({ message }) => message.is_topic_message !== true);
   const inTopic = sent.find(({ message }) => message.is_topic_message === true);
-  assert.equal(general?.text, 'in general');
+  assert.equal(general?.text, 'A stranger: in general');
   assert.equal(inTopic?.message.message_thread_id, lunch);
   assert.equal(inTopic?.message.reply_to_message?.message_id, asked.message_id);
   assert.match(inTopic?.text ?? '', /session/);

@@ -8,7 +8,7 @@
 import type { ChannelType } from '../config/config.ts';
 import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
 import type { Attachment } from '../domain/attachment.ts';
-import type { TurnRow } from '../domain/conversation.ts';
+import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
@@ -72,6 +72,8 @@ export type Turn = {
   readonly history: readonly TurnRow[];
   /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */
   readonly attachments?: readonly Attachment[];
+  /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */
+  readonly quoted?: QuotedBlock;
   /** The turn goes on with this call, before its model is asked; absent: it follows none. */
   readonly followed?: Followed;
 };

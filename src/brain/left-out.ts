@@ -1,7 +1,7 @@
 /** What some models were not shown of a conversation, as the trace tells it. */
 import type { TurnRow } from '../domain/conversation.ts';
 import { failure } from '../domain/failure.ts';
-import type { Desk } from './brain.ts';
+import type { Desk, Turn } from './brain.ts';
 import type { ModelCall } from './model-call.ts';
 import { isUnanswered, turnsIn } from './shield.ts';
 
@@ -9,17 +9,19 @@ type Asked = Pick<ModelCall, 'model' | 'view' | 'refusal'>;
 
 /**
  * To be called once the models have been asked.
+ * What the message replies to counts as a turn.
  * @param notes how many notes are private
  * @param chosen whose answer is the reply, or is acted on; null: nobody's
  */
 export function tellLeftOut(
-  history: readonly TurnRow[],
+  { history, quoted }: Pick<Turn, 'history' | 'quoted'>,
   notes: number,
   calls: readonly Asked[],
   chosen: Asked | null,
   desk: Desk,
 ): void {
-  const secret = history.filter(({ sensitivity }) => sensitivity === 'private').length;
+  const shown = quoted === undefined ? history : [...history, quoted];
+  const secret = shown.filter(({ sensitivity }) => sensitivity === 'private').length;
   if (secret + notes > 0) {
     const models = calls.filter(({ view }) => !view.private).map(({ model }) => model);
     if (models.length > 0) {

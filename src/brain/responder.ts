@@ -1,4 +1,4 @@
-import type { TurnRow } from '../domain/conversation.ts';
+import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { ModelName } from '../domain/ids.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
@@ -10,7 +10,7 @@ import type { Brain, Desk, Turn } from './brain.ts';
 import type { Candidate, RequestFor } from './model-call.ts';
 import { dispatch } from './dispatch.ts';
 import type { DispatchKit, Dispatched } from './dispatch.ts';
-import { noneKept, shield, turnsIn } from './shield.ts';
+import { noneKept, quotedIn, shield, turnsIn } from './shield.ts';
 import { tellLeftOut } from './left-out.ts';
 import { tellUnsent } from './unsent-answers.ts';
 
@@ -71,7 +71,7 @@ class Responder implements Brain {
     for (const call of judged.calls) desk.addStep(call.step(turnAt));
     const { verdict, calls } = judged;
     const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
-    tellLeftOut(turn.history, 0, calls, chosen, desk);
+    tellLeftOut(turn, 0, calls, chosen, desk);
     tellUnsent(calls, chosen, desk);
     const { why, votes } = verdict;
     desk.addStep({
@@ -94,17 +94,20 @@ function requests(
   seers: ReadonlySet<ModelName>,
 ): RequestFor {
   const { history } = turn;
-  const make = (shown: readonly TurnRow[], sees = false) => {
-    const lines = linesOfTurn(turn, shown, sees);
-    const strict = strictest(sensitivity, ...shown.map((row) => row.sensitivity));
+  const make = (shown: readonly TurnRow[], quoted: QuotedBlock | null, sees = false) => {
+    const lines = linesOfTurn(turn, shown, sees, quoted);
+    const all = quoted === null ? shown : [...shown, quoted];
+    const strict = strictest(sensitivity, ...all.map((one) => one.sensitivity));
     const keptFrom = lines.length - 1;
     return { sensitivity: strict, system: null, lines, keptFrom, tools: [], deadlineAt, purse };
   };
-  const whole = make(history);
+  const everything = turn.quoted ?? null;
+  const whole = make(history, everything);
   return (view, model) => {
     const shown = turnsIn(history, view);
-    if (view.pictures && seers.has(model)) return make(shown, true);
-    return shown === history ? whole : make(shown);
+    const quoted = quotedIn(turn, view);
+    if (view.pictures && seers.has(model)) return make(shown, quoted, true);
+    return shown === history && quoted === everything ? whole : make(shown, quoted);
   };
 }
 

@@ -2,7 +2,7 @@
  * The first lock of privacy: what is private is for local models alone. It goes by what is
  * declared, not by what is seen.
  */
-import type { TurnRow } from '../domain/conversation.ts';
+import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
@@ -56,6 +56,16 @@ export function turnsIn(
   const isShown = (turn: TurnRow): boolean =>
     (view.private || turn.sensitivity === 'public') && (view.unanswered || !isUnanswered(turn));
   return history.every(isShown) ? history : history.filter(isShown);
+}
+
+/** What the message replies to, where the model is shown it and there is something. */
+export function quotedIn(
+  { quoted }: { readonly quoted?: QuotedBlock },
+  view: Pick<View, 'private'>,
+): QuotedBlock | null {
+  return quoted === undefined || (quoted.sensitivity === 'private' && !view.private)
+    ? null
+    : quoted;
 }
 
 /** A message without an answer; a quoted block is none. */

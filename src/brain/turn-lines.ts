@@ -1,22 +1,34 @@
 import type { Attachment, Picture } from '../domain/attachment.ts';
-import { linesOf, type HistoryLine, type TurnRow } from '../domain/conversation.ts';
+import {
+  linesOf,
+  type HistoryLine,
+  type QuotedBlock,
+  type TurnRow,
+} from '../domain/conversation.ts';
 import type { Media } from '../domain/message.ts';
 import type { Turn } from './brain.ts';
+import { toldBy, withQuote } from '../domain/surroundings.ts';
 
 /**
- * The history, and last what the person said, with what came with it below.
+ * The history, and last what the person said, with what came with it below, and what it replies to.
+ * @param quoted as far as the model may be shown it
  * @param sees whether the model is shown pictures; else it is told that there are some
  */
 export function linesOfTurn(
-  { message, text, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,
+  { message, text: said, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,
   history: readonly TurnRow[],
   sees = false,
+  quoted: QuotedBlock | null = null,
 ): readonly HistoryLine[] {
-  const before = linesOf(history);
-  if (attachments !== undefined) return [...before, lineWith(text, attachments, sees)];
-  const { media, further = [] } = message;
-  if (media === null) return [...before, { role: 'user', text }];
-  return [...before, { role: 'user', text: joined(text, [media, ...further].map(lineOfMedia)) }];
+  const text = toldBy(message, said);
+  const shown =
+    attachments === undefined ? lineOfMessage(message, text) : lineWith(text, attachments, sees);
+  return [...linesOf(history), { ...shown, text: withQuote(shown.text, quoted) }];
+}
+
+function lineOfMessage({ media, further = [] }: Turn['message'], text: string): HistoryLine {
+  if (media === null) return { role: 'user', text };
+  return { role: 'user', text: joined(text, [media, ...further].map(lineOfMedia)) };
 }
 
 function lineWith(text: string, attachments: readonly Attachment[], sees: boolean): HistoryLine {

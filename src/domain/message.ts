@@ -54,7 +54,10 @@ export type Quoted = {
   /** `us`: svc's own reply. */
   readonly by: 'us' | 'sender' | 'other';
   readonly name: string | null;
-  /** When it was said, milliseconds since 1970 by the platform's clock. */
+  /**
+   * When it was said, milliseconds since 1970 by the platform's clock. 0: not known, or said where
+   * it may be private, as by another bot or in another chat.
+   */
   readonly at: number;
 };
 

@@ -1,7 +1,7 @@
 import type { Brain, Desk } from '../brain/brain.ts';
 import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
 import type { Events } from '../domain/event.ts';
-import type { TurnRow } from '../domain/conversation.ts';
+import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import { keptText } from '../domain/kept-text.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type {
@@ -55,6 +55,8 @@ export class TurnDesk implements Desk {
   shownAs: string | null = null;
   /** What later turns remember as said; null: the text alone. */
   remembered: string | null = null;
+  /** What the message replies to; null: nothing. */
+  quoted: QuotedBlock | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
   readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget'>;

@@ -1,3 +1,4 @@
+import { toldBy, withQuote } from '../domain/surroundings.ts';
 import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';
@@ -5,6 +6,7 @@ import type { Decision, Sorry } from '../domain/decision.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
 import type { Choice, Reply } from '../domain/reply.ts';
+import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Effects, InClaim } from '../store/store.ts';
@@ -43,6 +45,7 @@ export type TurnTimeline = {
     | 'asked'
     | 'followed'
     | 'remembered'
+    | 'quoted'
     | 'shownAs'
     | 'sensitivity'
   >;
@@ -55,6 +58,7 @@ export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): Tur
     steps,
     ...nothing,
     remembered: null,
+    quoted: null,
     shownAs: null,
     leftOut: [],
     doubted: [],
@@ -81,7 +85,7 @@ export function effectsOf(
   const command = end.kind === 'command' ? end : null;
   // What was asked for waits only where the question goes out.
   const asked = end.kind === 'reply' ? desk.asked : null;
-  const said = saidIn(decision, command === null ? desk.followed : null, desk.remembered);
+  const said = saidIn(message, decision, command === null ? desk.followed : null, desk);
   const choices =
     asked !== null
       ? choicesOn(route, message.channel, asked)
@@ -130,13 +134,20 @@ function approvalEffects(
   };
 }
 
-/** What is remembered as said; null: nothing of this turn is. */
+/**
+ * What is remembered as said; null: nothing of this turn is. What it replied to is, where the turn
+ * is as private as that.
+ */
 function saidIn(
+  message: Message,
   { act }: SessionDecision,
   followed: TurnDesk['followed'],
-  remembered: string | null,
+  { remembered, quoted, sensitivity }: TurnTimeline['desk'],
 ): string | null {
-  return act.kind === 'think' ? (remembered ?? act.text) : (followed?.said ?? null);
+  if (act.kind !== 'think') return followed?.said ?? null;
+  if (act.again !== undefined) return act.text;
+  const isHidden = quoted?.sensitivity === 'private' && sensitivity === 'public';
+  return withQuote(toldBy(message, remembered ?? act.text), isHidden ? null : quoted);
 }
 
 /** What gives way to this turn, which asks it again. */

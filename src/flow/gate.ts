@@ -80,7 +80,8 @@ export class Gate {
       if (end.kind === 'passes') messages.push(inbound);
       else if (end.kind === 'code') {
         codes.push(end);
-        messages.push({ ...inbound, text: '', media: null, pairingCode: end.code });
+        const { further: _, context: __, gather: ___, ...bare } = inbound;
+        messages.push({ ...bare, text: '', media: null, pairingCode: end.code });
       }
       turnedAway.push(end.kind === 'turned_away' ? end.reason : null);
     }

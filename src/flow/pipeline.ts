@@ -7,7 +7,7 @@
 import type { Acceptance, Accepted, Handled, Refused } from '../channel/channel.ts';
 import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
-import type { Inbound } from '../domain/message.ts';
+import type { Inbound, Message } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
@@ -20,6 +20,7 @@ import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
+import { quotedIn } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
@@ -169,9 +170,20 @@ async function answer(
   const seen = decision.move === null ? memory.turns : [];
   const { text, again } = act;
   const history = again === undefined ? seen : seen.filter((turn) => turn !== again);
-  const turn = { message, text, history };
+  const quoted =
+    message.context?.quoted === undefined || again !== undefined
+      ? null
+      : await quotedIn(kit.ledger, route.brain.sensitivity, message, memory.turns);
+  desk.quoted = quoted;
+  const asked = again === undefined ? message : withoutContext(message);
+  const turn = { message: asked, text, history, ...(quoted !== null && { quoted }) };
   if (message.media === null) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, turn, desk);
+}
+
+/** What is asked again holds in words what stood around it. */
+function withoutContext({ context: _context, ...message }: Message): Message {
+  return message;
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */

@@ -1,4 +1,5 @@
 import type { TurnRow } from '../domain/conversation.ts';
+import { beginning, quotedLines } from '../domain/quoted-text.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
 /** Less than the window of history, so that a recalled block does not push itself out of it. */
@@ -34,20 +35,7 @@ export function quote(rows: readonly TurnRow[]): {
   return { block, sensitivity: strictest(...stamps), turns };
 }
 
-/** Without half a character at its end. */
-function beginning(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
-}
-
 function quoteTurn({ text, reply }: TurnRow): string {
   const said = `Person: ${text}`;
-  return lines(reply === null ? said : `${said}\nReply: ${reply}`);
-}
-
-function lines(text: string): string {
-  return text
-    .toWellFormed()
-    .split(/\r\n|[\r\n\u2028\u2029]/)
-    .map((line) => `> ${line}`)
-    .join('\n');
+  return quotedLines(reply === null ? said : `${said}\nReply: ${reply}`);
 }

@@ -117,9 +117,9 @@ export class Host {
     const swapped = this.#swapped;
     this.#swapped = promise;
     await swapped;
-    const [{ events }, givenUp] = [this.#kit, this.#draining.signal];
+    const [{ ledger, events, now }, givenUp] = [this.#kit, this.#draining.signal];
     const run = (): void => this.#take(plan);
-    return openPlan({ plan, before: this.#plan, events, givenUp, run, over });
+    return openPlan({ plan, ledger, now, before: this.#plan, events, givenUp, run, over });
   }
 
   #take(plan: Plan): void {

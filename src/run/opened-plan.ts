@@ -1,6 +1,10 @@
 /** A plan on its way: open beside the one in use, until it takes its place or is dropped. */
 import type { ChannelProblem } from '../channel/channel.ts';
+import type { Events } from '../domain/event.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import { keepPublicSince } from '../flow/public-since.ts';
 import { GivenUp } from '../lib/lifetime.ts';
+import type { Ledger } from '../store/store.ts';
 import type { OpeningPlan, Plan } from './plan.ts';
 
 const stopping: ChannelProblem = {
@@ -11,6 +15,9 @@ const stopping: ChannelProblem = {
 
 type Opening = OpeningPlan & {
   readonly plan: Plan;
+  readonly ledger: Pick<Ledger, 'accept' | 'cursor'>;
+  readonly events: Pick<Events, 'faulted'>;
+  readonly now: () => number;
   /** Puts it in the place of the one in use. */
   readonly run: () => void;
   /** Is called once, when the next plan may be opened. */
@@ -23,8 +30,9 @@ export async function openPlan(opening: Opening): Promise<ChannelProblem | Opene
   let isOpen = false;
   try {
     const problem = await plan.open(opening);
-    isOpen = problem === null;
     if (problem !== null) return problem;
+    await stamp(opening, 'private');
+    isOpen = true;
   } catch (error) {
     if (error instanceof GivenUp) return stopping;
     throw error;
@@ -59,6 +67,7 @@ export class OpenedPlan {
     const { run, over } = this.#opening;
     try {
       run();
+      void stamp(this.#opening, 'public');
     } finally {
       over();
     }
@@ -80,5 +89,14 @@ export class OpenedPlan {
   #end(): void {
     this.#isOver = true;
     this.#opening.givenUp.removeEventListener('abort', this.#giveUp);
+  }
+}
+
+/** A plan is used also where this cannot be kept. */
+async function stamp({ ledger, plan, now, events }: Opening, become: Sensitivity): Promise<void> {
+  try {
+    await keepPublicSince(ledger, plan.lines, become, now());
+  } catch (error) {
+    events.faulted({ where: 'keeping since when a channel is public', error });
   }
 }

@@ -32,6 +32,8 @@ export type Asking = Partial<ResponderOptions> & {
   text?: string;
   media?: Media | null;
   attachments?: Turn['attachments'];
+  quoted?: Turn['quoted'];
+  context?: Message['context'];
   /** The message's own. */
   stamp?: Sensitivity;
   history?: readonly TurnRow[];
@@ -48,7 +50,7 @@ export function think(
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
-  const { stop = stopper, stamp = 'public', attachments, ...options } = more;
+  const { stop = stopper, stamp = 'public', attachments, quoted, context, ...options } = more;
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -64,8 +66,10 @@ export function think(
     onFault: (error) => faults.push(error),
     ...options,
   });
-  const message = { text, media, sensitivity: stamp } as Message;
-  const turn = { message, text, history, ...(attachments !== undefined && { attachments }) };
+  const sender = { id: '7', name: 'Anna' };
+  const message = { text, media, sensitivity: stamp, sender, context } as Message;
+  const around = { ...(attachments && { attachments }), ...(quoted && { quoted }) };
+  const turn = { message, text, history, ...around };
   const desk = new RehearsalDesk(stop, mockedClock.in(turnMs), new FakePurse());
   const { steps } = desk;
   const unsent: UnsentAnswer[] = [];

@@ -216,7 +216,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'What is recalled is quoted in its first line only.',
-    file: 'src/flow/quotation.ts',
+    file: 'src/domain/quoted-text.ts',
     find: '.map((line) => `> ${line}`)',
     replace: '.map((line, at) => (at === 0 ? `> ${line}` : line))',
   },

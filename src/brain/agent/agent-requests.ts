@@ -1,5 +1,4 @@
 /** What an agent's models are asked at each step of one turn, and how much of it they are shown. */
-import type { TurnRow } from '../../domain/conversation.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
@@ -7,7 +6,7 @@ import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import type { Desk, Turn } from '../brain.ts';
 import { tellLeftOut } from '../left-out.ts';
 import type { ModelCall, RequestFor } from '../model-call.ts';
-import { turnsIn, type View } from '../shield.ts';
+import { quotedIn, turnsIn, type View } from '../shield.ts';
 import { linesOfTurn } from '../turn-lines.ts';
 import type { AgentOptions } from './agent.ts';
 import type { InText } from './models.ts';
@@ -52,7 +51,7 @@ export class AgentRequests {
     const { agent, turn } = this.#parts;
     const own = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
     const view = this.#view ?? wholeView;
-    const said = linesOfTurn(turn, turnsIn(turn.history, view));
+    const said = linesOfTurn(turn, turnsIn(turn.history, view), false, quotedIn(turn, view));
     return said.reduce((sum, { text }) => sum + text.length, own);
   }
 
@@ -76,9 +75,13 @@ export class AgentRequests {
     this.#view = view;
     const { turn, desk, notes } = this.#parts;
     const secret = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
-    tellLeftOut(turn.history, secret, [asked], asked, desk);
+    tellLeftOut(turn, secret, [asked], asked, desk);
+    const quoted = quotedIn(turn, view);
     const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];
-    this.#sensitivity = strictestOf(this.#sensitivity, shown);
+    this.#sensitivity = strictestOf(
+      this.#sensitivity,
+      quoted === null ? shown : [...shown, quoted],
+    );
   }
 
   #request(
@@ -90,7 +93,9 @@ export class AgentRequests {
     const { agent, turn, desk, transcript, announced, mark } = this.#parts;
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
-    const said = linesOfTurn(turn, turns, sees);
+    const quoted = quotedIn(turn, view);
+    const said = linesOfTurn(turn, turns, sees, quoted);
+    const quotes = quoted === null ? [] : [quoted];
     const system = systemPrompt({
       protocol,
       tools,
@@ -103,7 +108,7 @@ export class AgentRequests {
       mark,
     });
     return {
-      sensitivity: strictestOf(this.#sensitivity, [...turns, ...notes]),
+      sensitivity: strictestOf(this.#sensitivity, [...turns, ...notes, ...quotes]),
       system,
       lines: [...said, ...transcript.linesFor(protocol)],
       keptFrom: said.length - 1,
@@ -125,7 +130,7 @@ function notesIn(notes: readonly Note[], view: Shown): readonly Note[] {
 
 function strictestOf(
   own: Sensitivity,
-  shown: readonly Pick<TurnRow | Note, 'sensitivity'>[],
+  shown: readonly { readonly sensitivity: Sensitivity }[],
 ): Sensitivity {
   return strictest(own, ...shown.map(({ sensitivity }) => sensitivity));
 }

@@ -12,7 +12,8 @@ import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
 import { outcomeOf } from './outbound.ts';
 import type { Deferral } from './slash-commands.ts';
-import { fieldsOf, toWire, type Deferred, type Target } from './wire.ts';
+import { fieldsOf } from './fields.ts';
+import { toWire, type Deferred, type Target } from './wire.ts';
 
 const deferMs = 3_000;
 /** A callback type: a message comes later. */

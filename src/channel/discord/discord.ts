@@ -35,7 +35,8 @@ import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { createCommandMenu, shownOf } from './slash-commands.ts';
 import { Typing } from './typing.ts';
-import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+import { fieldsOf, idOf } from './fields.ts';
+import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
 export type DiscordParts = Clock & {
   readonly config: MessengerConfig;

@@ -7,7 +7,8 @@
  */
 import type { Receipt } from '../channel.ts';
 import { editMsMax, type RecentQuestions } from '../recent-questions.ts';
-import { fieldsOf, parseMessage, parseTarget, targetOf, type WireMessage } from './wire.ts';
+import { fieldsOf } from './fields.ts';
+import { parseMessage, parseTarget, targetOf, type WireMessage } from './wire.ts';
 
 /**
  * Reads the `d` of a MESSAGE_UPDATE.

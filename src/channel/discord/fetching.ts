@@ -8,7 +8,7 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Fetched } from '../channel.ts';
 import type { Api } from './api.ts';
-import { fieldsOf, idOf, listOf } from './wire.ts';
+import { fieldsOf, idOf, listOf } from './fields.ts';
 
 export type FetchParts = {
   readonly api: Api;

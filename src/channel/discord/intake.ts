@@ -236,9 +236,11 @@ export class Intake {
 
   #inboundOf(message: WireMessage): Inbound {
     const { key } = this.#parts;
-    const { id, conversation, sender, text, media, further, setting, target, edits } = message;
+    const { id, conversation, sender, text, media, setting, target, edits } = message;
+    const { further, context } = message;
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;
-    const said = { text, media, ...(further !== undefined && { further }) };
+    const around = { ...(further !== undefined && { further }), ...(context && { context }) };
+    const said = { text, media, ...around };
     const facts = { conversation, sender, ...said, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
   }

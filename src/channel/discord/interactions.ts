@@ -11,8 +11,8 @@ import type { Choice, Reply } from '../../domain/reply.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
 import type { Api } from './api.ts';
-import { fieldsOf, idOf, listOf, senderOf, targetOf, tokenShape } from './wire.ts';
-import type { WireMessage } from './wire.ts';
+import { fieldsOf, idOf, listOf } from './fields.ts';
+import { senderOf, targetOf, tokenShape, type WireMessage } from './wire.ts';
 
 /** Where a press is answered; `token` is good for this press alone. */
 export type Press = {

@@ -10,7 +10,8 @@ import type { Reply } from '../../domain/reply.ts';
 import { multipart } from '../../lib/multipart.ts';
 import { codeAsMarkdown } from '../code-files.ts';
 import type { Api, ApiResult } from './api.ts';
-import { fieldsOf, idOf, textUnitsMax } from './wire.ts';
+import { fieldsOf, idOf } from './fields.ts';
+import { textUnitsMax } from './wire.ts';
 
 type Body = RESTPostAPIChannelMessageJSONBody;
 

@@ -10,7 +10,8 @@ import type { CommandNotice } from '../channel.ts';
 import { CommandMenu } from '../command-menu.ts';
 import type { Api } from './api.ts';
 import { betweenPeople } from './interactions.ts';
-import { fieldsOf, idOf, listOf, senderOf, targetOf, tokenShape } from './wire.ts';
+import { fieldsOf, idOf, listOf } from './fields.ts';
+import { senderOf, targetOf, tokenShape } from './wire.ts';
 import type { WireMessage } from './wire.ts';
 
 /** Where the platform is told that an answer comes. */

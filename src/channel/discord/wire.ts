@@ -8,8 +8,10 @@
  */
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, Sender, Setting } from '../../domain/message.ts';
+import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
 import { isFirstPart, type Reply } from '../../domain/reply.ts';
+import { contextOf, forwardIn } from './context.ts';
+import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -18,6 +20,7 @@ export type WireMessage = {
   readonly text: string;
   readonly media: Media | null;
   readonly further?: readonly Media[];
+  readonly context?: MessageContext;
   readonly setting: Setting;
   readonly target: string;
   /** It changes the message with this id. */
@@ -29,9 +32,6 @@ export const textUnitsMax = 2_000;
 
 /** Plain messages and replies; everything else (joins, pins, commands, …) nobody said to us. */
 const spokenTypes: ReadonlySet<unknown> = new Set([0, 19]);
-const snowflake = /^[0-9]{1,20}$/;
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the `d` of a MESSAGE_CREATE, or a message that was fetched.
@@ -51,12 +51,15 @@ export function parseMessage(
   if (!id || !place || sender === null || sender.id === self) return null;
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
-  const [media = null, ...further] = mediaOf(fields, place, id);
-  const text = withoutMention(textOf(fields['content']), self);
-  if (text === '' && media === null) return null;
+  const forward = forwardIn(fields);
+  const [media = null, ...further] = mediaOf(forward ?? fields, place, id);
+  const bare = withoutMention(textOf((forward ?? fields)['content']), self);
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
   const setting = isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard';
   const acknowledged = setting === 'addressed' && { acknowledged: true as const };
+  const context = contextOf(fields, !isDirect, self, forward !== null);
+  const text = bare === '' && context?.quoted !== undefined ? mentionIn(fields, self) : bare;
+  if (text === '' && media === null) return null;
   return {
     id,
     conversation: place as ConversationId,
@@ -64,6 +67,7 @@ export function parseMessage(
     text,
     media,
     ...(further.length > 0 && { further }),
+    ...(context !== undefined && { context }),
     setting,
     target: targetOf({ place, message: isDirect ? null : id, ...acknowledged }),
   };
@@ -75,8 +79,7 @@ export function senderOf(user: unknown): Sender | null {
   const id = idOf(fields['id']);
   if (id === null) return null;
   if (fields['bot'] === true || fields['system'] === true) return null;
-  const name = textOf(fields['global_name']) || textOf(fields['username']);
-  return { id, name: name === '' ? null : name };
+  return { id, name: nameOf(fields) };
 }
 
 /** A mention of us or a reply to us; never @everyone, and never one of our roles. */
@@ -91,6 +94,14 @@ function addresses(fields: Fields, self: string): boolean {
 function withoutMention(text: string, self: string): string {
   const mention = new RegExp(`[ \\t]*<@!?${self}>`, 'g');
   return mention.test(text) ? text.replace(mention, '').trim() : text;
+}
+
+/** The mention alone, as it is shown: all that is said about what is replied to. */
+function mentionIn(fields: Fields, self: string): string {
+  const us = listOf(fields['mentions'])
+    .map(fieldsOf)
+    .find((user) => user['id'] === self);
+  return us === undefined ? '' : `@${textOf(us['username'])}`;
 }
 
 /** Kind and file name; the URL is left out, for it is signed and soon dead. */
@@ -271,19 +282,3 @@ export function isLater(a: string, b: string): boolean {
 }
 
 const discordEpochMs = 1_420_070_400_000;
-
-export function idOf(value: unknown): string | null {
-  return typeof value === 'string' && snowflake.test(value) ? value : null;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}

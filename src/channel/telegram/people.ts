@@ -22,7 +22,7 @@ export function personOf(user: unknown): Sender | null {
   return { id: String(from['id']), name: nameOf(from) };
 }
 
-function nameOf(from: Wire): string | null {
+export function nameOf(from: Wire): string | null {
   const name = [string(from['first_name']), string(from['last_name'])]
     .filter((part) => part !== null)
     .join(' ');

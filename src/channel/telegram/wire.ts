@@ -6,8 +6,9 @@
  * command for it; a command for no bot in particular is marked as such.
  */
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, Sender, Setting } from '../../domain/message.ts';
+import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
+import { contextOf } from './context.ts';
 import { asEdit } from './edits.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
@@ -25,6 +26,7 @@ export type Heard = {
   /** Without the bot's own name. */
   readonly text: string;
   readonly media: Media | null;
+  readonly context?: MessageContext;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
@@ -95,6 +97,7 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
   const spans = marks === 'for_another' ? [] : marks;
   const setting = isGroup ? settingIn(wire, spans, entities, bot) : 'direct';
   const acknowledged = setting === 'addressed' || setting === 'command';
+  const context = contextOf(wire, isGroup, bot);
   return {
     conversation: conversationOf(place),
     target: targetOf({
@@ -106,6 +109,7 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
     sender,
     text: without(body, spans),
     media,
+    ...(context !== undefined && { context }),
     dedupeKey: `${chat}:${number}`,
     setting,
   };

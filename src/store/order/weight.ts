@@ -10,7 +10,7 @@ export function bytesOf(characters: number): number {
 export function bytesOfMessage(
   message: Omit<Message, 'id' | 'acceptedAt' | 'sensitivity'>,
 ): number {
-  const { text, conversation, sender, media, address } = message;
+  const { text, conversation, sender, media, context, address } = message;
   const characters =
     text.length +
     2 * conversation.length +
@@ -18,6 +18,7 @@ export function bytesOfMessage(
     (sender.name?.length ?? 0) +
     (media?.reference.length ?? 0) +
     (media?.type?.length ?? 0) +
+    (context?.quoted?.text.length ?? 0) +
     address.target.length;
   return bytesOf(characters);
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { MessageReferenceType, type APIMessageSnapshotFields } from 'discord-api-types/v10';
+import { botId } from '../../../test/fake/scripted-discord.ts';
+import { fieldsOf } from './fields.ts';
+import { parseMessage } from './wire.ts';
+
+const file = join(import.meta.dirname, '../../../test/fixtures/discord/messages.json');
+const recorded = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object>;
+const read = (name: string, more: object = {}) =>
+  parseMessage({ ...recorded[name], ...more }, botId);
+const repliedTo = (more: object): object => {
+  const whole = fieldsOf(fieldsOf(recorded['guild_reply_to_another'])['referenced_message']);
+  return { referenced_message: { ...whole, ...more } };
+};
+
+test('a reply holds what it replies to, whose it is, and when that was said', () => {
+  const at = Date.parse('2026-03-01T12:00:00.124000+00:00');
+  const ours = { text: 'Rain.', by: 'us', name: 'helper', at };
+  const told = read('guild_reply_to_us_without_ping')?.context;
+  assert.deepEqual(told, { inGroup: true, quoted: ours });
+  assert.deepEqual(read('guild_mention')?.context, { inGroup: true });
+  assert.deepEqual(read('guild_reply_to_what_was_deleted')?.context, { inGroup: true });
+  assert.equal(read('direct')?.context, undefined);
+  const quoted = (more: object) => read('guild_reply_to_another', repliedTo(more))?.context?.quoted;
+  assert.equal(quoted({ content: '', attachments: [{ id: '1' }] })?.text, '[attachment]');
+  assert.equal(quoted({ content: '' }), undefined);
+  const cut = quoted({ content: `${'x'.repeat(1_999)}😀` });
+  assert.equal(cut?.text, 'x'.repeat(1_999));
+});
+
+test('of a bot it is not known whether its answer was private', () => {
+  const author = { id: '77', username: 'other', bot: true };
+  const told = read('guild_reply_to_another', repliedTo({ author }))?.context?.quoted;
+  assert.deepEqual([told?.by, told?.at], ['other', 0]);
+  const hook = read('guild_reply_to_another', repliedTo({ webhook_id: '78' }))?.context?.quoted;
+  assert.equal(hook?.at, 0);
+});
+
+test('a mention alone is a message where it is said about another one', () => {
+  const mention = { content: `<@${botId}>`, mentions: [{ id: botId, username: 'helper' }] };
+  const said = read('guild_reply_to_another', mention);
+  assert.equal(said?.text, '@helper');
+  assert.equal(said?.setting, 'addressed');
+  assert.notEqual(said?.context?.quoted, undefined);
+});
+
+test('a forward is what its snapshot holds', () => {
+  const message: Partial<APIMessageSnapshotFields> = {
+    content: 'It rains.',
+    attachments: [{ id: '5', filename: 'a.png', size: 3 }] as never,
+  };
+  const forward = {
+    content: '',
+    message_reference: { type: MessageReferenceType.Forward, channel_id: '1', message_id: '2' },
+    message_snapshots: [{ message }],
+  };
+  const said = read('direct', forward);
+  assert.equal(said?.text, 'It rains.');
+  assert.equal(said?.media?.reference, 'a.png');
+  assert.deepEqual(said?.context, { forwardedFrom: null });
+  assert.equal(read('direct', { ...forward, message_snapshots: [] }), null);
+});

@@ -1,0 +1,58 @@
+/**
+ * What stands around a message: what it replies to, and what it forwards. Format:
+ * https://discord.com/developers/docs/resources/message#message-reference-object. Names only, never
+ * ids. Pure.
+ */
+import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
+import { beginning } from '../../domain/quoted-text.ts';
+import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
+
+/** The forward itself is empty: what was said is in its snapshot. @returns null: it is none */
+export function forwardIn(fields: Fields): Fields | null {
+  if (fieldsOf(fields['message_reference'])['type'] !== 1) return null;
+  const [snapshot] = listOf(fields['message_snapshots']);
+  return snapshot === undefined ? null : fieldsOf(fieldsOf(snapshot)['message']);
+}
+
+/** @returns undefined: nothing of note */
+export function contextOf(
+  fields: Fields,
+  inGroup: boolean,
+  self: string,
+  isForward: boolean,
+): MessageContext | undefined {
+  const quoted = quotedIn(fields, self);
+  if (!inGroup && !isForward && quoted === null) return undefined;
+  return {
+    ...(inGroup && { inGroup: true }),
+    ...(quoted !== null && { quoted }),
+    // The platform does not say whose it was.
+    ...(isForward && { forwardedFrom: null }),
+  };
+}
+
+function quotedIn(fields: Fields, self: string): Quoted | null {
+  const other = fieldsOf(fields['referenced_message']);
+  if (fields['type'] !== 19 || idOf(other['id']) === null) return null;
+  const forward = forwardIn(other);
+  const shown = forward ?? other;
+  const hasFiles = ['attachments', 'sticker_items'].some((key) => listOf(shown[key]).length > 0);
+  const text = textOf(shown['content']) || (hasFiles ? '[attachment]' : '');
+  if (text === '') return null;
+  const author = fieldsOf(other['author']);
+  const by = whose(author, fields, self);
+  const at = Date.parse(textOf(other['timestamp']));
+  // Another bot may have an answer of a private brain in it; a forward comes from elsewhere.
+  const isOfBot = by !== 'us' && (author['bot'] === true || textOf(other['webhook_id']) !== '');
+  return {
+    text: beginning(text, quotedCharactersMax).toWellFormed(),
+    by,
+    name: nameOf(author),
+    at: isOfBot || forward !== null || Number.isNaN(at) ? 0 : at,
+  };
+}
+
+function whose(author: Fields, fields: Fields, self: string): Quoted['by'] {
+  if (author['id'] === self) return 'us';
+  return author['id'] === fieldsOf(fields['author'])['id'] ? 'sender' : 'other';
+}

@@ -1,0 +1,89 @@
+/**
+ * What stands around a message: what it replies to or quotes, and from where it was forwarded.
+ * Format: https://core.telegram.org/bots/api#message. Names only, never ids. Pure.
+ */
+import type { MessageContext, Quoted } from '../../domain/message.ts';
+import { quotedCharactersMax } from '../../domain/message.ts';
+import { beginning } from '../../domain/quoted-text.ts';
+import { object, string, type Wire } from './fields.ts';
+import { nameOf } from './people.ts';
+import { kindOfMedia } from './files.ts';
+
+/** The bot itself. */
+type Self = { readonly id: number };
+
+/** @returns undefined: nothing of note */
+export function contextOf(wire: Wire, isGroup: boolean, bot: Self): MessageContext | undefined {
+  const quoted = quotedIn(wire, bot);
+  const origin = object(wire['forward_origin']);
+  if (!isGroup && quoted === null && origin === null) return undefined;
+  return {
+    ...(isGroup && { inGroup: true }),
+    ...(quoted !== null && { quoted }),
+    ...(origin !== null && { forwardedFrom: nameOfOrigin(origin) }),
+  };
+}
+
+/** In a topic every message "replies" to the one that made the topic: that is no quotation. */
+function quotedIn(wire: Wire, bot: Self): Quoted | null {
+  const part = string(object(wire['quote'])?.['text']);
+  const other = object(wire['reply_to_message']);
+  if (other !== null && other['forum_topic_created'] === undefined) {
+    const text = part ?? textOf(other);
+    return text === null ? null : { text: cut(text), ...saidBy(other, wire, bot) };
+  }
+  const external = object(wire['external_reply']);
+  const origin = object(external?.['origin']);
+  if (external === null || origin === null) return null;
+  const text = part ?? textOf(external);
+  if (text === null) return null;
+  const user = object(origin['sender_user']);
+  // What stands in a channel was said to all; of another chat nothing is known.
+  const at = origin['type'] === 'channel' ? timeOf(origin['date']) : 0;
+  return { text: cut(text), by: whose(user, wire, bot), name: nameOfOrigin(origin), at };
+}
+
+function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text'> {
+  const from = object(other['from']);
+  const chat = object(other['sender_chat']);
+  const by = chat === null ? whose(from, wire, bot) : 'other';
+  const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
+  // Another bot may have an answer of a private brain in it; an anonymous admin is no bot.
+  const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
+  const isUnknown =
+    isOfBot || other['via_bot'] !== undefined || other['forward_origin'] !== undefined;
+  return { by, name, at: isUnknown ? 0 : timeOf(other['date']) };
+}
+
+function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
+  if (user === null || typeof user['id'] !== 'number') return 'other';
+  if (user['id'] === bot.id) return 'us';
+  return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
+}
+
+function textOf(wire: Wire): string | null {
+  const text = string(wire['text']) ?? string(wire['caption']);
+  if (text !== null) return text;
+  const kind = kindOfMedia(wire);
+  return kind === null ? null : `[${kind}]`;
+}
+
+function cut(text: string): string {
+  return beginning(text, quotedCharactersMax).toWellFormed();
+}
+
+/** Milliseconds; Telegram counts seconds. */
+function timeOf(date: unknown): number {
+  return typeof date === 'number' ? date * 1_000 : 0;
+}
+
+function nameOfOrigin(origin: Wire): string | null {
+  const user = object(origin['sender_user']);
+  const chat = object(origin['sender_chat']) ?? object(origin['chat']);
+  if (user !== null) return nameOf(user);
+  return chat === null ? string(origin['sender_user_name']) : nameOfChat(chat);
+}
+
+function nameOfChat(chat: Wire): string | null {
+  return string(chat['title']) ?? string(chat['username']);
+}

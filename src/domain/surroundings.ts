@@ -1,0 +1,54 @@
+/** What a person sees around a message, in words for a model. */
+import type { QuotedBlock } from './conversation.ts';
+import type { Message, Quoted } from './message.ts';
+import { beginning, quotedLines } from './quoted-text.ts';
+
+const nameCharactersMax = 64;
+
+/** With who speaks, in a group, and where the text was forwarded from. */
+export function toldBy({ sender, context }: Pick<Message, 'sender' | 'context'>, text: string) {
+  if (context === undefined) return text;
+  const { inGroup, forwardedFrom } = context;
+  const name = inGroup === true ? nameOf(sender.name) : null;
+  const said = forwardedFrom === undefined ? text : forwarded(forwardedFrom, text);
+  return name === null ? said : `${name}: ${said}`;
+}
+
+function forwarded(from: string | null, text: string): string {
+  const name = nameOf(from);
+  const line = name === null ? '[forwarded]' : `[forwarded from ${name}]`;
+  return text === '' ? line : `${line}\n${text}`;
+}
+
+/** What is quoted, under whose it is. */
+export function quoteBlock({ text, by, name }: Quoted): string {
+  return `${headOf(by, nameOf(name))}\n${quotedLines(text)}`;
+}
+
+function headOf(by: Quoted['by'], name: string | null): string {
+  if (by === 'us') return 'Replying to your earlier answer:';
+  if (by === 'sender') return 'Replying to their own earlier message:';
+  return name === null ? 'Replying to a message of another:' : `Replying to ${name}:`;
+}
+
+/** The text as later turns see it. @param quote null: it is left out */
+export function withQuote(text: string, quote: QuotedBlock | null | undefined): string {
+  if (quote === null || quote === undefined) return text;
+  return text === '' ? quote.text : `${text}\n\n${quote.text}`;
+}
+
+/**
+ * On one line, and without what ends a name here: people choose their names, and no part of one is
+ * to pass for a line, a role or a bracket of svc's.
+ */
+function nameOf(name: string | null): string | null {
+  const plain = (name ?? '')
+    .toWellFormed()
+    .replace(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .replace(/[[\]:>]+/g, ' ')
+    .replace(/ +/g, ' ');
+  const short = beginning(plain.trim(), nameCharactersMax).trim();
+  return short === '' ? null : isRole.test(short) ? `"${short}"` : short;
+}
+
+const isRole = /^(?:system|assistant|user|tool|developer|svc|you)$/i;
