@@ -230,7 +230,9 @@ export function createPlan(
     }
     const channel = createChannel(channelConfig, secrets, kit);
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
-    channels.push({ type: route.channel, channel, brain, session: config.session, access });
+    const gatherMs = isMessenger(channelConfig) ? channelConfig.gatherMs : 0;
+    const { session } = config;
+    channels.push({ type: route.channel, channel, brain, session, access, gatherMs });
   }
   return new Plan(text, channels, brains, planned, mcp);
 }

@@ -8,7 +8,7 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayApproval, sayByHand, sayLeftOut, saySpentIn } from './trace.ts';
+import { sayApproval, sayByHand, sayJoined, sayLeftOut, saySpentIn } from './trace.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -135,6 +135,9 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
     }
     case 'operator':
       telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
+      return;
+    case 'joined':
+      telling.add(decidedMs, null, sayJoined(step), { part: 'policy' });
       return;
     case 'approval':
       telling.add(claimedMs, null, sayApproval(step), { part: 'session' });

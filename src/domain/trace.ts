@@ -19,6 +19,8 @@ export type TraceStep =
     }
   /** An operator answered it; `answeredWith` that later message, without a reply of its own. */
   | { readonly kind: 'operator'; readonly answeredWith: MessageId | null }
+  /** It was one message with that one, whose turn answered both: what happened is told there. */
+  | { readonly kind: 'joined'; readonly answeredWith: MessageId }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
   /**
    * What these models were not shown of the conversation. `private`: it is not for models
@@ -103,6 +105,11 @@ export function sayApproval({
 export function sayByHand({ answeredWith }: Extract<TraceStep, { kind: 'operator' }>): string {
   const how = answeredWith === null ? '' : ` with ${answeredWith}, which came after it`;
   return `answered by the operator${how}`;
+}
+
+/** With what a piece of a message was answered, in words. */
+export function sayJoined({ answeredWith }: Extract<TraceStep, { kind: 'joined' }>): string {
+  return `one message with ${answeredWith}, and answered with it`;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { CursorMove } from '../store/store.ts';
 import { judge } from './access.ts';
+import type { GatheringRule } from './gathering.ts';
 import type { ExpectingMove } from './kept-pairings.ts';
 import type { Knock, Pairings } from './pairing.ts';
 
@@ -22,6 +23,7 @@ export type GatedChannel = {
   readonly channel: ChannelKey;
   readonly access: AccessConfig;
   readonly sensitivity: Sensitivity;
+  readonly gathering: GatheringRule;
 };
 
 /** The part of a batch that goes on to the ledger. */

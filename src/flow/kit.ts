@@ -15,6 +15,8 @@ export type ActiveRoute = {
   readonly session: SessionConfig | null;
   /** Who may talk; null where whoever has the channel's secret may: it has no gate. */
   readonly access: AccessConfig | null;
+  /** Messages within so many milliseconds of each other are one turn; absent: each is its own. */
+  readonly gatherMs?: number;
   /** All that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };

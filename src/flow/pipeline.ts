@@ -17,6 +17,7 @@ import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryMessage, think } from './faults.ts';
 import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
+import { withGather } from './gathering.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
@@ -68,13 +69,13 @@ export async function receive(
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access, sensitivity }: GatedChannel,
+  { channel, access, sensitivity, gathering }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
   for (let passes = 1; ; passes++) {
     const passage = await gate.pass(channel, access, batch);
-    const { messages } = passage;
+    const messages = passage.messages.map((message) => withGather(message, gathering));
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =
       messages.length === 0 && moves.length === 0

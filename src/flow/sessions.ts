@@ -77,6 +77,17 @@ function asItIs({ text }: Message): SessionDecision {
   return { move: null, act: { kind: 'think', text } };
 }
 
+const commandWords: ReadonlySet<string> = new Set([
+  ...['/recall', '/notes', '/tools', '/approve', '/refuse'],
+  ...['/start', '/help', '/retry'],
+]);
+
+/** Whether its first word is a trigger or a command, whoever may give that one. */
+export function isCommand(text: string, triggers: readonly string[]): boolean {
+  const { word } = firstWord(text);
+  return commandWords.has(word) || triggers.includes(word);
+}
+
 function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {
   if (word === '/recall' && understood.session !== null)
     return { kind: 'recall', rest: rest.trimEnd() };

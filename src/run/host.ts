@@ -8,15 +8,14 @@ import { decideApproval, type DecideResult } from '../flow/approving.ts';
 import { answerByHand, type ByHandResult, type HandWritten } from '../flow/by-hand.ts';
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
-import { Gate } from '../flow/gate.ts';
+import { Gate, type GatedChannel } from '../flow/gate.ts';
+import { gatheringOn } from '../flow/gathering.ts';
 import type { FillRandom, Pairings } from '../flow/pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from '../flow/pipeline.ts';
 import { Pump } from '../flow/pumps.ts';
 import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channel.ts';
-import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
-import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { sayDraining } from './draining.ts';
 import { openPlan, type OpenedPlan } from './opened-plan.ts';
@@ -42,8 +41,8 @@ const defaults = (): HostOptions => ({
   peers: createAlone(),
 });
 
-/** Who may talk on a channel, and what is said there is stamped with. */
-type Rules = { readonly access: AccessConfig | null; readonly sensitivity: Sensitivity };
+/** Who may talk on a channel, and what becomes of what is said there. */
+type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
 
 /** Rows that a drain could not finish; the ids of the first of them. */
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
@@ -140,8 +139,10 @@ export class Host {
   }
 
   #run(plan: Plan, before: Plan | null): void {
-    for (const [key, { access, brain }] of plan.lines) {
-      this.#rules.set(key, { access, sensitivity: brain.sensitivity });
+    for (const [key, line] of plan.lines) {
+      const { access, brain } = line;
+      const gathering = gatheringOn(line);
+      this.#rules.set(key, { access, sensitivity: brain.sensitivity, gathering });
     }
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
@@ -194,9 +195,9 @@ export class Host {
     const { ledger } = this.#kit;
     const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
-      const { access, sensitivity } = this.#rules.get(channel)!;
-      if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
-      const gated = { channel, access, sensitivity };
+      const { access, ...rules } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#kit, rules.sensitivity, batch, ...cursors);
+      const gated = { channel, access, ...rules };
       return receiveAtGate(this.#kit, this.gate, gated, batch, ...cursors);
     };
     return Object.assign(take, {

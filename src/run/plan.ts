@@ -28,6 +28,8 @@ export type PlannedChannel = {
   readonly brain: Brain;
   readonly session: SessionConfig | null;
   readonly access: AccessConfig | null;
+  /** As on the route; a webhook gathers nothing. */
+  readonly gatherMs?: number;
 };
 
 /** A model of a brain that has a route, whether or not the shield drops it. */
@@ -149,7 +151,7 @@ export class Plan {
     }
     const channels: PlannedChannel[] = [];
     for (const planned of this.#channels) {
-      const { type, channel: made, brain, session, access } = planned;
+      const { type, channel: made, brain, session, access, gatherMs = 0 } = planned;
       const kept = before === null ? null : before.#sameAs(made);
       if (kept !== null) {
         opened.defer(type, () => this.#letGo(kept));
@@ -160,7 +162,7 @@ export class Plan {
       if (connection !== null) {
         const { key, channel } = connection;
         this.#connections.set(key, connection);
-        this.#lines.set(key, { channel, brain, session, access, brains: this.brains });
+        this.#lines.set(key, { channel, brain, session, access, gatherMs, brains: this.brains });
       }
       channels.push({ ...planned, channel: connection?.channel ?? made });
     }

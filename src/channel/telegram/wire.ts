@@ -6,7 +6,7 @@
  * command for it.
  */
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, Sender, Setting } from '../../domain/message.ts';
+import type { Gather, Media, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
@@ -23,6 +23,8 @@ export type Heard = {
   /** Without the bot's own name. */
   readonly text: string;
   readonly media: Media | null;
+  /** It is a piece of an album; absent: it is whole. */
+  readonly gather?: Gather;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
@@ -92,9 +94,18 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
     sender: { id: String(from['id']), name: nameOf(from) },
     text: without(body, spans),
     media,
+    ...albumOf(wire),
     dedupeKey: `${chat}:${number}`,
     setting: isGroup ? settingIn(wire, spans, bot) : 'direct',
   };
+}
+
+/** The pieces of an album come as messages of their own, close on each other. */
+const albumMs = 1_000;
+
+function albumOf(wire: Wire): Pick<Heard, 'gather'> {
+  const key = string(wire['media_group_id']);
+  return key === null ? {} : { gather: { kind: 'album', key, ms: albumMs } };
 }
 
 /**
