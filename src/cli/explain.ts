@@ -1,6 +1,6 @@
 import { remedyForModel } from '../domain/remedy.ts';
 import { sayRule } from '../domain/tool-words.ts';
-import { sayApproval, sayByHand, sayJoined, sayLeftOut, type TraceStep } from '../domain/trace.ts';
+import { sayAnswered, sayApproval, sayLeftOut, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -20,9 +20,8 @@ function explainStep(step: TraceStep): string {
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
     }
     case 'operator':
-      return sayByHand(step);
     case 'joined':
-      return sayJoined(step);
+      return sayAnswered(step);
     case 'approval':
       return sayApproval(step);
     case 'left_out':

@@ -8,7 +8,7 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayApproval, sayByHand, sayJoined, sayLeftOut, saySpentIn } from './trace.ts';
+import { sayAnswered, sayApproval, sayLeftOut, saySpentIn } from './trace.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -120,32 +120,28 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
   const { acceptedAt } = trace;
   const claimedMs = trace.claimedAt - acceptedAt;
   const decidedMs = trace.decidedAt - acceptedAt;
+  const atClaim = (what: string, part: RowPart) => telling.add(claimedMs, null, what, { part });
   switch (step.kind) {
     case 'session': {
       const why = step.cut === null ? '' : `, which began with it: ${cutReasons[step.cut]}`;
       const command = step.command === null ? '' : `; ${step.command} was answered by svc itself`;
-      telling.add(claimedMs, null, `session ${step.session}${why}${command}`, { part: 'session' });
+      atClaim(`session ${step.session}${why}${command}`, 'session');
       return;
     }
     case 'shield': {
       const dropped = step.dropped.length === 0 ? 'nothing' : listed(step.dropped);
-      const what = `shield dropped ${dropped}; ${step.kept} may be asked`;
-      telling.add(claimedMs, null, what, { part: 'shield' });
+      atClaim(`shield dropped ${dropped}; ${step.kept} may be asked`, 'shield');
       return;
     }
     case 'operator':
-      telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
-      return;
     case 'joined':
-      telling.add(decidedMs, null, sayJoined(step), { part: 'policy' });
+      telling.add(decidedMs, null, sayAnswered(step), { part: 'policy', ended: 'well' });
       return;
     case 'approval':
-      telling.add(claimedMs, null, sayApproval(step), { part: 'session' });
+      atClaim(sayApproval(step), 'session');
       return;
     case 'left_out':
-      telling.add(claimedMs, null, `${listed(step.models)}: ${sayLeftOut(step)}`, {
-        part: 'shield',
-      });
+      atClaim(`${listed(step.models)}: ${sayLeftOut(step)}`, 'shield');
       return;
     case 'model':
       tellModel(step, acceptedAt, claimedMs, telling);

@@ -101,15 +101,13 @@ export function sayApproval({
   return `follows a call of ${tool} that waited: ${verdict}${who}`;
 }
 
-/** Who answered, in words. */
-export function sayByHand({ answeredWith }: Extract<TraceStep, { kind: 'operator' }>): string {
+type AnsweredStep = Extract<TraceStep, { kind: 'operator' | 'joined' }>;
+
+/** Who answered, or with what other message it was answered, in words. */
+export function sayAnswered({ kind, answeredWith }: AnsweredStep): string {
+  if (kind === 'joined') return `one message with ${answeredWith}, and answered with it`;
   const how = answeredWith === null ? '' : ` with ${answeredWith}, which came after it`;
   return `answered by the operator${how}`;
-}
-
-/** With what a piece of a message was answered, in words. */
-export function sayJoined({ answeredWith }: Extract<TraceStep, { kind: 'joined' }>): string {
-  return `one message with ${answeredWith}, and answered with it`;
 }
 
 /**

@@ -78,8 +78,14 @@ function asItIs({ text }: Message): SessionDecision {
 }
 
 const commandWords: ReadonlySet<string> = new Set([
-  ...['/recall', '/notes', '/tools', '/approve', '/refuse'],
-  ...['/start', '/help', '/retry'],
+  '/recall',
+  '/notes',
+  '/tools',
+  '/approve',
+  '/refuse',
+  '/start',
+  '/help',
+  '/retry',
 ]);
 
 /** Whether its first word is a trigger or a command, whoever may give that one. */

@@ -281,10 +281,7 @@ export class WorkingSet {
   close(): void {
     this.#closed = true;
     this.ready.close();
-    for (const { outbox, gathering } of this.#lanes) {
-      outbox.peek()?.due?.cancel();
-      gathering?.cancel();
-    }
+    this.#lanes.stopTimers();
     for (const { due } of this.delayed.parked) due?.cancel();
   }
 

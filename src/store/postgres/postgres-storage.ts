@@ -172,8 +172,8 @@ export class PostgresStorage implements LedgerStorage {
     for (const write of turnWrites(end, memory, traced)) this.#flights.add(write);
     return this.#done(row, () => {
       if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
-      if (isKnownAfter(end)) this.history.put(message, memory);
-      else this.history.drop(message);
+      if (!isKnownAfter(end)) this.history.drop(message);
+      else this.history.put(message, memory);
       then();
     });
   }

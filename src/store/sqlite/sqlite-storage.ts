@@ -157,8 +157,8 @@ export class SqliteStorage implements LedgerStorage {
     for (const write of writes) this.#journal.add(write);
     return this.#journal.written(() => {
       if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
-      if (isKnownAfter(end)) this.history.put(message, memory);
-      else this.history.drop(message);
+      if (!isKnownAfter(end)) this.history.drop(message);
+      else this.history.put(message, memory);
       then();
     });
   }

@@ -70,8 +70,19 @@ export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWr
   };
 }
 
+const nothing = {
+  unsent: null,
+  replies: [],
+  said: null,
+  lane: null,
+  cut: null,
+  marks: [],
+  uses: [],
+  notes: [],
+} as const;
+
 /**
- * The turn, and what was one message with its own: that goes with it, and beside it changes nothing.
+ * The turn, and what was one message with its own: that goes with it, and changes nothing else.
  */
 export function turnWrites(end: TurnEnd, memory: Memory, traced: boolean): readonly TurnWrite[] {
   const whole = turnWrite(end, memory, traced);
@@ -80,12 +91,18 @@ export function turnWrites(end: TurnEnd, memory: Memory, traced: boolean): reado
     const { brain, outcome, model } = summaryOfTurn({ trace });
     const { kind, conversation, at, failure } = whole;
     return {
-      ...{ kind, id, channel, conversation, at, failure, outcome, with: whole.id },
+      ...nothing,
+      kind,
+      id,
+      with: whole.id,
+      channel,
+      conversation,
+      at,
+      failure,
+      outcome,
       brain: toTextOrNull(brain),
       model: toTextOrNull(model),
       trace: trace === null || !traced ? null : traceText(trace),
-      ...{ unsent: null, replies: [], said: null, lane: null, cut: null },
-      ...{ marks: [], uses: [], notes: [] },
     };
   });
   return [whole, ...joined];
