@@ -31,7 +31,10 @@ export type CommandAnswer = {
 export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 
 /** Which commands this message may be. */
-export function commandsOn({ brain, session, brains }: ActiveRoute, message: Message): CommandsOn {
+export function commandsOn(
+  { brain, session, brains }: ActiveRoute,
+  message: Pick<Message, 'channel' | 'sender'>,
+): CommandsOn {
   const { agent } = brain;
   const approvals = agent?.asking != null || isApprover(brains, message);
   const keepsNotes = agent !== null && agent.notes !== null;

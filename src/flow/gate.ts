@@ -11,7 +11,6 @@ import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { CursorMove } from '../store/store.ts';
 import { judge } from './access.ts';
-import type { GatheringRule } from './gathering.ts';
 import type { ExpectingMove } from './kept-pairings.ts';
 import type { Knock, Pairings } from './pairing.ts';
 
@@ -23,7 +22,10 @@ export type GatedChannel = {
   readonly channel: ChannelKey;
   readonly access: AccessConfig;
   readonly sensitivity: Sensitivity;
-  readonly gathering: GatheringRule;
+  /** Whether it is a command that there is there. */
+  readonly knows: (inbound: Inbound) => boolean;
+  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  readonly gatherMs: number;
 };
 
 /** The part of a batch that goes on to the ledger. */

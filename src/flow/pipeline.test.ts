@@ -162,8 +162,8 @@ test('who was turned away is told only once the rest of the batch is in the ledg
     now: it.kit.now,
   });
   const access = { allow: ['friend'], groups: 'mention', pairing: false } as const;
-  const gathering = { ms: 0, triggers: [] };
-  const gated = { channel, access, sensitivity: 'public', gathering } as const;
+  const rules = { knows: () => false, gatherMs: 0 };
+  const gated = { channel, access, sensitivity: 'public', ...rules } as const;
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();

@@ -69,7 +69,7 @@ export async function receive(
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access, sensitivity, gathering }: GatedChannel,
+  { channel, access, sensitivity, ...gathering }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {

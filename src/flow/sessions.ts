@@ -50,7 +50,7 @@ export function decideSession(
   const { session, notes, tools, approvals } = understood;
   if (session === null && !notes && !tools && !approvals) return asItIs(message);
   const { word, rest } = firstWord(message.text);
-  if (session?.triggers.includes(word) === true) {
+  if (isTrigger(word, session)) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
     if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
     // The first message of the new session: a command like any other, but no further trigger.
@@ -77,21 +77,14 @@ function asItIs({ text }: Message): SessionDecision {
   return { move: null, act: { kind: 'think', text } };
 }
 
-const commandWords: ReadonlySet<string> = new Set([
-  '/recall',
-  '/notes',
-  '/tools',
-  '/approve',
-  '/refuse',
-  '/start',
-  '/help',
-  '/retry',
-]);
+/** Whether the message is one of the commands that there are, a trigger included. */
+export function isCommand(text: string, understood: CommandsOn): boolean {
+  const { word, rest } = firstWord(text);
+  return isTrigger(word, understood.session) || commandOf(word, rest, understood) !== null;
+}
 
-/** Whether its first word is a trigger or a command, whoever may give that one. */
-export function isCommand(text: string, triggers: readonly string[]): boolean {
-  const { word } = firstWord(text);
-  return commandWords.has(word) || triggers.includes(word);
+function isTrigger(word: string, session: SessionConfig | null): boolean {
+  return session?.triggers.includes(word) === true;
 }
 
 function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {

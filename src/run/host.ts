@@ -8,8 +8,7 @@ import { decideApproval, type DecideResult } from '../flow/approving.ts';
 import { answerByHand, type ByHandResult, type HandWritten } from '../flow/by-hand.ts';
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
-import { Gate, type GatedChannel } from '../flow/gate.ts';
-import { gatheringOn } from '../flow/gathering.ts';
+import { Gate } from '../flow/gate.ts';
 import type { FillRandom, Pairings } from '../flow/pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from '../flow/pipeline.ts';
 import { Pump } from '../flow/pumps.ts';
@@ -18,6 +17,7 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { sayDraining } from './draining.ts';
+import { rulesOf, type IntakeRules } from './intake-rules.ts';
 import { openPlan, type OpenedPlan } from './opened-plan.ts';
 import { slots, stop, type Pair } from './pump-pair.ts';
 import { createAlone } from '../store/alone.ts';
@@ -41,9 +41,6 @@ const defaults = (): HostOptions => ({
   peers: createAlone(),
 });
 
-/** Who may talk on a channel, and what becomes of what is said there. */
-type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
-
 /** Rows that a drain could not finish; the ids of the first of them. */
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
@@ -62,7 +59,7 @@ export class Host {
    * The rules of each channel in the plan of now, since a connection may outlive its plan. A
    * channel that is in no plan any more keeps its last rules.
    */
-  readonly #rules = new Map<ChannelKey, Rules>();
+  readonly #rules = new Map<ChannelKey, IntakeRules>();
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
   /** The last swap that was asked for: the next one begins when it is over. */
@@ -139,11 +136,7 @@ export class Host {
   }
 
   #run(plan: Plan, before: Plan | null): void {
-    for (const [key, line] of plan.lines) {
-      const { access, brain } = line;
-      const gathering = gatheringOn(line);
-      this.#rules.set(key, { access, sensitivity: brain.sensitivity, gathering });
-    }
+    for (const [key, route] of plan.lines) this.#rules.set(key, rulesOf(route));
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];

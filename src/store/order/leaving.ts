@@ -26,12 +26,13 @@ export class Leaving {
   }
 
   /** What was joined to it are messages of their own again. */
-  part({ joined }: InRow): void {
-    for (const piece of joined) {
+  part(row: InRow): void {
+    for (const piece of row.joined) {
       if (piece.gone) continue;
       piece.taken = false;
       this.#totals.claimed.in--;
     }
+    row.joined = noneJoined;
   }
 
   /** It is done with, and all that was joined to it: the first rows of their lane. */
