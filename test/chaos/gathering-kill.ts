@@ -154,14 +154,14 @@ function audit(talk: Talk, telegram: FakeTelegram, starts: readonly number[], da
 
 /** @param state 0: waits; 1: answered; 2: a dead letter */
 function rowsIn(database: string, state: number): number {
-  return count(database, `SELECT count(*) AS n FROM inbox WHERE state = ${state}`);
+  return countIn(database, `SELECT count(*) AS n FROM inbox WHERE state = ${state}`);
 }
 
 function joinedIn(database: string): number {
-  return count(database, `SELECT count(*) AS n FROM traces WHERE body LIKE '%"kind":"joined"%'`);
+  return countIn(database, `SELECT count(*) AS n FROM traces WHERE body LIKE '%"kind":"joined"%'`);
 }
 
-function count(database: string, sql: string): number {
+function countIn(database: string, sql: string): number {
   using db = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
   return Number(db.prepare(sql).get()?.['n']);
 }

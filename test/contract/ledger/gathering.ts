@@ -230,6 +230,18 @@ export const gatheringCases: readonly LedgerCase[] = [
     await acceptEach(it, piece('two', { kind: 'burst', ms: 3_000 }), said('ann', '/new'));
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
+  durably('what a start finds and waits for holds nobody up', async (it) => {
+    await accept(it, piece('one', { kind: 'burst', ms: 10_000 }), said('bob', 'hello'));
+    await it.reopen();
+    const texts: string[] = [];
+    const stop = it.ledger.onReady(() => {
+      void takeIn(it, 1).then((claims) => texts.push(...textsIn(claims)));
+    });
+    texts.push(...textsIn(await takeIn(it, 1)));
+    await until('bob is claimed', () => texts.length > 0);
+    stop();
+    assert.deepEqual(texts, ['hello']);
+  }),
   promise('a message that has waited long enough stands alone', async (it) => {
     await accept(it, piece('one', brief));
     const claim = await whole(it);
