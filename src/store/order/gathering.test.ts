@@ -4,7 +4,8 @@ import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts'
 import type { Message } from '../../domain/message.ts';
 import { steadyNow } from '../../lib/clock.ts';
 import { piecesOf } from './gathering.ts';
-import type { InRow } from './rows.ts';
+import { OpenClaims } from './open-claims.ts';
+import type { InRow, WholeInRow } from './rows.ts';
 import { WorkingSet } from './working-set.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
@@ -58,5 +59,22 @@ test('what was joined is waiting again once it was given back', () => {
   assert.equal(rows.gauges().inboxClaimed, 2);
   rows.giveBack(one!);
   assert.deepEqual([two!.taken, rows.gauges().inboxClaimed, one!.joined], [false, 0, []]);
+  rows.close();
+});
+
+test('a claim is lost with any of its pieces', () => {
+  const { rows, said } = burst('one', 'two');
+  const [one, two] = said as WholeInRow[];
+  const open = new OpenClaims();
+  const memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null, empty: true };
+  rows.takeHeld(one!);
+  rows.join(one!);
+  const claim = open.claimIn(one!, memory);
+  assert.equal(claim.message.text, 'one\ntwo');
+  assert.deepEqual(
+    open.revoke((row) => row === two),
+    [one],
+  );
+  assert.equal(claim.stop.stopped, true);
   rows.close();
 });

@@ -233,6 +233,8 @@ export const gatheringCases: readonly LedgerCase[] = [
   durably('what a start finds and waits for holds nobody up', async (it) => {
     await accept(it, piece('one', { kind: 'burst', ms: 10_000 }), said('bob', 'hello'));
     await it.reopen();
+    // What the start itself has rung is over.
+    await new Promise(setImmediate);
     const texts: string[] = [];
     const stop = it.ledger.onReady(() => {
       void takeIn(it, 1).then((claims) => texts.push(...textsIn(claims)));
