@@ -78,3 +78,15 @@ test('a claim is lost with any of its pieces', () => {
   assert.equal(claim.stop.stopped, true);
   rows.close();
 });
+
+test('one that waits for more after all rings, since another may be taken', async () => {
+  const { rows, said } = burst('one');
+  await new Promise(setImmediate);
+  let rings = 0;
+  rows.onReady(() => rings++);
+  rows.takeHeld(said[0]!);
+  assert.equal(rows.gatherOn(said[0]!), true);
+  await new Promise(setImmediate);
+  assert.deepEqual([rings, rows.gauges().inboxClaimed], [1, 0]);
+  rows.close();
+});
