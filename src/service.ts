@@ -193,8 +193,12 @@ export function readingOf(
   { http, pictures }: Pick<ServiceKit, 'http' | 'pictures'>,
 ): NonNullable<PlannedChannel['reading']> {
   if (!isMessenger(config)) return {};
-  const { speech } = config;
-  return { pictures, ...(speech !== null && { speech: createSpeech({ ...speech, http }) }) };
+  const { speech, gatherMs } = config;
+  return {
+    pictures,
+    gatherMs,
+    ...(speech !== null && { speech: createSpeech({ ...speech, http }) }),
+  };
 }
 
 /** A messenger that can be asked whose token it has, without being opened. */

@@ -162,7 +162,7 @@ test('what is said to it in a server gets eyes, and nothing else does', async ()
   it.discord.say(general, 'chatter', { author: it.ann });
   const said = it.discord.say(general, `<@${it.discord.bot.id}> hello`, { author: it.ann });
   const [sent] = await it.discord.waitForSent(1);
-  assert.equal(sent!.content, 'heard: hello');
+  assert.equal(sent!.content, 'heard: Ann: hello');
   it.discord.say(it.chat, 'hello');
   await it.discord.waitForSent(2);
   const seen = () => (it.discord.reactions.length > 0 ? it.discord.reactions : undefined);

@@ -105,7 +105,7 @@ test('in a group a command of svc needs no name, and what is said to it gets eye
   it.telegram.say(group, '/new', { from: it.ann });
   assert.match((await it.sent(group, 1)).text, /^A new session begins\./);
   const said = it.telegram.say(group, '@svc_test_bot hello', { from: it.ann });
-  assert.equal((await it.sent(group, 2)).text, 'heard: hello');
+  assert.equal((await it.sent(group, 2)).text, 'heard: Ann: hello');
   const seen = (): true | undefined =>
     it.telegram.reactions.some(({ messageId }) => messageId === said.message_id) || undefined;
   await it.telegram.until(seen, 'a reaction');
@@ -128,7 +128,7 @@ test('an anonymous administrator is answered, unless there is a list', async () 
     await using program = it.start();
     it.telegram.say(group, '@svc_test_bot hello', { from, fields: { sender_chat: group } });
     await it.telegram.until(() => (it.telegram.pending === 0 ? true : undefined), 'none waits');
-    if (answered) assert.equal((await it.sent(group, 1)).text, 'heard: hello');
+    if (answered) assert.equal((await it.sent(group, 1)).text, 'heard: Team: hello');
     assert.equal(await program.stop(), 0);
     assert.equal(it.telegram.sent.length, answered ? 1 : 0);
   }

@@ -1,6 +1,6 @@
 import { remedyForModel } from '../domain/remedy.ts';
 import { sayRule } from '../domain/tool-words.ts';
-import { sayApproval, sayByHand, sayLeftOut, saySight, type TraceStep } from '../domain/trace.ts';
+import { sayAnswered, sayApproval, sayLeftOut, saySight, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -22,7 +22,8 @@ function explainStep(step: TraceStep): string {
     case 'sight':
       return saySight(step);
     case 'operator':
-      return sayByHand(step);
+    case 'joined':
+      return sayAnswered(step);
     case 'approval':
       return sayApproval(step);
     case 'left_out':

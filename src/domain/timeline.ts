@@ -8,7 +8,7 @@ import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayApproval, sayByHand, sayLeftOut, sayShield, saySight, saySpentIn } from './trace.ts';
+import { sayAnswered, sayApproval, sayLeftOut, sayShield, saySight, saySpentIn } from './trace.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -120,29 +120,29 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
   const { acceptedAt } = trace;
   const claimedMs = trace.claimedAt - acceptedAt;
   const decidedMs = trace.decidedAt - acceptedAt;
+  const atClaim = (what: string, part: RowPart) => telling.add(claimedMs, null, what, { part });
   switch (step.kind) {
     case 'session': {
       const why = step.cut === null ? '' : `, which began with it: ${cutReasons[step.cut]}`;
       const command = step.command === null ? '' : `; ${step.command} was answered by svc itself`;
-      telling.add(claimedMs, null, `session ${step.session}${why}${command}`, { part: 'session' });
+      atClaim(`session ${step.session}${why}${command}`, 'session');
       return;
     }
     case 'shield':
-      telling.add(claimedMs, null, sayShield(step), { part: 'shield' });
+      atClaim(sayShield(step), 'shield');
       return;
     case 'sight':
-      telling.add(claimedMs, null, saySight(step), { part: 'shield' });
+      atClaim(saySight(step), 'shield');
       return;
     case 'operator':
-      telling.add(decidedMs, null, sayByHand(step), { part: 'policy', ended: 'well' });
+    case 'joined':
+      telling.add(decidedMs, null, sayAnswered(step), { part: 'policy', ended: 'well' });
       return;
     case 'approval':
-      telling.add(claimedMs, null, sayApproval(step), { part: 'session' });
+      atClaim(sayApproval(step), 'session');
       return;
     case 'left_out':
-      telling.add(claimedMs, null, `${listed(step.models)}: ${sayLeftOut(step)}`, {
-        part: 'shield',
-      });
+      atClaim(`${listed(step.models)}: ${sayLeftOut(step)}`, 'shield');
       return;
     case 'model':
       tellModel(step, acceptedAt, claimedMs, telling);

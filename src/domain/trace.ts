@@ -21,6 +21,8 @@ export type TraceStep =
     }
   /** An operator answered it; `answeredWith` that later message, without a reply of its own. */
   | { readonly kind: 'operator'; readonly answeredWith: MessageId | null }
+  /** It was one message with that one, whose turn answered both: what happened is told there. */
+  | { readonly kind: 'joined'; readonly answeredWith: MessageId }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
   /** The message has pictures; `blind` see none, and are asked only where nobody sees. */
   | { readonly kind: 'sight'; readonly blind: readonly ModelName[]; readonly seeing: number }
@@ -115,8 +117,11 @@ export function sayApproval({
   return `follows a call of ${tool} that waited: ${verdict}${who}`;
 }
 
-/** Who answered, in words. */
-export function sayByHand({ answeredWith }: Extract<TraceStep, { kind: 'operator' }>): string {
+type AnsweredStep = Extract<TraceStep, { kind: 'operator' | 'joined' }>;
+
+/** Who answered, or with what other message it was answered, in words. */
+export function sayAnswered({ kind, answeredWith }: AnsweredStep): string {
+  if (kind === 'joined') return `one message with ${answeredWith}, and answered with it`;
   const how = answeredWith === null ? '' : ` with ${answeredWith}, which came after it`;
   return `answered by the operator${how}`;
 }

@@ -24,6 +24,8 @@ export type GatedChannel = {
   readonly sensitivity: Sensitivity;
   /** Whether it is a command that there is there. */
   readonly knows: (inbound: Inbound) => boolean;
+  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  readonly gatherMs: number;
 };
 
 /** The part of a batch that goes on to the ledger. */

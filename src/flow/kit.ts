@@ -21,6 +21,8 @@ export type ActiveRoute = {
   readonly speech?: Speech;
   /** Makes pictures anew; absent: none are looked at. */
   readonly pictures?: Pictures;
+  /** Messages within so many milliseconds of each other are one turn; absent: each is its own. */
+  readonly gatherMs?: number;
   /** All that have a route, by name. */
   readonly brains: ReadonlyMap<string, Brain>;
 };

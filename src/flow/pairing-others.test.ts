@@ -22,7 +22,8 @@ import { receiveAtGate } from './pipeline.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
 const access = { allow: null, groups: 'off', pairing: true } as const;
-const gated = { channel, access, sensitivity: 'public', knows: () => false } as const;
+const rules = { knows: () => false, gatherMs: 0 };
+const gated = { channel, access, sensitivity: 'public', ...rules } as const;
 const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
 const ids = createIdSource(systemClock.now, random);
 

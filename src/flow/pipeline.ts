@@ -18,6 +18,7 @@ import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryMessage, think } from './faults.ts';
 import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
+import { withGather } from './gathering.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
 import { quotedIn } from './quoted-message.ts';
@@ -72,13 +73,13 @@ export async function receive(
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access, sensitivity, knows }: GatedChannel,
+  { channel, access, sensitivity, knows, gatherMs }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
   for (let passes = 1; ; passes++) {
     const passage = await gate.pass(channel, { access, knows }, batch);
-    const { messages } = passage;
+    const messages = passage.messages.map((message) => withGather(message, { gatherMs, knows }));
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =
       messages.length === 0 && moves.length === 0

@@ -3,7 +3,6 @@
  * outlive its plan. A channel that is in no plan any more keeps its last rules.
  */
 import type { Cursor, Handled, Receive } from '../channel/channel.ts';
-import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import { commandsOn } from '../flow/commands.ts';
@@ -12,8 +11,8 @@ import type { ActiveRoute, Kit } from '../flow/kit.ts';
 import { receive, receiveAtGate } from '../flow/pipeline.ts';
 import { isCommand } from '../flow/sessions.ts';
 
-/** Who may talk on a channel, what is said there is stamped with, and which commands there are. */
-type Rules = Pick<GatedChannel, 'sensitivity' | 'knows'> & { readonly access: AccessConfig | null };
+/** Who may talk on a channel, and what becomes of what is said there. */
+type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
 
 export class Intake {
   readonly #kit: Kit;
@@ -27,10 +26,10 @@ export class Intake {
 
   use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
     for (const [key, route] of lines) {
-      const { access, brain } = route;
+      const { access, brain, gatherMs = 0 } = route;
       const knows = (inbound: Inbound): boolean =>
         isCommand(inbound.text, commandsOn(this.#kit, route, inbound));
-      this.#rules.set(key, { access, sensitivity: brain.sensitivity, knows });
+      this.#rules.set(key, { access, sensitivity: brain.sensitivity, knows, gatherMs });
     }
   }
 

@@ -28,8 +28,8 @@ export type PlannedChannel = {
   readonly brain: Brain;
   readonly session: SessionConfig | null;
   readonly access: AccessConfig | null;
-  /** What reads what comes with messages there. */
-  readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures'>;
+  /** How what comes with messages there is read, and what of it is one turn. */
+  readonly reading?: Pick<ActiveRoute, 'speech' | 'pictures' | 'gatherMs'>;
 };
 
 /** A model of a brain that has a route, whether or not the shield drops it. */

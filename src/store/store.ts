@@ -17,7 +17,7 @@
  * `storage_failed` or false, and `cursor`, `forget`, `clearNotes` and reads of approvals reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
  * them means that the claim was already ended or lost, and that nothing was changed. A claim is
- * lost when what it is on is taken away, or held: its `stop` is stopped.
+ * lost when what it is on, or a piece of it, is taken away, or held: its `stop` is stopped.
  */
 import type { Acceptance } from '../channel/channel.ts';
 import type { Approval, ApprovalId } from '../domain/approval.ts';
@@ -185,6 +185,7 @@ export type Memory = {
 
 export type InClaim = {
   readonly box: 'in';
+  /** Where it was gathered: all pieces as one, which end, wait or are lost together. */
   readonly message: Message;
   /** Counts from 1. */
   readonly attempt: number;

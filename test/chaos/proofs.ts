@@ -5,6 +5,7 @@ import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
 import { discordKill } from './discord-kill.ts';
 import { failingDisk } from './failing-disk.ts';
+import { gatheringKill } from './gathering-kill.ts';
 import { hotReload } from './hot-reload.ts';
 import { hungBrain } from './hung-brain.ts';
 import { kill } from './kill.ts';
@@ -52,6 +53,7 @@ export const proofs: readonly Proof[] = [
   telegramKill,
   previews,
   paced,
+  gatheringKill,
   longTests,
   upgrade,
   upgradeMany,

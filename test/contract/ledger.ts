@@ -13,6 +13,7 @@ import { deadLetterCases } from './ledger/dead-letters.ts';
 import { deferredCases } from './ledger/deferred.ts';
 import { endingCases } from './ledger/ending.ts';
 import { forgettingCases } from './ledger/forgetting.ts';
+import { gatheringCases } from './ledger/gathering.ts';
 import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
@@ -32,6 +33,7 @@ const all = [
   ...deadLetterCases,
   ...deferredCases,
   ...forgettingCases,
+  ...gatheringCases,
   ...servingCases,
   ...endingCases,
   ...agentCases,

@@ -84,6 +84,30 @@ export const linkReads: readonly ReaderCase[] = [
     },
   ],
   [
+    'a piece of a message tells with which one it was answered',
+    async (it, { durable }) => {
+      const gather = { kind: 'burst', ms: 10_000 } as const;
+      const [first, second] = await accept(
+        it,
+        ...['one', 'two'].map((text) => said('ada', text, { gather })),
+        said('ada', '/new'),
+      );
+      const claim = await oneIn(it);
+      await answer(it, claim, 'both');
+      const whole = await it.reader.story(first!.id);
+      const piece = await it.reader.story(second!.id);
+      assert.deepEqual([whole?.state, whole?.replies.length], ['answered', 1]);
+      assert.deepEqual([piece?.state, piece?.replies.length], ['answered', 0]);
+      assert.deepEqual(piece?.trace?.steps, [{ kind: 'joined', answeredWith: first!.id }]);
+      const { channel, conversation } = claim.message;
+      const { rows } = await it.reader.turns({ kind: 'conversation', channel, conversation }, all);
+      assert.deepEqual(
+        rows.map(({ text }) => text),
+        durable ? ['one\ntwo'] : [],
+      );
+    },
+  ],
+  [
     'a turn that an operator answered says so, and with which later one',
     async (it, { durable }) => {
       const { channel, conversation } = (await answered(it)).message;

@@ -41,6 +41,7 @@ const traceStep = kinds(
   object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
   object({ kind: oneOf('sight'), blind: list(model), seeing: integer }),
   object({ kind: oneOf('operator'), answeredWith: maybe(text as IdText<MessageId>) }),
+  object({ kind: oneOf('joined'), answeredWith: text as IdText<MessageId> }),
   object({
     kind: oneOf('left_out'),
     why: oneOf('private', 'unanswered', 'refused'),

@@ -19,6 +19,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
 import type { RecentQuestions } from '../recent-questions.ts';
+import { albumPauseMs, Albums, isPiece } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { heeded, settled, updateTypesOf } from './edits.ts';
@@ -76,6 +77,7 @@ export class Poller {
   readonly #receive: Receive;
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
+  readonly #albums = new Albums();
   #bot: Bot | null = null;
   /** A poll has come back since the introduction; the first poll does not wait, to show that. */
   #isAnswered = false;
@@ -141,13 +143,14 @@ export class Poller {
         continue;
       }
       this.#completed();
-      const updates = parseUpdates(result.result, bot);
+      const updates = this.#albums.settle(parseUpdates(result.result, bot));
       if (updates.length === 0) {
         this.#held.confirmed();
         if (waits) await this.#breathe(begunAt);
       }
-      await this.#take(updates.filter(({ id }) => !this.#held.has(id)));
-      await this.#settle();
+      const fresh = updates.filter(({ id }) => !this.#held.has(id));
+      await this.#take(fresh);
+      await this.#settle(fresh.some(isPiece));
     }
   }
 
@@ -224,8 +227,11 @@ export class Poller {
     }
   }
 
-  /** Gives the held updates a moment to become safe; in a durable ledger they are safe already. */
-  async #settle(): Promise<void> {
+  /**
+   * Gives the held updates a moment to become safe; in a durable ledger they are safe already.
+   * @param gathers the rest of an album is to come yet
+   */
+  async #settle(gathers: boolean): Promise<void> {
     // What is safe already says so in its own turn.
     await new Promise(setImmediate);
     this.#held.advance();
@@ -234,7 +240,8 @@ export class Poller {
     const stop = (): void => waited.abort();
     this.#signal.addEventListener('abort', stop, { once: true });
     void this.#held.allSafe().then(stop);
-    await pause(this.#parts.times.heldPauseMs, waited.signal);
+    const { heldPauseMs } = this.#parts.times;
+    await pause(gathers ? Math.min(heldPauseMs, albumPauseMs) : heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
     this.#advanceWithinLimits();
   }

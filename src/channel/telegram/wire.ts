@@ -6,7 +6,7 @@
  * command for it; a command for no bot in particular is marked as such.
  */
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
+import type { Gather, Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
 import { contextOf } from './context.ts';
 import { asEdit } from './edits.ts';
@@ -27,6 +27,8 @@ export type Heard = {
   readonly text: string;
   readonly media: Media | null;
   readonly context?: MessageContext;
+  /** It is a piece of an album; absent: it is whole. */
+  readonly gather?: Gather;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
@@ -110,9 +112,18 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
     text: without(body, spans),
     media,
     ...(context !== undefined && { context }),
+    ...albumOf(wire),
     dedupeKey: `${chat}:${number}`,
     setting,
   };
+}
+
+/** The pieces of an album come as messages of their own, close on each other. */
+const albumMs = 1_000;
+
+function albumOf(wire: Wire): Pick<Heard, 'gather'> {
+  const key = string(wire['media_group_id']);
+  return key === null ? {} : { gather: { kind: 'album', key, ms: albumMs } };
 }
 
 /**

@@ -95,7 +95,7 @@ export type Summary = {
   readonly model: string | null;
 };
 
-export function summaryOfTurn(effects: Effects | null): Summary {
+export function summaryOfTurn(effects: Pick<Effects, 'trace'> | null): Summary {
   const trace = effects?.trace ?? null;
   if (trace === null) return { brain: null, outcome: null, model: null };
   const { brain, outcome, model } = summaryOf(trace);

@@ -3,6 +3,7 @@
  */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
+import { unreadBehind } from '../order/gathering.ts';
 import type { OpenClaims } from '../order/open-claims.ts';
 import type { InRow, Row, WholeRow } from '../order/rows.ts';
 import type { Claim } from '../store.ts';
@@ -89,7 +90,7 @@ export class Claiming {
 
   #areReady(taken: readonly Row[]): taken is readonly WholeRow[] {
     const { storage } = this.#parts;
-    return taken.every((row) => storage.isReady(row));
+    return taken.every((row) => storage.isReady(row) && unreadWith(row).length === 0);
   }
 
   /** Rows may be taken away, or the ledger end, while they are read. */
@@ -98,18 +99,31 @@ export class Claiming {
     let left = taken;
     while (!this.#stopped && !this.#areReady(left)) {
       try {
-        await storage.read(left.filter((row) => !storage.isReady(row)));
+        await storage.read(left.flatMap((row) => this.#unreadOf(row)));
       } catch (error) {
         this.#giveBack(this.#stillThere(left));
         // Of a storage that is closed nothing can be read.
         if (!this.#stopped) failed(error);
         return [];
       }
-      left = this.#stillThere(left);
+      left = this.#gatheredOf(this.#stillThere(left));
     }
     if (!this.#stopped && storage.mayHandOut && this.#areReady(left)) return this.#claimsOf(left);
     this.#giveBack(left);
     return [];
+  }
+
+  #unreadOf(row: Row): readonly Row[] {
+    return this.#parts.storage.isReady(row) ? unreadWith(row) : [row];
+  }
+
+  /** Only what was read tells whether it is to be gathered. */
+  #gatheredOf(taken: readonly Row[]): readonly Row[] {
+    const { rows, storage } = this.#parts;
+    return taken.filter((row) => {
+      if (row.box === 'out' || row.message?.gather === undefined) return true;
+      return storage.quarantine?.has(row) === true || !rows.gatherOn(row);
+    });
   }
 
   /** What was taken away meanwhile ends here; what an operator has now waits again. */
@@ -123,12 +137,15 @@ export class Claiming {
   }
 
   #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {
-    const { open, storage, now, failed } = this.#parts;
+    const { open, rows, storage, now, failed } = this.#parts;
     const claims: Claim[] = [];
     try {
       for (const row of taken) {
         if (row.box === 'out') claims.push(open.claimOut(row, now()));
-        else claims.push(open.claimIn(row, storage.history.of(row.message)));
+        else {
+          if (row.message.gather !== undefined) rows.join(row);
+          claims.push(open.claimIn(row, storage.history.of(row.message)));
+        }
       }
     } catch (error) {
       this.#giveBack(taken.slice(claims.length));
@@ -146,3 +163,10 @@ export class Claiming {
     }
   }
 }
+
+/** What has to be known before it is claimed, since it may be one message with it. */
+function unreadWith(row: Row): readonly Row[] {
+  return row.box === 'in' ? unreadBehind(row) : nothing;
+}
+
+const nothing: readonly Row[] = [];

@@ -35,6 +35,7 @@ import { Holding } from './holding.ts';
 import { gaugesOf, type LedgerStorage } from './storage.ts';
 import { KeptPreviews } from './kept-previews.ts';
 import { ToolCalls } from './tool-calls.ts';
+import { turnEndOf } from './turn-ends.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
 export type LedgerParts = ArrivalParts &
@@ -264,12 +265,11 @@ export class LaneLedger implements Ledger {
     const row = this.#open.endIn(claim);
     if (row === null) return no;
     const rows = this.#rows;
-    const at = this.#now();
-    const replies = (effects?.replies ?? []).map((reply) => ({ reply, seq: rows.nextSeq() }));
-    const end = { row, at, memory: claim.memory, why, effects, replies };
+    const ended = { row, at: this.#now(), memory: claim.memory, why, effects };
+    const end = turnEndOf(ended, () => rows.nextSeq());
     return this.#storage.turnEnded(end, () => {
       if (!row.gone) {
-        for (const { reply, seq } of replies) rows.addReply(reply, row.progress, seq);
+        for (const { reply, seq } of end.replies) rows.addReply(reply, row.progress, seq);
       }
       this.#settle(row);
     });

@@ -2,6 +2,7 @@
 import { fitWindow, type TurnRow } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Effects, Memory } from '../store.ts';
+import type { TurnEnd } from './storage.ts';
 
 /** What the conversation's next turn will see. */
 export function memoryAfter(
@@ -23,6 +24,14 @@ export function memoryAfter(
     previousAt: Math.max(before.previousAt ?? acceptedAt, acceptedAt),
     empty: added.length === 0 && (move !== null || before.empty),
   };
+}
+
+/** Whether that is what a storage would read. */
+export function isKnownAfter({ row, effects }: TurnEnd): boolean {
+  const isOutdated = row.historyVersion < row.lane.historyVersion;
+  // Older turns come into the window for those that are left out.
+  const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
+  return !row.gone && !isOutdated && !isOther;
 }
 
 function without(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {

@@ -18,6 +18,7 @@ import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
+import type { Trace } from '../../domain/trace.ts';
 import type { HeldConversation, Hold } from '../../domain/hold.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { Approvals } from '../approvals.ts';
@@ -247,7 +248,17 @@ export type TurnEnd = {
   readonly effects: Effects | null;
   /** The replies of the effects, numbered in their order. */
   readonly replies: readonly { readonly reply: Reply; readonly seq: number }[];
+  /** Those that were one message with it, and end with it, or not at all; absent: none were. */
+  readonly joined?: readonly JoinedEnd[];
 };
+
+/** Whose messages it ends. */
+export function idsOf({ row, joined = [] }: TurnEnd): readonly MessageId[] {
+  return [row.head.id, ...joined.map((piece) => piece.row.head.id)];
+}
+
+/** The end of a message that another one's turn answered: beside its own row it changes nothing. */
+export type JoinedEnd = { readonly row: WholeInRow; readonly trace: Trace | null };
 
 /** `at`: milliseconds since 1970. */
 export type DeliveryEnd = { readonly row: WholeOutRow; readonly at: number };

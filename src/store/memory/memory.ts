@@ -138,7 +138,7 @@ export class MemoryStorage implements LedgerStorage {
 
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
     this.#settled(end);
-    if (end.why !== null) this.deadLetters.count++;
+    if (end.why !== null) this.deadLetters.count += 1 + (end.joined?.length ?? 0);
     then();
     return done;
   }
@@ -198,8 +198,11 @@ export class MemoryStorage implements LedgerStorage {
 
   async close(): Promise<void> {}
 
-  #settled({ row, at, why, effects }: TurnEnd): void {
+  #settled({ row, at, why, effects, joined = [] }: TurnEnd): void {
     this.#stories.settled(row, at, why, effects);
+    for (const { row: piece, trace } of joined) {
+      this.#stories.settled(piece, at, why, { replies: [], trace });
+    }
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);
     if (effects?.asked === undefined && effects?.settled === undefined) return;
     this.#stories.approvals.turnEnded(effects, at);

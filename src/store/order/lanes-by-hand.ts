@@ -33,6 +33,7 @@ export class LanesByHand {
       lane.byHand = true;
       const offered = this.#ready.withdraw(channel, (row) => row.lane === lane);
       if (offered.length > 0) lane.inBusy = false;
+      this.#offering.withdraw(lane);
     }
   }
 

@@ -60,6 +60,14 @@ export class Lanes {
     return ids;
   }
 
+  /** Nothing in them waits for its time any more. */
+  stopTimers(): void {
+    for (const { outbox, gathering } of this) {
+      outbox.peek()?.due?.cancel();
+      gathering?.cancel();
+    }
+  }
+
   *[Symbol.iterator](): Generator<Lane> {
     for (const lanes of this.#channels.values()) yield* lanes.values();
   }

@@ -2,6 +2,7 @@
  * What of a lane may be taken next: its first message and its first reply, each when nothing of its
  * side is under way.
  */
+import type { Gathering } from './gathering.ts';
 import type { Lanes } from './lanes.ts';
 import type { ReadyQueues } from './ready-queues.ts';
 import type { Lane, Row } from './rows.ts';
@@ -12,12 +13,14 @@ const repliesMax = 100;
 export class Offering {
   readonly #ready: ReadyQueues;
   readonly #lanes: Lanes;
+  readonly #gathering: Gathering;
   #isRestoring = false;
   #rested: (lane: Lane) => void = () => {};
 
-  constructor(ready: ReadyQueues, lanes: Lanes) {
+  constructor(ready: ReadyQueues, lanes: Lanes, gathering: Gathering) {
     this.#ready = ready;
     this.#lanes = lanes;
+    this.#gathering = gathering;
   }
 
   onRest(rested: (lane: Lane) => void): void {
@@ -30,12 +33,22 @@ export class Offering {
     if (!isRestoring) for (const lane of this.#lanes) this.message(lane);
   }
 
+  /** Where its first message may still be one with more, it is offered in its time. */
   message(lane: Lane): void {
     const head = lane.inbox.peek();
+    if (lane.gathering !== null) this.withdraw(lane);
     if (head === undefined || lane.inBusy || lane.byHand || this.#isRestoring) return;
     if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
+    if (head.message?.gather !== undefined && this.#gathering.waits(head)) return;
     this.#ready.offer(head);
+  }
+
+  /** A head that waits for more does so no longer. */
+  withdraw(lane: Lane): void {
+    if (lane.gathering === null) return;
+    this.#gathering.stop(lane);
+    lane.inBusy = false;
   }
 
   reply(lane: Lane): void {

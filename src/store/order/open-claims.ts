@@ -3,6 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { Linked, LinkedSet } from '../../lib/linked-set.ts';
 import { Stopper } from '../../lib/stop.ts';
+import { joinedMessage } from './gathering.ts';
 import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from '../store.ts';
 
@@ -17,7 +18,7 @@ class OpenInClaim extends Linked implements InClaim {
 
   constructor(row: WholeInRow, memory: Memory) {
     super();
-    this.message = row.message;
+    this.message = joinedMessage(row);
     this.attempt = row.attempt;
     this.condemned = row.condemned;
     this.memory = memory;
@@ -81,13 +82,16 @@ export class OpenClaims {
     return row;
   }
 
-  /** Ends every claim on such a row: whoever holds it has lost it. Returns the rows. */
+  /**
+   * Ends every claim on such a row, or to which such a one was joined: whoever holds it has lost
+   * it. Returns the rows.
+   */
   revoke(matches: (row: Row) => boolean): readonly Row[] {
     const rows: Row[] = [];
     const lost: Stopper[] = [];
     for (const claim of this.#open) {
       const { row } = claim;
-      if (row === null || !matches(row)) continue;
+      if (row === null || !isOn(row, matches)) continue;
       claim.row = null;
       this.#open.delete(claim);
       rows.push(row);
@@ -111,4 +115,8 @@ export class OpenClaims {
   [Symbol.iterator](): Iterator<Claim> {
     return this.#open[Symbol.iterator]();
   }
+}
+
+function isOn(row: Row, matches: (row: Row) => boolean): boolean {
+  return matches(row) || (row.box === 'in' && row.joined.some(matches));
 }

@@ -25,6 +25,8 @@ export class Lane {
   idle = true;
   /** An operator has it: none of its messages is offered. */
   byHand = false;
+  /** Set while its head waits for what may be one message with it. */
+  gathering: Deadline | null = null;
   /** Grows when what is remembered of the conversation changes by anything but its own turns. */
   historyVersion = 0;
 
@@ -119,6 +121,8 @@ export type InRow = Linked & {
   readonly progress: MessageProgress;
   /** The number of the try that comes next or is under way; counts from 1. */
   attempt: number;
+  /** Those directly behind it that were handed out with it, as one message; they end with it. */
+  joined: readonly WholeInRow[];
   /** The lane's edition when it was last handed out. */
   historyVersion: number;
   /** Handed out, until it is given back, postponed, or what ended it is written down. */
@@ -181,6 +185,9 @@ export function isWhole(row: Row): row is WholeRow {
   return (row.box === 'in' ? row.message : row.reply) !== null;
 }
 
+/** What stands alone shares this one. */
+export const noneJoined: readonly WholeInRow[] = [];
+
 export function makeInRow(
   head: MessageHead,
   message: Message | null,
@@ -196,6 +203,7 @@ export function makeInRow(
     message,
     progress,
     attempt: 1,
+    joined: noneJoined,
     historyVersion: 0,
     taken: false,
     gone: false,

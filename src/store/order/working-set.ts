@@ -14,7 +14,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { Totals } from './totals.ts';
 import { Lanes } from './lanes.ts';
 import { LanesByHand } from './lanes-by-hand.ts';
+import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
+import { Gathering } from './gathering.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type { InRow, Lane, OutRow, OutState, Row, StoredMessage, StoredReply } from './rows.ts';
@@ -27,13 +29,20 @@ export class WorkingSet {
   readonly ready = new ReadyQueues();
   readonly delayed: DelayQueue;
   readonly totals = new Totals();
-  readonly #offering = new Offering(this.ready, this.#lanes);
-  readonly byHand = new LanesByHand(this.#lanes, this.ready, this.#offering);
+  readonly #gathering: Gathering;
+  readonly #leaving: Leaving;
+  readonly #offering: Offering;
+  readonly byHand: LanesByHand;
   #seq = 0;
   #closed = false;
 
   constructor(clock: Clock) {
-    this.delayed = new DelayQueue(clock, (row) => this.ready.offer(row));
+    const { ready } = this;
+    this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
+    this.#gathering = new Gathering(clock, (row) => ready.offer(row));
+    this.#leaving = new Leaving(this.totals, ready, this.delayed);
+    this.#offering = new Offering(ready, this.#lanes, this.#gathering);
+    this.byHand = new LanesByHand(this.#lanes, ready, this.#offering);
   }
 
   /** The order of acceptance, over all conversations. */
@@ -84,13 +93,27 @@ export class WorkingSet {
     return row;
   }
 
+  /** What lies behind a message that was taken, and is one with it, is handed out with it. */
+  join(row: InRow): void {
+    this.#leaving.join(row);
+  }
+
+  /** Where more may be one with a message that was taken, it waits. @returns whether it does */
+  gatherOn(row: InRow): boolean {
+    if (!this.#gathering.waits(row)) return false;
+    this.holdAgain(row);
+    // It takes the place of another that may be taken.
+    this.ready.ring('in', row.lane.channel);
+    return true;
+  }
+
   takeHeld(row: InRow): void {
     this.totals.claimed.in++;
     row.taken = true;
     row.historyVersion = row.lane.historyVersion;
   }
 
-  /** A row that was taken by `takeHeld` is held again. */
+  /** A row that was taken is held again. */
   holdAgain(row: InRow): void {
     this.totals.claimed.in--;
     row.taken = false;
@@ -102,16 +125,13 @@ export class WorkingSet {
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { lane } = row;
+    if (row.box === 'in') this.#leaving.settle(row);
     if (row.gone) return this.#offering.pass(row);
-    this.totals.claimed[row.box]--;
-    if (row.box === 'in') {
-      this.ready.went(row);
-      lane.inbox.shift();
-      lane.inBusy = false;
-      this.totals.left(row.progress);
-    } else {
-      this.#drop(row);
-      for (const part of parts) this.#drop(part);
+    if (row.box === 'in') lane.inBusy = false;
+    else {
+      this.totals.claimed.out--;
+      this.#leaving.drop(row);
+      for (const part of parts) this.#leaving.drop(part);
       if (!row.parked) {
         lane.outBusy = false;
         this.#offering.reply(lane);
@@ -125,6 +145,7 @@ export class WorkingSet {
   giveBack(row: Row): void {
     this.totals.claimed[row.box]--;
     row.taken = false;
+    if (row.box === 'in') this.#leaving.part(row);
     this.#offering.again(row);
   }
 
@@ -164,13 +185,13 @@ export class WorkingSet {
     const lanes = this.#lanes.on(channel, conversation);
     for (const lane of lanes) {
       const rows = lane.extract(matches);
-      for (const row of rows) this.#vanish(row);
+      for (const row of rows) this.#leaving.vanish(row);
       removed += rows.length;
     }
     for (const row of this.delayed.parked) {
       if (row.lane.channel !== channel || !matches(row)) continue;
       if (conversation !== null && row.lane.conversation !== conversation) continue;
-      this.#vanish(row);
+      this.#leaving.vanish(row);
       removed++;
     }
     this.ready.forgetGone(channel);
@@ -260,7 +281,7 @@ export class WorkingSet {
   close(): void {
     this.#closed = true;
     this.ready.close();
-    for (const { outbox } of this.#lanes) outbox.peek()?.due?.cancel();
+    this.#lanes.stopTimers();
     for (const { due } of this.delayed.parked) due?.cancel();
   }
 
@@ -274,27 +295,5 @@ export class WorkingSet {
     this.ready.came(row);
     lane.replies++;
     return row;
-  }
-
-  #vanish(row: Row): void {
-    row.gone = true;
-    if (row.taken) this.totals.claimed[row.box]--;
-    this.ready.went(row);
-    if (row.box === 'out') {
-      row.lane.replies--;
-      this.totals.replyWent(row);
-      this.delayed.drop(row);
-    }
-    this.totals.left(row.progress);
-  }
-
-  #drop(row: OutRow): void {
-    const { lane } = row;
-    this.ready.went(row);
-    lane.replies--;
-    this.totals.replyWent(row);
-    this.delayed.drop(row);
-    if (!row.parked) lane.outbox.shift();
-    this.totals.left(row.progress);
   }
 }

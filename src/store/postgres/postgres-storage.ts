@@ -5,10 +5,11 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
-import { memoryAfter } from '../ledger/next-memory.ts';
+import { isKnownAfter, memoryAfter } from '../ledger/next-memory.ts';
 import type { Arrival, DeferredUntil, DeliveryEnd, Enter } from '../ledger/storage.ts';
 import type { FailedDelivery, LedgerStorage, StorageTold } from '../ledger/storage.ts';
 import type { Theirs, TurnEnd } from '../ledger/storage.ts';
+import { idsOf } from '../ledger/storage.ts';
 import { conflict } from '../order/cursors.ts';
 import { refused } from '../order/intake-limit.ts';
 import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../order/rows.ts';
@@ -32,7 +33,7 @@ import { expectingMoves, isExpecting } from './write/expecting-moves.ts';
 import { auditWrite, begunWrite, deferredWrite, diedWrites } from './write/event-codec.ts';
 import { sentWrite } from './write/event-codec.ts';
 import { receiptOf, safe } from './write/receipts.ts';
-import { acceptWrite, previewedWrite, turnWrite } from './write/row-codec.ts';
+import { acceptWrite, previewedWrite, turnWrites } from './write/row-codec.ts';
 import type { Landed, Write } from './write/writes.ts';
 
 export class PostgresStorage implements LedgerStorage {
@@ -160,13 +161,10 @@ export class PostgresStorage implements LedgerStorage {
     const memory = memoryAfter(message, end.memory, effects);
     const traced = this.#flights.pending < tracesPendingMax;
     if (!traced && effects?.trace != null) this.#tracesDropped++;
-    this.#flights.add(turnWrite(end, memory, traced));
+    for (const write of turnWrites(end, memory, traced)) this.#flights.add(write);
     return this.#done(row, () => {
-      if (why !== null) this.deadLetters.add(message.id);
-      const isOutdated = row.historyVersion < row.lane.historyVersion;
-      // Older turns come into the window for those that are left out.
-      const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
-      if (row.gone || isOutdated || isOther) this.history.drop(message);
+      if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
+      if (!isKnownAfter(end)) this.history.drop(message);
       else this.history.put(message, memory);
       then();
     });

@@ -17,6 +17,7 @@ import type {
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
+import { idsOf } from '../ledger/storage.ts';
 import { unroutableCursor } from '../order/unroutable.ts';
 import { isWhole, type InRow, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
@@ -37,7 +38,7 @@ import { HistoryCache } from './ledger/history-cache.ts';
 import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import { messageBody } from '../ledger/bodies.ts';
 import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
-import { memoryAfter } from '../ledger/next-memory.ts';
+import { isKnownAfter, memoryAfter } from '../ledger/next-memory.ts';
 import { StoredTexts } from './ledger/stored-texts.ts';
 import { storedByHand } from './ledger/by-hand.ts';
 import { turnEndWrites } from './write/turn-writes.ts';
@@ -156,11 +157,8 @@ export class SqliteStorage implements LedgerStorage {
     const writes = turnEndWrites(end, memory, traced, nextSeq);
     for (const write of writes) this.#journal.add(write);
     return this.#journal.written(() => {
-      if (why !== null) this.deadLetters.add(message.id);
-      const isOutdated = row.historyVersion < row.lane.historyVersion;
-      // Older turns come into the window for those that are left out.
-      const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
-      if (row.gone || isOutdated || isOther) this.history.drop(message);
+      if (why !== null) for (const id of idsOf(end)) this.deadLetters.add(id);
+      if (!isKnownAfter(end)) this.history.drop(message);
       else this.history.put(message, memory);
       then();
     });

@@ -110,6 +110,17 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     assert.equal((await all(client, 'turn', 'n')).length, 1_000);
   });
 
+  test('a message that was one with another ends with it, or stays', async () => {
+    await write(came('m1', null, null, place), came('m2', null, null, place));
+    const joined = { ...turn('m2'), with: 'm1', replies: [], said: null };
+    const { done } = await write(turn('m1'), joined);
+    assert.deepEqual([...done].toSorted(), ['m1', 'm2']);
+    await write(came('m3', null, null, place));
+    const late = await write(turn('m0'), { ...joined, id: 'm3', with: 'm0' });
+    assert.equal(late.done.has('m3'), false);
+    assert.equal((await all(client, 'inbox')).length, 1);
+  });
+
   test('lanes that something else changes are locked, and stay as they were', async () => {
     const [bob, eve] = ['bob', 'eve'].map((conversation) => ({ ...place, conversation }));
     await write(came('m1', null, null, place), came('m2', null, null, eve));

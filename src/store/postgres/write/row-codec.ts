@@ -77,6 +77,44 @@ export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWr
   };
 }
 
+const nothing = {
+  unsent: null,
+  replies: [],
+  said: null,
+  lane: null,
+  cut: null,
+  marks: [],
+  uses: [],
+  notes: [],
+} as const;
+
+/**
+ * The turn, and what was one message with its own: that goes with it, and changes nothing else.
+ */
+export function turnWrites(end: TurnEnd, memory: Memory, traced: boolean): readonly TurnWrite[] {
+  const whole = turnWrite(end, memory, traced);
+  const joined = (end.joined ?? []).map(({ row, trace }): TurnWrite => {
+    const { id, channel } = row.message;
+    const { brain, outcome, model } = summaryOfTurn({ trace });
+    const { kind, conversation, at, failure } = whole;
+    return {
+      ...nothing,
+      kind,
+      id,
+      with: whole.id,
+      channel,
+      conversation,
+      at,
+      failure,
+      outcome,
+      brain: toTextOrNull(brain),
+      model: toTextOrNull(model),
+      trace: trace === null || !traced ? null : traceText(trace),
+    };
+  });
+  return [whole, ...joined];
+}
+
 /** A quoted block is a turn that nobody said; its message, a command, has none. */
 function saidOf(message: Message, session: number, effects: Effects | null): SaidRow | null {
   const imported = effects?.imported ?? null;

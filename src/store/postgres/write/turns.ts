@@ -12,6 +12,8 @@ import { asJson, foundIn, readDone, type Step } from './writes.ts';
 export type TurnWrite = {
   readonly kind: 'turn';
   readonly id: string;
+  /** The message with which it is one: where that is gone, this stays. Absent: it stands alone. */
+  readonly with?: string;
   readonly channel: string;
   readonly conversation: string;
   readonly at: number;
@@ -67,12 +69,13 @@ const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, ou
   model text, failure text, trace text, unsent text, replies json, session integer, said_at bigint,
   quoted boolean, said_private boolean, text text, reply text, lane_session integer,
   started_at bigint, previous_at bigint, cut_session integer, cut_at bigint, cut_reason text,
-  marks json, uses json, notes json, asked json, settled json)`;
+  marks json, uses json, notes json, asked json, settled json, joined_to text)`;
 
 const gone = `
 WITH gone AS (
   DELETE FROM svc.inbox AS was USING json_to_recordset($1) AS ${columns}
   WHERE was.id = x.id
+    AND (x.joined_to IS NULL OR EXISTS (SELECT FROM svc.inbox AS one WHERE one.id = x.joined_to))
   RETURNING was.channel, was.conversation, was.n, was.accepted_at, was.sender, was.private,
     was.replayed, was.attempts, was.body, x.*
 ), settled AS (
@@ -212,6 +215,7 @@ function rowOf(write: TurnWrite, place: number, notes: readonly AddedNote[]): ob
     notes: placed(notes),
     ...(write.asked === undefined ? {} : { asked: write.asked }),
     ...(write.settled === undefined ? {} : { settled: write.settled }),
+    ...(write.with === undefined ? {} : { joined_to: write.with }),
   };
 }
 

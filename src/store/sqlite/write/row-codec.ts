@@ -21,7 +21,9 @@ export function replyWrite(seq: number, reply: Reply): Write {
   return ['reply', seq, id, address.channel, conversation, createdAt, inReplyTo, body];
 }
 
-export function summaryValues(effects: Effects | null): readonly [Value, Value, Value] {
+export function summaryValues(
+  effects: Pick<Effects, 'trace'> | null,
+): readonly [Value, Value, Value] {
   const { brain, outcome, model } = summaryOfTurn(effects);
   return [brain, outcome, model];
 }

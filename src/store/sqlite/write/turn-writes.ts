@@ -15,16 +15,19 @@ import type { Write } from './statements.ts';
  * @param traced whether its trace is kept
  */
 export function turnEndWrites(
-  { row, at, why, effects, replies }: TurnEnd,
+  end: TurnEnd,
   memory: Memory,
   traced: boolean,
   nextSeq: () => number,
 ): readonly Write[] {
+  const { row, at, effects, replies } = end;
   const { message, seq } = row;
-  const summary = summaryValues(effects);
   const writes = turnWrites(message, seq, memory, effects);
-  if (why === null) writes.push(['inboxSettled', ...summary, at, seq]);
-  else writes.push(['inboxDead', ...summary, at, JSON.stringify(why), seq]);
+  writes.push(endWrite(end, seq, effects));
+  for (const { row: piece, trace } of end.joined ?? []) {
+    writes.push(endWrite(end, piece.seq, { trace }));
+    if (trace !== null && traced) writes.push(traceWrite(piece.head.id, trace));
+  }
   const unsent = unsentText(effects);
   if (unsent !== null) writes.push(['inboxUnsent', unsent, seq]);
   if (effects === null) return writes;
@@ -37,6 +40,16 @@ export function turnEndWrites(
   }
   if (trace !== null && traced) writes.push(traceWrite(message.id, trace));
   return writes;
+}
+
+function endWrite(
+  { at, why }: TurnEnd,
+  seq: number,
+  effects: Pick<Effects, 'trace'> | null,
+): Write {
+  const summary = summaryValues(effects);
+  if (why === null) return ['inboxSettled', ...summary, at, seq];
+  return ['inboxDead', ...summary, at, JSON.stringify(why), seq];
 }
 
 /**

@@ -1,0 +1,51 @@
+/**
+ * Albums in groups. Only the piece that has the caption tells for whom its album is; the others say
+ * nothing, and may come with a later answer.
+ */
+import type { Setting } from '../../domain/message.ts';
+import type { Update } from './wire.ts';
+
+/**
+ * The rest of an album is asked for so soon. An offset that is repeated within half a second gets
+ * one update alone.
+ */
+export const albumPauseMs = 600;
+
+export function isPiece({ message }: Update): boolean {
+  return message?.gather?.kind === 'album';
+}
+
+/** Of so many albums it is remembered that they were for this bot. */
+const albumsMax = 100;
+
+export class Albums {
+  readonly #meant = new Map<string, Setting>();
+
+  /** The updates, with every piece of an album said to whom its caption is said. */
+  settle(updates: readonly Update[]): readonly Update[] {
+    for (const update of updates) this.#note(update);
+    return this.#meant.size === 0 ? updates : updates.map((update) => this.#settled(update));
+  }
+
+  #note({ message }: Update): void {
+    const key = albumOf(message);
+    if (key === null || message === null || message.setting === 'overheard') return;
+    this.#meant.set(key, message.setting);
+    const [oldest] = this.#meant.keys();
+    if (this.#meant.size > albumsMax) this.#meant.delete(oldest!);
+  }
+
+  #settled(update: Update): Update {
+    const { message } = update;
+    const key = albumOf(message);
+    const setting = key === null ? undefined : this.#meant.get(key);
+    if (message === null || setting === undefined) return update;
+    return { ...update, message: { ...message, setting } };
+  }
+}
+
+/** In a private chat all is said to the bot. */
+function albumOf(message: Update['message']): string | null {
+  if (message?.gather?.kind !== 'album' || message.setting === 'direct') return null;
+  return `${message.conversation} ${message.sender.id} ${message.gather.key}`;
+}

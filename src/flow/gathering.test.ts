@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Gather, Inbound } from '../domain/message.ts';
+import { withGather } from './gathering.ts';
+
+const album: Gather = { kind: 'album', key: 'a', ms: 1_000 };
+const on = { gatherMs: 500, knows: ({ text }: Inbound) => text.startsWith('/new') };
+const off = { ...on, gatherMs: 0 };
+
+function gatherOf(message: Partial<Inbound>, rules: typeof on): Gather | undefined {
+  return withGather({ text: 'hello', ...message } as Inbound, rules).gather;
+}
+
+test('what is said is gathered where the channel says so, and a command never', () => {
+  assert.deepEqual(gatherOf({}, on), { kind: 'burst', ms: 500 });
+  assert.equal(gatherOf({}, off), undefined);
+  assert.equal(gatherOf({ text: '/new one' }, on), undefined);
+});
+
+test('a piece of an album is one everywhere, whatever its caption', () => {
+  for (const rules of [on, off]) {
+    assert.deepEqual(gatherOf({ gather: album }, rules), album);
+    assert.deepEqual(gatherOf({ gather: album, text: '/new look' }, rules), album);
+  }
+});
+
+test('the knock of a stranger stands alone', () => {
+  assert.equal(gatherOf({ gather: album, pairingCode: 'ABCD' }, on), undefined);
+  assert.equal(gatherOf({ pairingCode: 'ABCD' }, on), undefined);
+});

@@ -1,0 +1,19 @@
+/**
+ * Which messages may be one turn with others: what is said in quick succession, where the channel
+ * is so configured, and the pieces of an album, which the channel knows.
+ */
+import type { Inbound } from '../domain/message.ts';
+import type { GatedChannel } from './gate.ts';
+
+/** A stranger's knock, a command, and what svc says to itself stand alone. */
+export function withGather(
+  message: Inbound,
+  { gatherMs: ms, knows }: Pick<GatedChannel, 'gatherMs' | 'knows'>,
+): Inbound {
+  const { gather, ...alone } = message;
+  const { pairingCode, approval, welcome } = message;
+  const isOwn = [pairingCode, approval, welcome].some((mark) => mark !== undefined);
+  if (isOwn) return gather === undefined ? message : alone;
+  if (gather !== undefined || ms === 0 || knows(message)) return message;
+  return { ...message, gather: { kind: 'burst', ms } };
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import { steadyNow } from '../../lib/clock.ts';
+import { piecesOf } from './gathering.ts';
+import { OpenClaims } from './open-claims.ts';
+import type { InRow, WholeInRow } from './rows.ts';
+import { WorkingSet } from './working-set.ts';
+
+const channel = 'messenger_a:77' as ChannelKey;
+const acceptedAt = 1_000;
+
+/** What one person has said just now, in pieces. */
+function burst(...texts: readonly string[]): { rows: WorkingSet; said: readonly InRow[] } {
+  const rows = new WorkingSet({ now: () => acceptedAt, steady: steadyNow });
+  const said = texts.map((text, at) => {
+    const message: Message = {
+      id: `m${at}` as MessageId,
+      channel,
+      conversation: 'ann' as ConversationId,
+      sender: { id: 'ann', name: null },
+      text,
+      media: null,
+      gather: { kind: 'burst', ms: 1_000 },
+      address: { channel, target: 'ann' },
+      acceptedAt,
+      sensitivity: 'public',
+    };
+    return rows.addMessage(message, rows.nextSeq());
+  });
+  return { rows, said };
+}
+
+function joinedTo(row: InRow): readonly string[] {
+  return piecesOf(row).map(({ message }) => message.text);
+}
+
+test('a message that may end the process runs as the message that it is', () => {
+  const { rows, said } = burst('one', 'two', 'three');
+  const [one, two] = said;
+  assert.deepEqual(joinedTo(one!), ['two', 'three']);
+  one!.attempt = 2;
+  assert.deepEqual(joinedTo(one!), ['two', 'three'], 'one unclean end says little');
+  one!.attempt = 3;
+  assert.deepEqual(joinedTo(one!), []);
+  one!.attempt = 1;
+  two!.condemned = true;
+  assert.deepEqual(joinedTo(one!), [], 'nobody takes one along that is to be buried');
+  rows.close();
+});
+
+test('what was joined is waiting again once it was given back', () => {
+  const { rows, said } = burst('one', 'two');
+  const [one, two] = said;
+  rows.takeHeld(one!);
+  rows.join(one!);
+  assert.deepEqual([one!.joined, two!.taken], [[two], true]);
+  assert.equal(rows.gauges().inboxClaimed, 2);
+  rows.giveBack(one!);
+  assert.deepEqual([two!.taken, rows.gauges().inboxClaimed, one!.joined], [false, 0, []]);
+  rows.close();
+});
+
+test('a claim is lost with any of its pieces', () => {
+  const { rows, said } = burst('one', 'two');
+  const [one, two] = said as WholeInRow[];
+  const open = new OpenClaims();
+  const memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null, empty: true };
+  rows.takeHeld(one!);
+  rows.join(one!);
+  const claim = open.claimIn(one!, memory);
+  assert.equal(claim.message.text, 'one\ntwo');
+  assert.deepEqual(
+    open.revoke((row) => row === two),
+    [one],
+  );
+  assert.equal(claim.stop.stopped, true);
+  rows.close();
+});
+
+test('one that waits for more after all rings, since another may be taken', async () => {
+  const { rows, said } = burst('one');
+  await new Promise(setImmediate);
+  let rings = 0;
+  rows.onReady(() => rings++);
+  rows.takeHeld(said[0]!);
+  assert.equal(rows.gatherOn(said[0]!), true);
+  await new Promise(setImmediate);
+  assert.deepEqual([rings, rows.gauges().inboxClaimed], [1, 0]);
+  rows.close();
+});

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { failure } from '../../../src/domain/failure.ts';
+import type { Gather, Inbound, Media } from '../../../src/domain/message.ts';
+import type { ConversationKey, Whose } from '../../../src/domain/story.ts';
+import type { InClaim } from '../../../src/store/store.ts';
+import { byHand } from './by-hand.ts';
+import {
+  accept,
+  answer,
+  deliver,
+  durably,
+  effects,
+  hook,
+  noneIn,
+  noneOut,
+  oneIn,
+  oneOut,
+  promise,
+  said,
+  takeIn,
+  textsIn,
+  until,
+  type HasLedger,
+  type LedgerCase,
+} from './kit.ts';
+
+/** Long enough that nothing comes too late by itself. */
+const album: Gather = { kind: 'album', key: 'a', ms: 300 };
+const burst: Gather = { kind: 'burst', ms: 300 };
+/** Nothing more comes by then. */
+const brief: Gather = { kind: 'burst', ms: 1 };
+const fault = failure('fault', { detail: 'thrown' });
+const ann = { channel: hook, conversation: said('ann', '').conversation } satisfies ConversationKey;
+const ofAnn: Whose = { kind: 'conversation', ...ann };
+
+/** A piece points at a message of its own. */
+function piece(text: string, gather: Gather, more: Partial<Inbound> = {}): Inbound {
+  return said('ann', text, { gather, address: { channel: hook, target: `at ${text}` }, ...more });
+}
+
+function picture(reference: string): Media {
+  return { type: 'image/jpeg', reference };
+}
+
+/** The one that can be claimed, in its time. */
+async function whole(it: HasLedger): Promise<InClaim> {
+  const claims: InClaim[] = [];
+  await until('what was gathered can be claimed', async () => {
+    claims.push(...(await takeIn(it, 10)));
+    return claims.length > 0;
+  });
+  assert.equal(claims.length, 1);
+  return claims[0]!;
+}
+
+/** Each is accepted by itself. */
+async function acceptEach(it: HasLedger, ...pieces: readonly Inbound[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const one of pieces) ids.push((await accept(it, one))[0]!.id);
+  return ids;
+}
+
+/** Pieces are rows until they are handed out; then they are one message, and end as one. */
+export const gatheringCases: readonly LedgerCase[] = [
+  promise('an album is one message, answered at its first piece', async (it) => {
+    const context = { forwardedFrom: 'Bob' };
+    const ids = await acceptEach(
+      it,
+      piece('', album, { media: picture('1.jpg'), address: { channel: hook, target: 'first' } }),
+      piece('look', album, { media: picture('2.jpg'), further: [picture('3.jpg')], context }),
+      piece('', album, { media: picture('4.jpg') }),
+    );
+    await noneIn(it);
+    const { message } = await whole(it);
+    assert.equal(message.id, ids[0]);
+    assert.equal(message.text, 'look');
+    assert.deepEqual(message.media, picture('1.jpg'));
+    assert.deepEqual(message.further, [picture('2.jpg'), picture('3.jpg'), picture('4.jpg')]);
+    assert.deepEqual(message.context, context);
+    assert.equal(message.address.target, 'first');
+    assert.equal(message.gather, undefined);
+  }),
+  promise('what is said in a burst is one message, answered at its last', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst), piece('three', burst));
+    const { message } = await whole(it);
+    assert.equal(message.text, 'one\ntwo\nthree');
+    assert.equal(message.address.target, 'at three');
+  }),
+  promise('all pieces end with the one turn, which has one reply', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    const claim = await whole(it);
+    const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
+    assert.deepEqual([inboxClaimed, inboxWaiting], [2, 0]);
+    await answer(it, claim, 'both');
+    const reply = await oneOut(it);
+    assert.equal(reply.reply.text, 'both');
+    await deliver(it, reply);
+    await noneOut(it);
+    await noneIn(it);
+    assert.deepEqual(it.ledger.backlog(), []);
+    assert.deepEqual(it.ledger.unsettled(10), []);
+  }),
+  promise('what comes once the turn is at work is a turn of its own', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    const claim = await whole(it);
+    await accept(it, piece('late', burst));
+    assert.equal(claim.message.text, 'one\ntwo');
+    await answer(it, claim, 'both');
+    assert.equal((await whole(it)).message.text, 'late');
+  }),
+  promise('what may not be gathered ends a gathering at once', async (it) => {
+    await acceptEach(it, piece('one', { kind: 'burst', ms: 10_000 }), said('ann', '/new'));
+    const claim = await oneIn(it);
+    assert.equal(claim.message.text, 'one');
+    await answer(it, claim);
+    assert.equal((await oneIn(it)).message.text, '/new');
+  }),
+  promise('only one person is gathered, and only one album', async (it) => {
+    const bob = { sender: { id: 'bob', name: null } };
+    const other: Gather = { ...album, key: 'b' };
+    await acceptEach(it, piece('one', burst), piece('two', burst, bob), piece('three', burst, bob));
+    await acceptEach(it, piece('four', album), piece('five', other));
+    const texts: string[] = [];
+    while (texts.length < 4) {
+      const claim = await whole(it);
+      texts.push(claim.message.text);
+      await answer(it, claim);
+    }
+    assert.deepEqual(texts, ['one', 'two\nthree', 'four', 'five']);
+  }),
+  promise('what was said under another stamp is not mixed in', async (it) => {
+    const isPrivate = { sensitivity: 'private' } as const;
+    await acceptEach(it, piece('one', burst), piece('two', burst, isPrivate));
+    assert.equal((await whole(it)).message.text, 'one');
+  }),
+  promise('ten are one message, and no eleventh', async (it) => {
+    const gather: Gather = { kind: 'burst', ms: 10_000 };
+    const texts = Array.from({ length: 11 }, (_, at) => String(at));
+    await accept(it, ...texts.map((text) => piece(text, gather)));
+    assert.equal((await oneIn(it)).message.text, texts.slice(0, 10).join('\n'));
+  }),
+  promise('a text that would be too long for one message is one of its own', async (it) => {
+    const gather: Gather = { kind: 'burst', ms: 10_000 };
+    await accept(it, piece('a'.repeat(9_000), gather), piece('b'.repeat(9_000), gather));
+    assert.equal((await oneIn(it)).message.text.length, 9_000);
+  }),
+  promise('others go on while one waits for more', async (it) => {
+    await accept(it, piece('one', { kind: 'burst', ms: 10_000 }), said('bob', 'hello'));
+    assert.deepEqual(textsIn(await takeIn(it, 1)), ['hello']);
+  }),
+  promise('what is given back comes again as one', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    await it.ledger.release(await whole(it));
+    const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
+    assert.deepEqual([inboxClaimed, inboxWaiting], [0, 2]);
+    assert.equal((await oneIn(it)).message.text, 'one\ntwo');
+  }),
+  promise('buried it is as many dead letters as it had pieces', async (it) => {
+    const before = it.ledger.gauges().deadLetters;
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    const claim = await whole(it);
+    assert.equal(await it.ledger.bury(claim, fault, effects(claim, ['sorry'])), true);
+    assert.equal(it.ledger.gauges().deadLetters, before + 2);
+    assert.equal((await oneOut(it)).reply.text, 'sorry');
+    await noneIn(it);
+  }),
+  durably('dead pieces that are tried again together are one message again', async (it) => {
+    const ids = await acceptEach(it, piece('one', burst), piece('two', burst));
+    await it.ledger.bury(await whole(it), fault);
+    for (const id of ids) assert.equal(await it.ledger.replay(id), 'done');
+    assert.equal((await whole(it)).message.text, 'one\ntwo');
+  }),
+  promise('forgotten while it waits for more, all of it goes', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    assert.equal(await it.ledger.forget(ofAnn), 2);
+    await accept(it, piece('three', brief));
+    assert.equal((await whole(it)).message.text, 'three');
+  }),
+  promise('forgotten while it is at work, the claim is lost', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    const claim = await whole(it);
+    await it.ledger.forget(ofAnn);
+    assert.equal(claim.stop.stopped, true);
+    assert.equal(await it.ledger.complete(claim, effects(claim, ['both'])), false);
+    await noneIn(it);
+    await noneOut(it);
+    assert.deepEqual(it.ledger.unsettled(10), []);
+    assert.equal(it.ledger.gauges().inboxClaimed, 0);
+  }),
+  promise('held by an operator, its pieces are messages to be answered by hand', async (it) => {
+    const ids = await acceptEach(it, piece('one', burst), piece('two', burst));
+    await it.ledger.byHand.hold(ann);
+    // Its time is over when that of this one is.
+    await accept(it, said('bob', 'hello', { gather: burst }));
+    assert.equal((await whole(it)).message.text, 'hello');
+    const waiting = await it.ledger.byHand.waiting(ann);
+    assert.deepEqual(
+      waiting.map(({ text }) => text),
+      ['one', 'two'],
+    );
+    const answered = await it.ledger.byHand.answer(ann, ids[0]!, byHand('by hand'));
+    assert.equal(answered.kind, 'answered');
+    assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
+    assert.equal((await whole(it)).message.text, 'two');
+  }),
+  promise('held while it is at work, the claim is lost and all of it waits', async (it) => {
+    await acceptEach(it, piece('one', burst), piece('two', burst));
+    const claim = await whole(it);
+    await it.ledger.byHand.hold(ann);
+    assert.equal(claim.stop.stopped, true);
+    assert.equal((await it.ledger.byHand.waiting(ann)).length, 2);
+    assert.equal(await it.ledger.complete(claim, effects(claim, ['both'])), false);
+    await it.ledger.byHand.giveBack(ann);
+    assert.equal((await whole(it)).message.text, 'one\ntwo');
+  }),
+  durably('a start joins what it finds as before', async (it) => {
+    await accept(it, piece('one', burst), piece('two', burst), said('bob', 'hello'));
+    await it.reopen();
+    const claims: InClaim[] = [];
+    await until('both can be claimed', async () => {
+      claims.push(...(await takeIn(it, 10)));
+      return claims.length === 2;
+    });
+    assert.deepEqual(textsIn(claims).toSorted(), ['hello', 'one\ntwo']);
+  }),
+  durably('what a start finds waits on for what may yet come', async (it) => {
+    await acceptEach(it, piece('one', { kind: 'burst', ms: 3_000 }));
+    await it.reopen();
+    await noneIn(it);
+    await acceptEach(it, piece('two', { kind: 'burst', ms: 3_000 }), said('ann', '/new'));
+    assert.equal((await whole(it)).message.text, 'one\ntwo');
+  }),
+  durably('what a start finds and waits for holds nobody up', async (it) => {
+    await accept(it, piece('one', { kind: 'burst', ms: 10_000 }), said('bob', 'hello'));
+    await it.reopen();
+    // What the start itself has rung is over.
+    await new Promise(setImmediate);
+    const texts: string[] = [];
+    const stop = it.ledger.onReady(() => {
+      void takeIn(it, 1).then((claims) => texts.push(...textsIn(claims)));
+    });
+    texts.push(...textsIn(await takeIn(it, 1)));
+    await until('bob is claimed', () => texts.length > 0);
+    stop();
+    assert.deepEqual(texts, ['hello']);
+  }),
+  promise('a message that has waited long enough stands alone', async (it) => {
+    await accept(it, piece('one', brief));
+    const claim = await whole(it);
+    assert.equal(claim.message.text, 'one');
+    await answer(it, claim, 'yes');
+    assert.equal((await oneOut(it)).reply.text, 'yes');
+  }),
+];

@@ -1,0 +1,126 @@
+/** Albums, and what is said in a burst, on a Telegram that is a fake: one turn and one answer. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FakeModel, Script } from './fake/model-server.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { Album, postAlbum } from './fake/telegram/albums.ts';
+import { startFakeTelegram } from './fake/telegram.ts';
+import { startServe } from './in-process.ts';
+import { freePort, scratch } from './program.ts';
+import { writeTelegramConfig } from './telegram-program.ts';
+
+const answers: Script = ({ body }) => ({
+  answer: `re: ${(body as { messages: { content: string }[] }).messages.at(-1)!.content}`,
+});
+
+async function stage(setup: { channel?: object; more?: object } = {}) {
+  await using made = new AsyncDisposableStack();
+  const { path: folder } = made.use(await scratch());
+  const telegram = made.use(await startFakeTelegram({ secondMs: 20 }));
+  const model = made.use(await startFakeOllama(answers));
+  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort: await freePort() };
+  const file = await writeTelegramConfig(folder, { ...where, ...setup });
+  const own = made.move();
+  return {
+    telegram,
+    model,
+    ann: telegram.privateChat(telegram.person('Ann')),
+    start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+/** What it was asked last, question by question. */
+function asked(model: FakeModel): readonly string[] {
+  return model.calls.map(({ body }) => {
+    return (body as { messages: { content: string }[] }).messages.at(-1)!.content;
+  });
+}
+
+const durable = { storage: { path: 'svc.db' }, session: {} };
+
+for (const [form, more] of [
+  ['memory', {}],
+  ['storage', durable],
+] as const) {
+  test(`${form}: an album is one question, with one answer`, async () => {
+    await using it = await stage({ more });
+    await using program = it.start();
+    await program.saw('is up');
+    postAlbum(it.telegram, it.ann, 4, 'what is this?');
+    await it.telegram.waitForSent(1);
+    it.telegram.say(it.ann, 'and now?');
+    const sent = await it.telegram.waitForSent(2);
+    assert.equal(asked(it.model).length, 2);
+    assert.match(asked(it.model)[0]!, /what is this\?/);
+    assert.match(sent[1]!.text, /and now\?/);
+    await it.telegram.until(() => it.telegram.pending === 0 || undefined, 'all are confirmed');
+  });
+}
+
+test('the pieces may come with several answers, and the last one too late', async () => {
+  await using it = await stage({ more: durable });
+  await using program = it.start();
+  await program.saw('is up');
+  const { telegram } = it;
+  const album = new Album(telegram, it.ann);
+  for (let pieces = 1; pieces <= 3; pieces++) {
+    album.photo(pieces === 2 ? 'what is this?' : '');
+    const confirmed = (): true | undefined => telegram.confirmed.length === pieces || undefined;
+    await telegram.until(confirmed, `${pieces} confirmed`);
+  }
+  await telegram.waitForSent(1);
+  assert.equal(asked(it.model).length, 1);
+  album.photo();
+  await telegram.waitForSent(2);
+  assert.equal(asked(it.model).length, 2);
+});
+
+test('in a group a caption says for whom all its album is', async () => {
+  await using it = await stage({ more: durable, channel: { access: { groups: 'mention' } } });
+  await using program = it.start();
+  await program.saw('is up');
+  const { telegram } = it;
+  const from = telegram.person('Ann');
+  const team = telegram.supergroup('Team');
+  postAlbum(telegram, team, 2, 'for somebody else', { from });
+  const album = postAlbum(telegram, team, 3, `@${telegram.bot.username} what is this?`, { from });
+  const [sent] = await telegram.waitForSent(1);
+  assert.equal(sent?.message.reply_to_message?.message_id, album.pieces[0]!.message_id);
+  telegram.say(team, `@${telegram.bot.username} done?`, { from });
+  await telegram.waitForSent(2);
+  assert.equal(asked(it.model).length, 2);
+  const log = program.log();
+  assert.equal(log.split('"turned_away"').length - 1 <= 2, true, log);
+});
+
+test('what is said in a burst is one question, and a command never waits', async () => {
+  const more = { ...durable, session: { triggers: ['/new', 'anew'] } };
+  await using it = await stage({ more, channel: { gather_ms: 400 } });
+  await using program = it.start();
+  await program.saw('is up');
+  const { telegram } = it;
+  telegram.say(it.ann, 'one');
+  telegram.say(it.ann, 'two');
+  await telegram.waitForSent(1);
+  assert.deepEqual(asked(it.model), ['one\ntwo']);
+  telegram.say(it.ann, 'three');
+  telegram.say(it.ann, '/new');
+  telegram.say(it.ann, 'anew four');
+  telegram.say(it.ann, '/recall');
+  await telegram.waitForSent(5);
+  assert.deepEqual(asked(it.model).slice(1), ['three', 'four']);
+});
+
+test('without gather_ms each message is a question of its own', async () => {
+  await using it = await stage({ more: durable });
+  telegramSays(it, 'one', 'two');
+  await using program = it.start();
+  await it.telegram.waitForSent(2);
+  assert.deepEqual(asked(it.model), ['one', 'two']);
+  await program.saw('is up');
+});
+
+function telegramSays(it: Awaited<ReturnType<typeof stage>>, ...texts: readonly string[]): void {
+  for (const text of texts) it.telegram.say(it.ann, text);
+}
