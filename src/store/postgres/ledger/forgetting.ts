@@ -187,6 +187,8 @@ export class Forgetting {
         deleteOf('tool_call', given),
         'DELETE FROM svc.inbox WHERE id = ANY($1)',
         'DELETE FROM svc.message WHERE id = ANY($1)',
+        // Behind the messages: from then on nothing more is kept with them.
+        'DELETE FROM svc.attachment WHERE message_id = ANY($1)',
       ].map((text) => ({ text, values: [ids] })),
     );
     for (const id of ids) this.#parts.deadLetters.remove(id);
