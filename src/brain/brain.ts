@@ -7,7 +7,7 @@
  */
 import type { ChannelType } from '../config/config.ts';
 import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
-import type { Attachment } from '../domain/attachment.ts';
+import type { Attachment, Picture } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
@@ -72,6 +72,8 @@ export type Turn = {
   readonly history: readonly TurnRow[];
   /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */
   readonly attachments?: readonly Attachment[];
+  /** Pictures that came with turns of the history; absent: none is shown. */
+  readonly pictured?: ReadonlyMap<TurnRow, readonly Picture[]>;
   /** The turn goes on with this call, before its model is asked; absent: it follows none. */
   readonly followed?: Followed;
 };

@@ -8,15 +8,29 @@ import type { Turn } from './brain.ts';
  * @param sees whether the model is shown pictures; else it is told that there are some
  */
 export function linesOfTurn(
-  { message, text, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,
+  turn: Pick<Turn, 'message' | 'text' | 'attachments' | 'pictured'>,
   history: readonly TurnRow[],
   sees = false,
 ): readonly HistoryLine[] {
-  const before = linesOf(history);
+  const { message, text, attachments, pictured } = turn;
+  const isPictured = sees && pictured !== undefined;
+  const before = isPictured ? linesWith(history, pictured) : linesOf(history);
   if (attachments !== undefined) return [...before, lineWith(text, attachments, sees)];
   const { media, further = [] } = message;
   if (media === null) return [...before, { role: 'user', text }];
   return [...before, { role: 'user', text: joined(text, [media, ...further].map(lineOfMedia)) }];
+}
+
+function linesWith(
+  history: readonly TurnRow[],
+  pictured: NonNullable<Turn['pictured']>,
+): readonly HistoryLine[] {
+  return history.flatMap((row) => {
+    const pictures = pictured.get(row);
+    const lines = linesOf([row]);
+    if (pictures === undefined) return lines;
+    return lines.map((line) => (line.role === 'user' ? { ...line, pictures } : line));
+  });
 }
 
 function lineWith(text: string, attachments: readonly Attachment[], sees: boolean): HistoryLine {

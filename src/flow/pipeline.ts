@@ -14,6 +14,7 @@ import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
+import { mayBePictured } from './earlier-pictures.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryMessage, think } from './faults.ts';
 import { follow } from './following.ts';
@@ -168,8 +169,9 @@ async function answer(
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
   const history = decision.move === null ? memory.turns : [];
   const turn = { message, text: act.text, history };
-  if (message.media === null) return think(kit, route.brain, turn, desk);
-  return thinkOfAttachments(kit, route, turn, desk);
+  const isBare = message.media === null && !mayBePictured(history);
+  if (isBare) return think(kit, route.brain, turn, desk);
+  return thinkOfAttachments(kit, route, claim, turn, desk);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */
