@@ -14,6 +14,7 @@ import { takesEffect } from './breakage.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
 import { callMethod } from './telegram/methods.ts';
+import { Downloads } from './telegram/downloads.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
 import type { Press } from './telegram/presses.ts';
@@ -54,6 +55,7 @@ export class FakeTelegram implements AsyncDisposable {
   onCall: ((call: TelegramCall) => Promise<void>) | null = null;
   readonly #world: World;
   readonly #watch = new Watch();
+  readonly downloads = new Downloads(() => this.#watch.changed());
   readonly #server: Server;
   readonly #planned: { method: string; fault: Fault; left: number }[] = [];
   readonly #now: () => number;
@@ -388,9 +390,7 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   #download(path: string, response: ServerResponse): void {
-    const file = [...this.#world.files.values()].find((one) => one.path === path);
-    if (file === undefined) return send(refuse(404, 'Not Found'), response);
-    response.writeHead(200, { 'content-type': 'application/octet-stream' });
-    response.end(file.bytes);
+    const files = this.#world.files.values();
+    if (!this.downloads.answer(files, path, response)) send(refuse(404, 'Not Found'), response);
   }
 }

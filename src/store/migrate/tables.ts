@@ -64,9 +64,7 @@ export const tables: Readonly<Record<TableName, Table>> = {
     'seq key message_id channel conversation at ms tool mode rule outcome arguments told',
   ),
   tool_calls: tableOf('key message_id tool hash private text outcome ms'),
-  attachments: tableOf(
-    'message_id place channel conversation kind name type private content',
-  ),
+  attachments: tableOf('message_id place channel conversation kind name type private content'),
   keys: tableOf('channel key message_id expires_at fingerprint'),
   cursors: tableOf('channel name value'),
   audit: tableOf('seq at action target status reason'),

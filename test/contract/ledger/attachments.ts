@@ -16,9 +16,10 @@ const all: readonly Attachment[] = [
   { kind: 'spoken', name: 'voice', text: 'hello' },
   { kind: 'unread', name: 'c.pdf', why: 'I cannot read this.' },
 ];
-const photo: Partial<Inbound> = { media: { type: 'image/png', reference: 'photo', file: 'f' } };
+
 const photoOf = (who: string, more: Partial<Inbound> = {}): Inbound => {
-  return said(who, '', { ...photo, ...more });
+  const media = { type: 'image/png', reference: 'photo', file: 'f' };
+  return said(who, '', { media, ...more });
 };
 
 /** The bytes of the pictures that the next turn of that conversation is shown. */

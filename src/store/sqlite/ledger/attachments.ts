@@ -20,7 +20,17 @@ export function storedAttachments(reader: DatabaseSync, journal: Journal): Store
     keep({ id, channel, conversation, sensitivity }, attachments) {
       const stamp = stampOf(sensitivity);
       for (const { place, kind, name, type, content } of attachmentRows(attachments)) {
-        const values = [id, place, channel, conversation, kind, name, type, stamp, content] as const;
+        const values = [
+          id,
+          place,
+          channel,
+          conversation,
+          kind,
+          name,
+          type,
+          stamp,
+          content,
+        ] as const;
         journal.add(['attachment', ...values]);
       }
       return journal.writtenNow();
