@@ -1,7 +1,7 @@
 /**
  * Kills the program where a Telegram poller loses messages or doubles them: when a poll was just
- * answered and nothing is written, when the next poll confirms, while a photo is downloaded, while a
- * model thinks, when a reply has arrived and svc does not know it yet.
+ * answered and nothing is written, when the next poll confirms, while a photo is downloaded, while
+ * a model thinks, when a reply has arrived and svc does not know it yet.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -28,8 +28,8 @@ const photo = Buffer.from(jpegOf(8, 8));
 export const telegramKill: Proof = {
   name: 'telegram-kill',
   title:
-    'SIGKILL between poll, commit, confirmation, download, answer and send on Telegram: nothing is lost, ' +
-    'answered out of order, or answered twice but across a kill',
+    'SIGKILL between poll, commit, confirmation, download, answer and send on Telegram: nothing ' +
+    'is lost, answered out of order, or answered twice but across a kill',
   unit: 'kills',
   sizes: { test: 3, change: 20, nightly: 500 },
   async run(count, seed, say) {
