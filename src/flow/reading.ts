@@ -205,11 +205,11 @@ export async function thinkOfAttachments(
   const kept = came ? await keeping.of(claim) : null;
   const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
   if (attachments === undefined) {
-    return think(kit, route.brain, await withEarlierPictures(kit, claim, turn), desk);
+    return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
   }
   if (isUnreadable(turn.text, attachments)) return ownAnswer('unread', sayUnread(attachments));
   if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
   desk.remembered = rememberedOf(turn.text, attachments);
-  const whole = await withEarlierPictures(kit, claim, { ...turn, attachments });
+  const whole = await withEarlierPictures(kit, route, claim, { ...turn, attachments });
   return think(kit, route.brain, whole, desk);
 }
