@@ -73,6 +73,7 @@ test('turns that no model answered are told of their brain, and of the plan in u
     ended({ kind: 'apology', apology, why: 'so' });
   const main = () => hub.meters.brains.get('main');
   sorry('no_consensus');
+  sorry('unseen');
   sorry('unfinished');
   ended({ kind: 'apology', apology: 'over_budget', opensAt: null, why: 'so' });
   assert.equal(main(), undefined);

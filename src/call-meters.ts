@@ -33,7 +33,12 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
 ]);
 
 /** Turns without an answer that say nothing of the models. */
-const notOfModels: ReadonlySet<Apology> = new Set(['no_consensus', 'over_budget', 'unfinished']);
+const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
+  'no_consensus',
+  'over_budget',
+  'unfinished',
+  'unseen',
+]);
 
 const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
 const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);

@@ -103,7 +103,14 @@ test('at level info a message that goes well makes no line', async () => {
 
 test('every kind of decision is counted by its name', () => {
   const { hub } = start();
-  for (const apology of ['no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'] as const) {
+  for (const apology of [
+    'no_consensus',
+    'busy',
+    'no_answer',
+    'unfinished',
+    'unseen',
+    'fault',
+  ] as const) {
     const decision = { kind: 'apology', apology, why: 'because' } as const;
     hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
   }
@@ -118,6 +125,7 @@ test('every kind of decision is counted by its name', () => {
     no_answer: 1,
     over_budget: 1,
     unfinished: 1,
+    unseen: 1,
     fault: 1,
   });
 });

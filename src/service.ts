@@ -190,7 +190,7 @@ function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit)
 /** What reads what comes with messages on that channel; none but messengers fetch anything. */
 export function readingOf(
   config: ChannelConfig,
-  { http, pictures }: ServiceKit,
+  { http, pictures }: Pick<ServiceKit, 'http' | 'pictures'>,
 ): NonNullable<PlannedChannel['reading']> {
   if (!isMessenger(config)) return {};
   const { speech } = config;

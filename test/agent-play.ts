@@ -3,7 +3,7 @@ import { FakePurse } from './fake/purse.ts';
 import { later, systemClock, type Clock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import type { AgentOptions } from '../src/brain/agent/agent.ts';
-import type { Brain, Desk, Followed } from '../src/brain/brain.ts';
+import type { Brain, Desk, Followed, Turn } from '../src/brain/brain.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { ChannelType, GrantConfig } from '../src/config/config.ts';
 import type { TurnRow } from '../src/domain/conversation.ts';
@@ -51,6 +51,7 @@ export type Setting = Partial<AgentOptions> & {
 
 export type Moment = {
   readonly text?: string;
+  readonly attachments?: Turn['attachments'];
   readonly channel?: ChannelType;
   readonly history?: readonly TurnRow[];
   readonly notes?: Note[];
@@ -99,7 +100,7 @@ export class Stage {
   /** One turn; the model says one after the other, and the last again and again. */
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
-    const { turnMs = 600_000, stop = new Stopper(), followed } = moment;
+    const { turnMs = 600_000, stop = new Stopper(), followed, attachments } = moment;
     const message = {
       id: 'message',
       channel,
@@ -116,7 +117,13 @@ export class Stage {
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;
     const thinking = this.brain.think(
-      { message, text, history, ...(followed && { followed }) },
+      {
+        message,
+        text,
+        history,
+        ...(followed && { followed }),
+        ...(attachments && { attachments }),
+      },
       desk,
     );
     const decision = await this.#talk(thinking, said, first);

@@ -325,9 +325,9 @@ test('a delivery that throws is a dead letter, and the next one goes out', async
 
 test('an answer that cannot be cut is a fault of its own turn, and holds up nothing', async () => {
   const { host, ledger, platform } = house();
-  const split = (text: string): readonly string[] => {
+  const split = (text: string) => {
     if (text !== 'two') throw new Error('a bug');
-    return ['t', 'wo'];
+    return [{ text: 't' }, { text: 'wo' }];
   };
   const echo: Brain = { ...prompt('echo'), think: async ({ text }) => replied(text) };
   await host.use(planOf({ ...platform.channel(), split }, echo));

@@ -72,6 +72,21 @@ test('a photo and nobody sees: svc says so, and asks nobody to guess', async () 
   assert.equal(it.model.calls.length, 0);
 });
 
+test('a picture that the provider refuses is left out, and not tried again', async () => {
+  await using it = await stage();
+  const refusal = '{"error":"this model is missing data required for image input"}';
+  await it.model.script((call, before) => {
+    const { images = [] } = (call.body as Asked).messages.at(-1)!;
+    if (images.length > 0) return { status: 500, body: refusal };
+    return { answer: `question ${before + 1}` };
+  });
+  const photo = it.photo(jpegOf(8, 8));
+  assert.equal(await it.replyTo({ photo, caption: 'what is it?' }), 'question 2');
+  assert.match(lastOf(it.model).content, /what is it\?\n\[picture: photo: .+ cannot see it\]/);
+  assert.match(await it.replyTo({ photo: it.photo(jpegOf(8, 8)) }), /^I cannot see pictures here/);
+  assert.equal(it.model.calls.length, 2);
+});
+
 test('a text file is read, and later turns remember it', async () => {
   await using it = await stage();
   const file_id = it.telegram.storeFile('documents/a.md', Buffer.from('buy milk'));
@@ -93,6 +108,20 @@ test('a voice message is written down by the speech server', async () => {
   const [heard] = speech.heard;
   assert.deepEqual([heard?.model, heard?.name], ['small', 'voice.ogg']);
 });
+
+for (const [what, answer, expected] of [
+  ['holds no words', ' ', /^I could not understand the voice message/],
+  ['the speech server fails on', { status: 500, body: '{}' }, /^I cannot listen .+ just now/],
+] as const) {
+  test(`a voice message that ${what} is told so, and no model is asked`, async () => {
+    await using speech = await startFakeSpeech(answer);
+    await using it = await stage({ channel: { speech: { base_url: speech.url, model: 'small' } } });
+    const file_id = it.telegram.storeFile('voice/file_2.oga', Buffer.from('OggS'));
+    const voice = { file_id, file_unique_id: 'v', duration: 1, mime_type: 'audio/ogg' };
+    assert.match(await it.replyTo({ voice }), expected);
+    assert.equal(it.model.calls.length, 0);
+  });
+}
 
 const unreadable: readonly (readonly [string, object, RegExp])[] = [
   ['a voice message without a speech server', voiceOf(4), /^I do not listen to voice messages/],

@@ -47,7 +47,10 @@ async function stage(channel: object = { streaming: true }) {
     held,
     ann: telegram.privateChat(telegram.person('Ann')),
     start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
-    textOf: () => telegram.sent[0]?.text,
+    textOf() {
+      const [first] = telegram.sent;
+      return first === undefined ? undefined : telegram.shown(first.message)?.text;
+    },
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
 }
@@ -96,6 +99,24 @@ test('Telegram: what fails of a preview costs the reply nothing', async () => {
   assert.equal(sent[1]?.text, words, 'a message that cannot be edited is followed by a new one');
 });
 
+test('Telegram: nothing is shown before the reply to an earlier message has arrived', async () => {
+  await using it = await stage();
+  await using _program = it.start();
+  it.telegram.fail('sendMessage', { kind: 'refuse', answer: { ...gone, error_code: 500 } });
+  it.held.let(99);
+  it.telegram.say(it.ann, 'first');
+  await it.telegram.waitForCall('sendMessage');
+  it.held.forget();
+  it.telegram.say(it.ann, 'second');
+  await it.model.call(1);
+  it.held.let(0);
+  const [first] = await it.telegram.waitForSent(1);
+  assert.equal(first!.text, words, 'the reply that is tried again');
+  it.held.let(99);
+  const [, second] = await it.telegram.waitForSent(2);
+  assert.ok(words.startsWith(second!.text.replace(' …', '')));
+});
+
 const gone = {
   ok: false,
   error_code: 400,
@@ -135,6 +156,7 @@ test('Discord: the reply grows by edits, and ends as the text of the ledger', as
   const [first] = await discord.waitForSent(1);
   assert.equal(first!.content, 'one two …');
   held.let(99);
-  await discord.until(() => (discord.sent[0]!.content === words ? true : undefined), 'all of it');
+  const shown = () => discord.shown(first!.message)?.content;
+  await discord.until(() => (shown() === words ? true : undefined), 'all of it');
   assert.equal(discord.sent.length, 1);
 });

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Attachment } from '../domain/attachment.ts';
+import type { Sees } from '../model/model.ts';
 import { ScriptedModel } from '../../test/fake/scripted-model.ts';
 import { think, type Asking } from '../../test/fake/thinking.ts';
 
 const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
 const attachments: readonly Attachment[] = [{ kind: 'picture', name: 'photo', picture }];
 
-function modelOf(name: string, seesPictures: boolean, locality: 'local' | 'cloud' = 'local') {
+function modelOf(name: string, seesPictures: Sees, locality: 'local' | 'cloud' = 'local') {
   const model = new ScriptedModel(name, locality);
   model.seesPictures = seesPictures;
   return model;
@@ -54,6 +55,16 @@ test('nothing but a picture, and nobody sees: svc says so, and nobody is asked',
   assert.equal(blind.questions.length, 0);
 });
 
+test('where a provider cannot be reached, that is told, and not that nobody sees', async (t) => {
+  const model = modelOf('a', 'unreached');
+  const turn = ask(t, [model], { text: '' });
+  await settled();
+  assert.equal(picturesTo(model), 0);
+  await model.last.fail('unauthorized');
+  const decision = await turn.decision;
+  assert.ok(decision.kind === 'apology' && decision.apology === 'no_answer');
+});
+
 test('a model that refuses a picture is asked once more without it', async (t) => {
   const model = modelOf('a', true);
   const turn = ask(t, [model]);
@@ -64,6 +75,17 @@ test('a model that refuses a picture is asked once more without it', async (t) =
   assert.equal(picturesTo(model), 1, 'the second time without');
   await model.last.answer('I cannot see it');
   assert.equal((await turn.decision).kind, 'reply');
+});
+
+test('a turn that is stopped while providers are asked who sees ends at once', async (t) => {
+  const model = modelOf('a', true);
+  model.sees = () => new Promise(() => {});
+  const turn = ask(t, [model], { text: '' });
+  await settled();
+  turn.stopper.stop();
+  const decision = await turn.decision;
+  assert.ok(decision.kind === 'apology' && decision.apology === 'no_answer');
+  assert.equal(model.questions.length, 0);
 });
 
 test('a turn without pictures asks nobody whether they see', async (t) => {

@@ -3,6 +3,7 @@ import type { Decision } from '../domain/decision.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { earlier, later, type SteadyTime } from '../lib/clock.ts';
+import { unlessStopped } from '../lib/stop.ts';
 import type { Desk, Turn } from './brain.ts';
 import type { Candidate } from './model-call.ts';
 
@@ -44,9 +45,12 @@ async function whoSees(
   steady: () => SteadyTime,
 ): Promise<Sighted | Decision> {
   const deadlineAt = earlier(desk.deadlineAt, later(steady(), askedMs));
-  const sees = await Promise.all(members.map(({ model }) => model.sees(sensitivity, deadlineAt)));
-  const seeing = members.filter((_, index) => sees[index]);
-  const blind = members.filter((_, index) => !sees[index]);
+  const asking = members.map(({ model }) => model.sees(sensitivity, deadlineAt));
+  const sees = await unlessStopped(Promise.all(asking), desk.stop);
+  // Of a turn that is given up nobody is asked anything.
+  if (sees === null) return { members, seers: nobody };
+  const seeing = members.filter((_, index) => sees[index] === true);
+  const blind = members.filter((_, index) => sees[index] !== true);
   const seers = new Set(seeing.map(({ model }) => model.name));
   // Those who do not see are told that there was a picture, and answer as before.
   if (turn.attachments?.some(({ kind }) => kind === 'picture') !== true) return { members, seers };
@@ -55,6 +59,8 @@ async function whoSees(
     desk.addStep({ kind: 'sight', blind: names, seeing: seeing.length });
   }
   if (seeing.length > 0) return { members: seeing, seers };
+  // Where nobody knows, the failure of the model itself says what is wrong.
+  if (sees.includes('unreached')) return { members, seers };
   if (turn.text.trim() === '' && turn.attachments?.every(({ kind }) => kind === 'picture')) {
     return { kind: 'apology', apology: 'unseen', why: 'none of its models sees pictures' };
   }

@@ -8,7 +8,7 @@
  * and the end, many at the same time, for different conversations.
  */
 import type { Address, Inbound } from '../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply } from '../domain/reply.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../domain/reply.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
@@ -28,8 +28,11 @@ export interface Channel {
   run(receive: Receive, signal: AbortSignal): Promise<void>;
   /** One try to send one reply. */
   deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome>;
-  /** Cuts a rendered text into what the platform takes at once. Pure. Absent: never cut. */
-  split?(text: string): readonly string[];
+  /**
+   * Cuts a rendered text into what the platform takes at once, and takes long code out as files.
+   * Pure. Absent: never cut.
+   */
+  split?(text: string): readonly ReplyPart[];
   /** Shows that an answer is being worked on, until the signal aborts. Never throws. */
   working?(address: Address, signal: AbortSignal): void;
   /**
@@ -95,8 +98,15 @@ export type Fetched =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** `word` has no slash; `description` is one sentence. */
-export type CommandNotice = { readonly word: string; readonly description: string };
+/**
+ * `word` has no slash; `description` is a sentence of 100 characters at most; `takesText`:
+ * something may stand behind the word.
+ */
+export type CommandNotice = {
+  readonly word: string;
+  readonly description: string;
+  readonly takesText: boolean;
+};
 
 export type Opened = { readonly kind: 'opened'; readonly key: ChannelKey };
 

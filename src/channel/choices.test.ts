@@ -26,9 +26,15 @@ test('where one button would be refused, there are none', () => {
   assert.deepEqual(rowsOf(many, limits), []);
 });
 
-test('a press says a command that svc put there, and nothing else', () => {
-  for (const says of ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z']) assert.ok(isPressable(says));
-  const odd = ['/new', '/approve', '/approve 4XK2M9TQ0Z and more', '/approve  4XK2M9TQ0Z'];
+test('a press says a command with a code, or what a button of the message says', () => {
+  const shown = [[choice('Try again', '/retry'), choice('New', '/new')], [choice('odd', 'pay it')]];
+  for (const says of ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z']) {
+    assert.ok(isPressable(says, []), says);
+  }
+  for (const says of ['/retry', '/new']) assert.ok(isPressable(says, shown), says);
+  const odd = ['/reset', '/approve', '/approve 4XK2M9TQ0Z and more', '/approve  4XK2M9TQ0Z'];
   const worse = [' /approve 4XK2M9TQ0Z', '/approve 4XK2M9TQ0Z\n', '/approve 4XK2', '', null, 7];
-  for (const says of [...odd, ...worse]) assert.ok(!isPressable(says), String(says));
+  for (const says of [...odd, ...worse, 'pay it', '/retry ']) {
+    assert.ok(!isPressable(says, shown), String(says));
+  }
 });

@@ -43,7 +43,17 @@ export function rowsBut(
 /** The commands that svc itself puts under a question, with the code of an approval. */
 const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
 
-/** A program of a person's own can press what no button says: only svc's commands are taken. */
-export function isPressable(data: unknown): data is string {
-  return typeof data === 'string' && command.test(data);
+/**
+ * A program of a person's own can press what no button says. What is taken without one is a command
+ * with the code of an approval, under which the question may have gone; and else the one word that
+ * a button of the message says, as the platform itself tells.
+ * @param shown the buttons of a message of svc's own
+ */
+export function isPressable(data: unknown, shown: readonly (readonly Choice[])[]): data is string {
+  if (typeof data !== 'string') return false;
+  if (command.test(data)) return true;
+  return oneWord.test(data) && shown.some((row) => row.some(({ says }) => says === data));
 }
+
+/** A trigger, or a command. */
+const oneWord = /^\S+$/;

@@ -1,125 +1,145 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { mockedClock } from '../../test/hand-clock.ts';
-import { GrowingMessage, growingTimes } from './growing-message.ts';
+import { test } from 'node:test';
+import { handClock } from '../../test/hand-clock.ts';
+import { GrowingMessage, type Shown } from './growing-message.ts';
 
-function start(t: TestContext, replaces: string | null = null) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
-  const asked: string[] = [];
-  const made: string[] = [];
-  const waiting: ((ok: boolean) => void)[] = [];
-  let [answers, room] = [true, true];
-  const answer = (): Promise<boolean> =>
-    answers ? Promise.resolve(true) : new Promise((resolve) => waiting.push(resolve));
-  const message = new GrowingMessage(
-    {
-      make: async (text) => {
-        asked.push(`make ${text}`);
-        return (await answer()) ? '[7]' : null;
-      },
-      edit: (ref, text) => {
-        asked.push(`edit ${ref} ${text}`);
-        return answer();
-      },
-      mayShow: () => room,
+const long = 'This answer has more than forty characters in it.';
+
+function start(given: { message?: string; former?: string } = {}) {
+  const clock = handClock();
+  const calls: { message: string | null; text: string; settle: (shown: Shown) => void }[] = [];
+  const [made, gone]: [string[], string[]] = [[], []];
+  const growing = new GrowingMessage({
+    message: given.message ?? null,
+    former: given.former ?? null,
+    made: (message) => void made.push(message),
+    takeAway: (message) => void gone.push(message),
+    put: (message, text) => {
+      const { promise, resolve } = Promise.withResolvers<Shown>();
+      calls.push({ message, text, settle: resolve });
+      return promise;
     },
-    { replaces, made: (ref) => made.push(ref) },
-    mockedClock.steady,
-  );
-  const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    everyMs: 1_500,
+    steady: clock.steady,
+    deadlines: clock.deadlines,
+  });
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise((next) => setTimeout(next, 1));
   };
   return {
-    message,
-    asked,
+    clock,
+    calls,
     made,
-    async pass(ms: number) {
-      t.mock.timers.tick(ms);
-      await settle();
+    gone,
+    growing,
+    until,
+    /** The call under way ends, and all that follows at once is done. */
+    settle: async (shown: Shown): Promise<void> => {
+      calls.at(-1)!.settle(shown);
+      for (let turns = 0; turns < 20; turns++) await Promise.resolve();
     },
-    hold: () => (answers = false),
-    async answer(ok: boolean) {
-      waiting.shift()!(ok);
-      await settle();
-    },
-    roomFor: (is: boolean) => (room = is),
+    shown: () => calls.map(({ message, text }) => [message, text]),
   };
 }
 
-test('a quick answer is not shown before it is whole', async (t) => {
-  const it = start(t);
-  it.message.show('a');
-  await it.pass(growingTimes.firstMs - 1);
-  await it.message.end();
-  await it.pass(60_000);
-  assert.deepEqual(it.asked, []);
+const made = { kind: 'made', message: 'm' } as const;
+
+test('a short text is shown after 700 ms, a longer one at once', async () => {
+  const it = start();
+  it.growing.show('It');
+  assert.deepEqual(it.shown(), []);
+  it.clock.pass(700);
+  await it.until(() => it.calls.length === 1);
+  await it.settle(made);
+  assert.deepEqual(it.made, ['m']);
+  const other = start();
+  other.growing.show(long);
+  assert.deepEqual(other.shown(), [[null, long]]);
 });
 
-test('it is made once, told at once, and then edited with the newest text alone', async (t) => {
-  const it = start(t);
-  it.message.show('a');
-  await it.pass(growingTimes.firstMs);
-  assert.deepEqual([it.asked, it.made], [['make a'], ['[7]']]);
-  for (const text of ['a b', 'a b c', 'a b c d']) it.message.show(text);
-  await it.pass(growingTimes.everyMs);
-  it.message.show('a b c d');
-  await it.pass(60_000);
-  assert.deepEqual(it.asked, ['make a', 'edit [7] a b c d']);
+test('later texts are edits: one at a time, the newest alone, none before its time', async () => {
+  const it = start();
+  it.growing.show(long);
+  it.growing.show(`${long} One.`);
+  it.growing.show(`${long} Two.`);
+  assert.equal(it.calls.length, 1);
+  await it.settle(made);
+  it.clock.pass(1_499);
+  await new Promise(setImmediate);
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await it.until(() => it.calls.length === 2);
+  assert.deepEqual(it.shown()[1], ['m', `${long} Two.`]);
+  await it.settle({ kind: 'shown' });
+  it.growing.show(`${long} Two.`);
+  it.clock.pass(5_000);
+  await new Promise(setImmediate);
+  assert.equal(it.calls.length, 2, 'what is shown already is not shown again');
+  assert.deepEqual(it.made, ['m']);
 });
 
-test('one request at a time, and the end waits for it', async (t) => {
-  const it = start(t);
-  it.hold();
-  it.message.show('a');
-  await it.pass(growingTimes.firstMs);
-  it.message.show('a b');
-  await it.pass(1_000);
-  let ended = false;
-  const ending = it.message.end().then(() => (ended = true));
-  await it.pass(0);
-  assert.deepEqual([it.asked, ended], [['make a'], false]);
-  await it.answer(true);
+test('a message that is there already is edited, and none is made', async () => {
+  const it = start({ message: 'before' });
+  it.growing.show(long);
+  assert.deepEqual(it.shown(), [['before', long]]);
+  await it.settle({ kind: 'shown' });
+  assert.deepEqual(it.made, []);
+});
+
+test('a former answer is taken over; where it cannot be, a message is made', async () => {
+  const it = start({ former: 'f' });
+  it.growing.show(long);
+  await it.settle({ kind: 'shown' });
+  assert.deepEqual([it.shown(), it.made], [[['f', long]], ['f']]);
+  const other = start({ former: 'f' });
+  other.growing.show(long);
+  await other.settle({ kind: 'failed' });
+  other.clock.pass(1_500);
+  await other.until(() => other.calls.length === 2);
+  assert.deepEqual(other.shown()[1], [null, long]);
+});
+
+for (const [name, kind, times] of [
+  ['three failures in a row', 'failed', 3],
+  ['a limit', 'over', 1],
+] as const) {
+  test(`after ${name} it is silent`, async () => {
+    const it = start({ message: 'm' });
+    for (let n = 1; n <= times; n++) {
+      it.growing.show(`${long} ${n}`);
+      it.clock.pass(1_500);
+      await it.until(() => it.calls.length === n);
+      await it.settle({ kind });
+    }
+    it.growing.show(`${long} more`);
+    it.clock.pass(60_000);
+    await new Promise(setImmediate);
+    assert.equal(it.calls.length, times);
+    await it.growing.end();
+  });
+}
+
+test('its end waits for the call under way, and nothing follows', async () => {
+  const it = start();
+  it.growing.show(long);
+  it.growing.show(`${long} more`);
+  let isOver = false;
+  const ending = it.growing.end().then(() => (isOver = true));
+  await new Promise(setImmediate);
+  assert.equal(isOver, false);
+  await it.settle(made);
   await ending;
-  assert.deepEqual(it.made, ['[7]']);
-  await it.pass(60_000);
-  assert.deepEqual(it.asked, ['make a'], 'nothing follows the end');
+  it.clock.pass(5_000);
+  await new Promise(setImmediate);
+  assert.deepEqual([it.calls.length, it.made, it.gone], [1, ['m'], []]);
 });
 
-test('an end does not wait for a platform that does not answer', async (t) => {
-  const it = start(t);
-  it.hold();
-  it.message.show('a');
-  await it.pass(growingTimes.firstMs);
-  const ending = it.message.end();
-  await it.pass(growingTimes.endMs);
+test('its end waits for 3 s at most; a message that is made later is taken away', async () => {
+  const it = start();
+  it.growing.show(long);
+  const ending = it.growing.end();
+  it.clock.pass(3_000);
   await ending;
-});
-
-test('the message of an earlier run is edited, and none is made', async (t) => {
-  const it = start(t, '[5]');
-  it.message.show('a');
-  await it.pass(growingTimes.firstMs);
-  assert.deepEqual([it.asked, it.made], [['edit [5] a'], []]);
-});
-
-test('after three failures in a row it is silent', async (t) => {
-  const it = start(t);
-  it.hold();
-  for (let times = 0; times < 5; times++) {
-    it.message.show(`a${times}`);
-    await it.pass(growingTimes.everyMs);
-    if (it.asked.length > times) await it.answer(false);
-  }
-  assert.equal(it.asked.length, 3);
-});
-
-test('where the platform leaves no room it waits for its next turn', async (t) => {
-  const it = start(t);
-  it.roomFor(false);
-  it.message.show('a');
-  await it.pass(growingTimes.firstMs);
-  assert.deepEqual(it.asked, []);
-  it.roomFor(true);
-  await it.pass(growingTimes.everyMs);
-  assert.deepEqual(it.asked, ['make a']);
+  await it.settle(made);
+  assert.deepEqual([it.made, it.gone], [[], ['m']]);
 });

@@ -1,115 +1,141 @@
 /**
- * A message on a platform that grows while its reply is being written: made once, then edited, one
- * request at a time and never the same text twice. It gives up by itself where the platform does
- * not like it; whatever happens here costs the reply nothing.
- *
- * waiting → making → shown ⇄ editing → over (ended, or too many failures)
+ * A reply that is shown while it is written, as one message that grows by edits: the newest text
+ * alone, at most one call under way, and no oftener than the platform bears. After what went wrong
+ * three times in a row, or at the first limit, it is silent: the reply itself comes all the same.
  */
-import type { SteadyTime } from '../lib/clock.ts';
-import type { Preview, Previewed } from './channel.ts';
+import { later, type SteadyTime } from '../lib/clock.ts';
+import type { Deadline, Deadlines } from '../lib/deadlines.ts';
+import type { Preview } from './channel.ts';
 
-/** What a messenger does for it. Neither rejects; null and false: it failed. */
-export type Screen = {
-  /** @returns what the reply is to replace */
-  make(text: string): Promise<string | null>;
-  edit(replaces: string, text: string): Promise<boolean>;
-  /** Whether the platform's limits leave room for it now. */
-  mayShow(): boolean;
-};
+/**
+ * What became of a call: `busy` was not made, and may be made later; after `over` none is made.
+ * `made`: a new message shows the text.
+ */
+export type Shown =
+  | { readonly kind: 'made'; readonly message: string }
+  | { readonly kind: 'shown' | 'busy' | 'failed' | 'over' };
 
-export type GrowingTimes = {
-  /** An answer that comes within this is sent whole. */
-  readonly firstMs: number;
-  /** Between two requests. */
+export type GrowingParts = {
+  /** The message that there is; null: it is still to be made. */
+  readonly message: string | null;
+  /** A message that becomes it instead of a new one, as far as that can be; null: none. */
+  readonly former: string | null;
+  readonly made: (message: string) => void;
+  /** Makes the message, or gives it this text. Never throws. */
+  readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
+  /** Takes away a message that was made too late for anyone to know of it. Never throws. */
+  readonly takeAway: (message: string) => void;
+  /** Between the beginnings of two calls. */
   readonly everyMs: number;
-  /** How long the last request is waited for. */
-  readonly endMs: number;
+  readonly steady: () => SteadyTime;
+  readonly deadlines: Deadlines;
 };
 
-export const growingTimes: GrowingTimes = { firstMs: 700, everyMs: 1_500, endMs: 6_000 };
+/** A reply that comes sooner is not shown before, unless there is something to read already. */
+const firstMs = 700;
+const firstCharacters = 40;
+const failuresMax = 3;
+const endMs = 3_000;
+
+/** What stands behind a text that goes on. */
+export const goesOn = ' …';
 
 /** Shows nothing. */
-export const noPreview: Preview = { show() {}, async end() {} };
-
-const failuresMax = 3;
+export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
 
 export class GrowingMessage implements Preview {
-  readonly #screen: Screen;
-  readonly #times: GrowingTimes;
-  readonly #steady: () => SteadyTime;
-  readonly #made: (replaces: string) => void;
+  readonly #parts: GrowingParts;
+  readonly #ending = new AbortController();
   readonly #begunAt: SteadyTime;
-  #replaces: string | null;
+  #message: string | null;
+  #former: string | null;
   #text = '';
   #shown = '';
-  #lastAt: SteadyTime | null = null;
-  #timer: NodeJS.Timeout | null = null;
-  #working: Promise<void> | null = null;
+  #nextAt: SteadyTime;
+  #next: Deadline | null = null;
+  #underWay: Promise<void> | null = null;
   #failures = 0;
-  #over = false;
+  #isOver = false;
 
-  constructor(
-    screen: Screen,
-    { replaces, made }: Pick<Previewed, 'replaces' | 'made'>,
-    steady: () => SteadyTime,
-    times: GrowingTimes = growingTimes,
-  ) {
-    this.#screen = screen;
-    this.#times = times;
-    this.#steady = steady;
-    this.#made = made;
-    this.#replaces = replaces;
-    this.#begunAt = steady();
+  constructor(parts: GrowingParts) {
+    this.#parts = parts;
+    this.#message = parts.message;
+    this.#former = parts.message === null ? parts.former : null;
+    this.#begunAt = parts.steady();
+    this.#nextAt = later(this.#begunAt, firstMs);
   }
 
   show(text: string): void {
     this.#text = text;
+    const isFirst = this.#shown === '' && this.#failures === 0 && this.#underWay === null;
+    if (isFirst && text.length >= firstCharacters) this.#nextAt = this.#begunAt;
     this.#plan();
   }
 
   async end(): Promise<void> {
-    this.#over = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    if (this.#working === null) return;
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, this.#times.endMs);
-    await Promise.race([this.#working, late.promise]);
-    clearTimeout(timer);
+    this.#isOver = true;
+    this.#next?.cancel();
+    this.#next = null;
+    if (this.#underWay === null) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const limit = this.#parts.deadlines.after(endMs, resolve);
+    await Promise.race([this.#underWay, promise]);
+    limit.cancel();
+    this.#ending.abort();
   }
 
   #plan(): void {
-    if (this.#over || this.#timer !== null || this.#working !== null) return;
-    if (this.#text === '' || this.#text === this.#shown) return;
-    const { firstMs, everyMs } = this.#times;
-    const dueMs = this.#lastAt === null ? this.#begunAt + firstMs : this.#lastAt + everyMs;
-    this.#timer = setTimeout(() => this.#due(), Math.max(0, dueMs - this.#steady()));
-    this.#timer.unref();
+    if (this.#isOver || this.#underWay !== null || this.#next !== null) return;
+    if (this.#text.trim() === '' || this.#text === this.#shown) return;
+    if (this.#nextAt <= this.#parts.steady()) return this.#begin();
+    this.#next = this.#parts.deadlines.at(this.#nextAt, () => {
+      this.#next = null;
+      this.#begin();
+    });
   }
 
-  #due(): void {
-    this.#timer = null;
-    if (this.#over) return;
-    this.#lastAt = this.#steady();
-    if (!this.#screen.mayShow()) return this.#plan();
-    this.#working = this.#take(this.#text);
+  #begin(): void {
+    this.#nextAt = later(this.#parts.steady(), this.#parts.everyMs);
+    this.#underWay = this.#put(this.#text);
   }
 
-  async #take(text: string): Promise<void> {
-    const isShown = await this.#write(text);
-    this.#working = null;
-    this.#lastAt = this.#steady();
-    if (isShown) this.#shown = text;
-    this.#failures = isShown ? 0 : this.#failures + 1;
-    if (this.#failures === failuresMax) this.#over = true;
+  async #put(text: string): Promise<void> {
+    const { put, made, takeAway } = this.#parts;
+    const shown = await (this.#former === null
+      ? put(this.#message, text, this.#ending.signal)
+      : this.#adopt(this.#former, text));
+    this.#underWay = null;
+    if (shown.kind === 'made' && this.#ending.signal.aborted) {
+      if (shown.message !== this.#parts.former) takeAway(shown.message);
+      return;
+    }
+    switch (shown.kind) {
+      case 'made':
+        this.#message = shown.message;
+        made(shown.message);
+        break;
+      case 'over':
+        this.#isOver = true;
+        return;
+      case 'failed':
+        if (++this.#failures >= failuresMax) this.#isOver = true;
+        break;
+      case 'busy':
+      case 'shown':
+        break;
+      default:
+        shown satisfies never;
+    }
+    if (shown.kind === 'made' || shown.kind === 'shown') {
+      this.#failures = 0;
+      this.#shown = text;
+    }
     this.#plan();
   }
 
-  async #write(text: string): Promise<boolean> {
-    if (this.#replaces !== null) return this.#screen.edit(this.#replaces, text);
-    const replaces = await this.#screen.make(text);
-    if (replaces === null) return false;
-    this.#replaces = replaces;
-    this.#made(replaces);
-    return true;
+  async #adopt(former: string, text: string): Promise<Shown> {
+    const shown = await this.#parts.put(former, text, this.#ending.signal);
+    if (shown.kind !== 'busy') this.#former = null;
+    return shown.kind === 'shown' ? { kind: 'made', message: former } : shown;
   }
 }

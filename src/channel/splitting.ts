@@ -17,10 +17,10 @@ export type Cutting = {
   readonly fences: boolean;
 };
 
-type Fence = { readonly marker: string; readonly info: string };
+export type Fence = { readonly marker: string; readonly info: string };
 
 /** `fence` is open behind this line; `edge`: the line itself opens or closes it. */
-type Line = {
+export type Line = {
   readonly start: number;
   readonly end: number;
   readonly fence: Fence | null;
@@ -63,7 +63,7 @@ export function splitText(text: string, cutting: Cutting): readonly Part[] {
   return parts;
 }
 
-function linesOf(text: string, { fences, unitsMax }: Cutting): readonly Line[] {
+export function linesOf(text: string, { fences, unitsMax }: Cutting): readonly Line[] {
   const lines: Line[] = [];
   let fence: Fence | null = null;
   for (let start = 0; start <= text.length;) {

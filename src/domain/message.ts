@@ -29,6 +29,8 @@ export type Message = {
    * asked it is the turn that follows; in another one it puts the question to who may decide.
    */
   readonly approval?: ApprovalId;
+  /** Nobody wrote it, and it has no text: svc tells who was just let in that they are. */
+  readonly welcome?: true;
   /**
    * The platform's message that shows the beginning of the reply already, from this process or one
    * before it. Opaque to all but its channel; absent: none does.
@@ -119,6 +121,7 @@ export type Inbound = {
   readonly pairingCode?: string;
   /** Set by svc itself alone, as in `Message`. */
   readonly approval?: ApprovalId;
+  readonly welcome?: true;
   /** Set by the pipeline alone; without it the message is private. */
   readonly sensitivity?: Sensitivity;
 };

@@ -26,6 +26,14 @@ export type Reply = {
   readonly file?: { readonly name: string };
 };
 
+/** What of a reply is sent at once, where it is cut; `file` as in `Reply`. */
+export type ReplyPart = Pick<Reply, 'text' | 'file'>;
+
+/** The parts of a cut reply have its id with `-00`, `-01`, … behind it. */
+export function isFirstPart({ id }: Pick<Reply, 'id'>): boolean {
+  return !/-\d+$/.test(id) || id.endsWith('-00');
+}
+
 /** A press is taken as if who pressed had written `says` in that conversation. */
 export type Choice = { readonly label: string; readonly says: string };
 

@@ -7,9 +7,20 @@ import { judge, openAccess } from './access.ts';
 
 const admitted = (sender: string): boolean => sender === 'paired';
 
-function ends(access: Partial<AccessConfig>, sender: string, setting?: Setting): string {
-  const inbound = { sender: { id: sender, name: null }, ...(setting && { setting }) } as Inbound;
-  const judgement = judge({ ...openAccess, ...access }, admitted, inbound);
+const knows = ({ text }: Inbound): boolean => text === '/new';
+
+function ends(
+  access: Partial<AccessConfig>,
+  sender: string,
+  setting?: Setting,
+  text = 'hello',
+): string {
+  const inbound = {
+    text,
+    sender: { id: sender, name: null },
+    ...(setting && { setting }),
+  } as Inbound;
+  const judgement = judge({ ...openAccess, ...access }, { isAdmitted: admitted, knows }, inbound);
   return judgement.kind === 'turned_away' ? judgement.reason : judgement.kind;
 }
 
@@ -46,13 +57,23 @@ test('groups are answered as the rules say, and then only who may talk', () => {
   assert.equal(ends({ groups: 'off', allow: ['1'] }, '1', 'direct'), 'passes');
 });
 
+test('a command that names nobody is ours where there is one, and else said to others', () => {
+  assert.equal(ends({}, '1', 'command', '/new'), 'passes');
+  assert.equal(ends({}, '1', 'command', '/weather'), 'not_addressed');
+  assert.equal(ends({ groups: 'all' }, '1', 'command', '/weather'), 'passes');
+  assert.equal(ends({ groups: 'off' }, '1', 'command', '/new'), 'groups_off');
+  assert.equal(ends({ allow: ['2'] }, '1', 'command', '/new'), 'stranger');
+  assert.equal(ends({ allow: ['2'] }, '1', 'command', '/weather'), 'not_addressed');
+  assert.equal(ends({ pairing: true }, '1', 'command', '/new'), 'stranger', 'no code in a group');
+});
+
 test('nobody passes who is neither on the list nor admitted, whatever else is ruled', () => {
   const rules = record({
     allow: subarray(['1', '2']),
     groups: constantFrom('mention', 'all', 'off'),
     pairing: constantFrom(true, false),
   });
-  const settings = constantFrom<Setting>('direct', 'addressed', 'overheard');
+  const settings = constantFrom<Setting>('direct', 'addressed', 'command', 'overheard');
   const law = property(rules, settings, (access, setting) => {
     assert.notEqual(ends(access, 'stranger', setting), 'passes');
   });

@@ -12,21 +12,30 @@ export type AccessDecision =
 /** The rules of a messenger whose configuration has none: anyone, in groups when addressed. */
 export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairing: false };
 
+export type Known = {
+  /** Who was let in by a code; they count while pairing is on. */
+  readonly isAdmitted: (sender: string) => boolean;
+  /** Whether it is a command that there is here. */
+  readonly knows: (inbound: Inbound) => boolean;
+};
+
 const passes: AccessDecision = { kind: 'passes' };
 const knocks: AccessDecision = { kind: 'knocks' };
 
 /**
  * The setting is judged before the sender: who said a group message to others is not looked at. A
- * code is given in a direct chat alone, since nobody else reads it there.
- * @param isAdmitted who was let in by a code; they count while pairing is on
+ * code is given in a direct chat alone, since nobody else reads it there. A command that names
+ * nobody is said to others where it is none of ours.
  */
 export function judge(
   { allow, groups, pairing }: AccessConfig,
-  isAdmitted: (sender: string) => boolean,
-  { sender, setting = 'direct' }: Inbound,
+  { isAdmitted, knows }: Known,
+  inbound: Inbound,
 ): AccessDecision {
+  const { sender, setting = 'direct' } = inbound;
   if (setting !== 'direct' && groups === 'off') return turnedAway('groups_off');
-  if (setting === 'overheard' && groups === 'mention') return turnedAway('not_addressed');
+  const isAddressed = setting === 'command' ? knows(inbound) : setting !== 'overheard';
+  if (!isAddressed && groups === 'mention') return turnedAway('not_addressed');
   if (allow === null && !pairing) return passes;
   if (allow !== null && allow.includes(sender.id)) return passes;
   if (!pairing) return turnedAway('stranger');

@@ -46,6 +46,13 @@ export function sayFollowed({ state, tool }: Approval): string {
   return `(${state}: ${tool})`;
 }
 
+/** Whether a turn remembers that, and nothing that a person wrote. */
+export function isFollowed(text: string): boolean {
+  return followedShape.test(text);
+}
+
+const followedShape = /^\((?:approved|refused|expired): [\w.-]+\)$/;
+
 /** Before an apology: the person knows what the yes came to, though no model tells it. */
 export function sayOutcome({ tool }: Approval, outcome: ToolOutcome | null): string {
   return outcome === null ? `${tool} was not run.` : `${tool}: ${outcomeWords[outcome]}.`;

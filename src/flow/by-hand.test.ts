@@ -16,7 +16,7 @@ import type { ActiveRoute } from './kit.ts';
 const where = { channel: 'webhook' as ChannelKey, conversation: 'c1' as ConversationId };
 
 /** @returns what an answer to both messages changes */
-async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
+async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}, preview?: string) {
   const { now, steady } = handClock();
   const ids = createIdSource(now, (bytes) => crypto.getRandomValues(bytes));
   const ledger = createMemoryLedger({ now, steady, ids });
@@ -25,7 +25,9 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
   const noting = {
     answer: (key, upTo, effectsOf) =>
       ledger.byHand.answer(key, upTo, (one, isLast) => {
-        const effects = effectsOf({ ...one, ...more }, isLast);
+        const shown = !isLast && preview !== undefined ? { preview } : {};
+        const message = { ...one.message, ...shown };
+        const effects = effectsOf({ ...one, message, ...more }, isLast);
         made.push(effects);
         return effects;
       }),
@@ -42,7 +44,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}) {
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;
   const channel = {
     tellsSessions: true,
-    split: (text: string) => text.split('|'),
+    split: (text: string) => text.split('|').map((part) => ({ text: part })),
   } as unknown as Channel;
   const route: ActiveRoute = { channel, brain, session: null, access: null, brains: new Map() };
   await ledger.byHand.hold(where);
@@ -106,4 +108,12 @@ test('a message that ends the process is kept from later turns, whoever answers 
   const { second } = await answered('public', { condemned: true });
   assert.equal(second.turn, null);
   assert.equal(second.replies.length, 2);
+});
+
+test('an answer to several messages replaces what shows a reply to one of them', async () => {
+  const { second } = await answered('public', {}, '[7]');
+  assert.deepEqual(
+    second.replies.map(({ replaces }) => replaces),
+    ['[7]', undefined],
+  );
 });

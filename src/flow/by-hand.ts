@@ -35,8 +35,11 @@ export async function answerByHand(
   const open = await openIn(kit.ledger, where, kit.now());
   const answered = await kit.ledger.byHand.answer(where, upTo, (one, isLast) => {
     ended.push(one);
-    const effects = isLast ? lastEffects(kit, route, one, text) : passedOver(kit, route, one, upTo);
-    return withoutApproval(one, open, effects);
+    const shown = ended.findLast(({ message }) => message.preview !== undefined);
+    const effects = isLast
+      ? lastEffects(kit, route, one, text, shown?.message.preview)
+      : passedOver(kit, route, one, upTo);
+    return asOwn(one, open, effects);
   });
   if (answered.kind !== 'answered') return answered;
   for (const { message } of ended) {
@@ -47,11 +50,20 @@ export async function answerByHand(
   return answered;
 }
 
-/** It is remembered as it was said: what was a command is answered by a person this time. */
-function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: string): Effects {
+/**
+ * It is remembered as it was said: what was a command is answered by a person this time.
+ * @param shownAs what shows the beginning of a reply to one of the messages; absent: nothing
+ */
+function lastEffects(
+  kit: Kit,
+  route: ActiveRoute,
+  one: ByHandMessage,
+  text: string,
+  shownAs: string | null = null,
+): Effects {
   const { message, memory, condemned } = one;
   const now = kit.now();
-  const { move } = decideSession(message, memory, commandsOn(route, message));
+  const { move } = decideSession(message, memory, commandsOn(kit, route, message));
   const decision = { move, act: { kind: 'think', text: message.text } } as const;
   const seen = move === null ? memory.turns : [];
   // An operator has the conversation before them: what they write may hold what was private in it.
@@ -60,20 +72,21 @@ function lastEffects(kit: Kit, route: ActiveRoute, one: ByHandMessage, text: str
     ...(route.session === null ? [] : [traceSession(memory, decision)]),
     { kind: 'operator', answeredWith: null },
   ]);
-  const timeline = { decision, claimedAt: now, decidedAt: now, desk };
+  const timeline = { decision, claimedAt: now, decidedAt: now, desk: { ...desk, shownAs } };
   const effects = effectsOf(kit, route, one, { kind: 'by_hand', text }, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
   return condemned ? { ...effects, turn: null } : effects;
 }
 
 /** Where svc's own message is answered, nobody said anything, and no call runs after it. */
-function withoutApproval(
-  { message: { approval } }: ByHandMessage,
+function asOwn(
+  { message: { approval, welcome } }: ByHandMessage,
   open: ReadonlySet<ApprovalId>,
   effects: Effects,
 ): Effects {
-  if (approval === undefined) return effects;
-  const settled = open.has(approval) ? { settled: { id: approval, outcome: null } } : null;
+  if (approval === undefined && welcome !== true) return effects;
+  const isSettled = approval !== undefined && open.has(approval);
+  const settled = isSettled ? { settled: { id: approval, outcome: null } } : null;
   const { turn } = effects;
   return { ...effects, turn: turn?.reply == null ? null : turn, ...settled };
 }

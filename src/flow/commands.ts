@@ -2,15 +2,17 @@
  * The commands that svc answers by itself, in order with the conversation's other messages and
  * durable like any reply. They are no part of the history.
  */
-import { kindTypeOf } from '../channel/kinds.ts';
+import { isMessengerType, kindTypeOf } from '../channel/kinds.ts';
 import type { QuotedBlock } from '../domain/conversation.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { Message } from '../domain/message.ts';
 import type { Choice } from '../domain/reply.ts';
 import type { InClaim } from '../store/store.ts';
-import { decide, isApprover } from './deciding.ts';
+import { decide, hasApprover, isApprover } from './deciding.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { quote } from './quotation.ts';
+import { commandsListed, noticesOf } from './offering.ts';
 import { commandSentences as say } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
 
@@ -31,12 +33,21 @@ export type CommandAnswer = {
 export type Command = Exclude<Intent, { kind: 'think' | 'follow' }>;
 
 /** Which commands this message may be. */
-export function commandsOn({ brain, session, brains }: ActiveRoute, message: Message): CommandsOn {
+export function commandsOn(
+  { ledger }: RememberingKit,
+  { brain, session, brains }: ActiveRoute,
+  message: Pick<Message, 'channel' | 'sender'>,
+): CommandsOn {
   const { agent } = brain;
   const approvals = agent?.asking != null || isApprover(brains, message);
   const keepsNotes = agent !== null && agent.notes !== null;
-  return { session, notes: keepsNotes, tools: agent !== null, approvals };
+  const messenger = isMessengerType(channelTypeOf(message.channel));
+  const retries = messenger && ledger.durability.durable;
+  return { session, notes: keepsNotes, tools: agent !== null, approvals, messenger, retries };
 }
+
+/** What was not answered is remembered where there is storage. */
+type RememberingKit = { readonly ledger: Pick<Kit['ledger'], 'durability'> };
 
 /** @param decision what the message means; a cut in it comes before the command */
 export async function answerCommand(
@@ -58,6 +69,14 @@ export async function answerCommand(
     case 'approve':
     case 'refuse':
       return answer(command, await decide(kit, route, claim.message, command));
+    case 'start':
+      return answer(command, say.start);
+    case 'help':
+      return answer(command, say.help(commandsListed(commandsOn(kit, route, claim.message))));
+    case 'retry':
+      return answer(command, say.retryNothing);
+    case 'welcome':
+      return answer(command, say.welcome);
     case 'pair':
       return answer(command, say.pairing(command.code));
     default:
@@ -138,4 +157,13 @@ export function ownAnswer(
 function wholeNumber(text: string): number | null {
   const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   return number > 0 ? number : null;
+}
+
+/** Tells a messenger which commands there are on it, for whomever. */
+export function offerCommands(kit: RememberingKit, channel: ChannelKey, route: ActiveRoute): void {
+  if (route.channel.offer === undefined) return;
+  const nobody = { channel, sender: { id: '', name: null } };
+  const understood = commandsOn(kit, route, nobody);
+  const approvals = understood.approvals || hasApprover(route.brains, channel);
+  route.channel.offer(noticesOf({ ...understood, approvals }));
 }

@@ -5,7 +5,7 @@ import type { Channel } from '../channel/channel.ts';
 import type { ApprovalId } from '../domain/approval.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
-import type { Memory } from '../store/store.ts';
+import type { Durability, Memory } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
 import type { ActiveRoute } from './kit.ts';
 import { decideSession } from './sessions.ts';
@@ -30,6 +30,7 @@ const route = (own: Brain, other: Brain): ActiveRoute => ({
     ['other', other],
   ]),
 });
+const kit = { ledger: { durability: { durable: true } as Durability } };
 const said = (sender: string, text: string, more: Partial<Message> = {}): Message =>
   ({
     channel: 'messenger_a:77' as ChannelKey,
@@ -40,7 +41,7 @@ const said = (sender: string, text: string, more: Partial<Message> = {}): Messag
   }) as Message;
 
 const actOf = (on: ActiveRoute, message: Message): string =>
-  decideSession(message, memory, commandsOn(on, message)).act.kind;
+  decideSession(message, memory, commandsOn(kit, on, message)).act.kind;
 
 test('who may decide for any brain may say it wherever they write; for others it is a text', () => {
   const on = route(brainOf(null), brainOf(['messenger_a:42']));
@@ -60,7 +61,7 @@ test('where the agent asks, it is a command for everybody', () => {
 test('svc’s own message is never what somebody wrote', () => {
   const on = route(brainOf(null), brainOf(null));
   const own = said('43', '/new', { approval: 'a' as ApprovalId });
-  assert.deepEqual(decideSession(own, memory, commandsOn(on, own)), {
+  assert.deepEqual(decideSession(own, memory, commandsOn(kit, on, own)), {
     move: null,
     act: { kind: 'follow', approval: 'a' },
   });

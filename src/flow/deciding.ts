@@ -1,8 +1,10 @@
 /** `/approve` and `/refuse`: who wrote it is looked up at this moment, in the plan in use. */
 import type { Brain } from '../brain/brain.ts';
 import { personOn } from '../domain/approval.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import { decisionSentences as say } from './approval-sentences.ts';
+import { approversOf } from './asking.ts';
 import { decideApproval, type DecideResult } from './approving.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import type { Intent } from './sessions.ts';
@@ -25,6 +27,11 @@ export function isApprover(brains: Brains, message: Pick<Message, 'channel' | 's
     if (approvers.includes(name)) return true;
   }
   return false;
+}
+
+/** Whether somebody on that channel may decide for any brain. */
+export function hasApprover(brains: Brains, channel: ChannelKey): boolean {
+  return [...brains.values()].some(({ agent }) => approversOf(agent, channel).here);
 }
 
 /** @returns what the person is told */

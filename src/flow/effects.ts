@@ -2,6 +2,7 @@ import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';
 import type { Decision, Sorry } from '../domain/decision.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import { channelTypeOf, type ChannelKey, type ReplyId } from '../domain/ids.ts';
 import type { Choice, Reply } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
@@ -80,9 +81,14 @@ export function effectsOf(
   const command = end.kind === 'command' ? end : null;
   // What was asked for waits only where the question goes out.
   const asked = end.kind === 'reply' ? desk.asked : null;
-  const choices = asked === null ? command?.choices : choicesOn(route, message.channel, asked);
-  const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
   const said = saidIn(decision, command === null ? desk.followed : null, desk.remembered);
+  const choices =
+    asked !== null
+      ? choicesOn(route, message.channel, asked)
+      : end.kind === 'apology'
+        ? waysOn(kit, route, message.channel, end, desk.followed === null ? said : null)
+        : command?.choices;
+  const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
@@ -94,7 +100,7 @@ export function effectsOf(
     session: decision.move,
     imported: command?.imported ?? null,
     // Nobody is to blame for a turn that failed without them, too.
-    leftOut: answered === null ? [] : desk.leftOut,
+    leftOut: [...againIn(decision), ...(answered === null ? [] : desk.leftOut)],
     doubted: answered === null ? [] : desk.doubted,
     notes: command?.notes ?? desk.noteMoves ?? [],
     toolUses: desk.toolUses ?? [],
@@ -131,6 +137,36 @@ function saidIn(
   remembered: string | null,
 ): string | null {
   return act.kind === 'think' ? (remembered ?? act.text) : (followed?.said ?? null);
+}
+
+/** What gives way to this turn, which asks it again. */
+function againIn({ act }: SessionDecision): readonly TurnRow[] {
+  return act.kind === 'think' && act.again !== undefined ? [act.again] : [];
+}
+
+/**
+ * The ways on after a turn that failed: asking it again, as far as it is remembered, and a new
+ * session where the sentence names it.
+ * @param said what a person said, and is remembered; null: nothing
+ */
+function waysOn(
+  { ledger }: Kit,
+  { session }: ActiveRoute,
+  channel: ChannelKey,
+  sorry: Sorry,
+  said: string | null,
+): readonly Choice[] | undefined {
+  if (!isMessengerType(channelTypeOf(channel))) return undefined;
+  const triggers = session?.triggers ?? [];
+  const isAskable = Boolean(said) && sorry.apology !== 'over_budget';
+  const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
+  const [trigger] = triggers;
+  const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;
+  const ways = [
+    ...(again ? [{ label: 'Try again', says: '/retry' }] : []),
+    ...(isNew ? [{ label: 'New session', says: trigger }] : []),
+  ];
+  return ways.length === 0 ? undefined : ways;
 }
 
 /** Only where somebody who may decide can press. */
@@ -188,17 +224,19 @@ function replyOf(
 }
 
 /**
- * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. What may
- * be pressed stands under the last; what was shown already becomes the first.
+ * The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. The first
+ * becomes the message that is replaced; what may be pressed stands under the last.
  */
 export function partsOf(channel: Pick<Channel, 'split'>, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
-  if (parts === undefined || parts.length < 2) return [reply];
-  const { choices, replaces, ...part } = reply;
-  return parts.map((text, index) => ({
-    ...part,
+  const [only] = parts ?? [];
+  if (parts === undefined || only === undefined) return [reply];
+  if (parts.length === 1) return only.file === undefined ? [reply] : [{ ...reply, ...only }];
+  const { choices, replaces, ...common } = reply;
+  return parts.map((part, index) => ({
+    ...common,
     id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
-    text,
+    ...part,
     ...(replaces !== undefined && index === 0 && { replaces }),
     ...(choices !== undefined && index === parts.length - 1 && { choices }),
   }));

@@ -3,7 +3,7 @@ import type { Brain, Desk, Turn } from '../brain/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
-import type { Claim } from '../store/store.ts';
+import type { Claim, Effects } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
 import { bareDesk, effectsOf } from './effects.ts';
 import { settledBy } from './settling.ts';
@@ -44,14 +44,24 @@ export async function buryMessage(
     if (await kit.ledger.bury(claim, why)) kit.events.buried(told);
     return;
   }
-  const decision = decideSession(claim.message, claim.memory, commandsOn(route, claim.message));
+  const { message, memory } = claim;
+  const decision = decideSession(message, memory, commandsOn(kit, route, message));
   const sensitivity = strictest(claim.message.sensitivity, route.brain.sensitivity);
   const timeline = { decision, claimedAt: now, decidedAt: now, desk: bareDesk(sensitivity) };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
-  const kept = kind === 'poison' ? { ...effects, turn: null } : effects;
+  const kept = kind === 'poison' ? notAgain(effects) : effects;
   // Otherwise its approval would be owed a turn for ever, and a replay could run the call again.
   const settled = await settledBy(kit.ledger, claim.message);
   const left = settled === undefined ? kept : { ...kept, settled };
   if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);
+}
+
+/** Neither kept nor to be asked again by a press. */
+function notAgain({ replies, ...effects }: Effects): Effects {
+  const unpressed = replies.map((reply) => {
+    const { choices, ...rest } = reply;
+    return choices === undefined ? reply : rest;
+  });
+  return { ...effects, turn: null, replies: unpressed };
 }

@@ -22,6 +22,8 @@ export type GatedChannel = {
   readonly channel: ChannelKey;
   readonly access: AccessConfig;
   readonly sensitivity: Sensitivity;
+  /** Whether it is a command that there is there. */
+  readonly knows: (inbound: Inbound) => boolean;
 };
 
 /** The part of a batch that goes on to the ledger. */
@@ -61,7 +63,7 @@ export class Gate {
 
   async pass(
     channel: ChannelKey,
-    access: AccessConfig,
+    { access, knows }: Pick<GatedChannel, 'access' | 'knows'>,
     batch: readonly Inbound[],
   ): Promise<GateResult> {
     const { pairings } = this.#parts;
@@ -73,7 +75,7 @@ export class Gate {
     const turnedAway: (TurnedAwayReason | null)[] = [];
     const codes: Extract<Knock, { kind: 'code' }>[] = [];
     for (const inbound of batch) {
-      const judged = judge(access, isAdmitted, inbound);
+      const judged = judge(access, { isAdmitted, knows }, inbound);
       const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
       if (end.kind === 'passes') messages.push(inbound);
       else if (end.kind === 'code') {

@@ -28,6 +28,8 @@ export type PendingCode = {
 export type PairingState = {
   readonly admitted: readonly Admitted[];
   readonly asking: readonly PendingCode[];
+  /** Who was admitted and is to be told so; absent: nobody. */
+  readonly unwelcomed?: readonly string[];
 };
 
 /** The move of a cursor that is kept in memory as well: it always says what it expects. */

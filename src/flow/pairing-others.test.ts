@@ -22,7 +22,7 @@ import { receiveAtGate } from './pipeline.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
 const access = { allow: null, groups: 'off', pairing: true } as const;
-const gated = { channel, access, sensitivity: 'public' } as const;
+const gated = { channel, access, sensitivity: 'public', knows: () => false } as const;
 const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
 const ids = createIdSource(systemClock.now, random);
 

@@ -9,11 +9,13 @@
  * and the cursor moves in the very commit that accepts the message which is answered with the code.
  */
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../domain/gate.ts';
+import type { Receipt } from '../channel/channel.ts';
 import { messengerTypes } from '../channel/kinds.ts';
-import type { Sender } from '../domain/message.ts';
+import type { Inbound, Sender } from '../domain/message.ts';
 import type { Ledger } from '../store/store.ts';
 import { KeptPairings, readPairings } from './kept-pairings.ts';
-import type { Admitted, Change, PairingState, PendingCode } from './kept-pairings.ts';
+import type { Admitted, Change } from './kept-pairings.ts';
+import { admitting, counts, removing, rowsOf, silent, welcoming } from './pairing-changes.ts';
 
 const codeMs = 60 * 60_000;
 /** So long a code is left alone; then it gives way when there are too many. */
@@ -35,11 +37,21 @@ export type Knock =
   | ({ readonly kind: 'code'; readonly code: string } & Change)
   | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
 
-/** What an operator's word makes of what is kept; `change` is null where it stays as it is. */
+/**
+ * What an operator's word makes of what is kept; `change` is null where it stays as it is. `told`
+ * goes into the ledger in the same commit.
+ */
 type Decided<Answer> = {
   readonly answer: Answer;
   readonly change: (() => Change) | null;
+  readonly told?: Told;
 };
+
+/** svc's own message; `accepted` is called once the ledger has it. */
+export type Told = { readonly message: Inbound; readonly accepted: (receipt: Receipt) => void };
+
+/** Who was admitted, and is to be told so on the messenger of that type. */
+export type Unwelcomed = Admitted & { readonly type: string };
 
 /** Fills the bytes with random ones that nobody can guess. */
 export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
@@ -50,6 +62,8 @@ export class Pairings implements Admissions {
   readonly #random: FillRandom;
   readonly #changed: (type: string) => Promise<void>;
   readonly #kept: ReadonlyMap<string, KeptPairings>;
+  /** Is called when somebody was admitted here. */
+  onAdmitted: (() => void) | null = null;
 
   /**
    * @param now milliseconds since 1970
@@ -134,7 +148,32 @@ export class Pairings implements Admissions {
       }
       return { answer: { kind: 'not_found' }, change: null };
     });
+    if (admission?.kind === 'admitted') this.onAdmitted?.();
     return admission ?? { kind: 'storage_failed' };
+  }
+
+  /** As far as it is known here. */
+  async unwelcomed(type: string): Promise<readonly Unwelcomed[]> {
+    const kept = this.#of(type);
+    await kept.load();
+    const { admitted, unwelcomed = [] } = kept.state;
+    return admitted
+      .filter(({ sender }) => unwelcomed.includes(sender))
+      .map((one) => ({ type, ...one }));
+  }
+
+  /**
+   * Has them told once: their message and the note that they were told are one commit.
+   * @param told null: they cannot be told
+   */
+  async welcome({ type, sender }: Unwelcomed, told: Told | null): Promise<void> {
+    const kept = this.#of(type);
+    await this.#change([kept], (): Decided<null> => {
+      const isOwed = kept.state.unwelcomed?.includes(sender) === true;
+      if (!isOwed) return { answer: null, change: null };
+      const change = (): Change => welcoming(kept, sender);
+      return { answer: null, change, ...(told !== null && { told }) };
+    });
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
@@ -163,11 +202,13 @@ export class Pairings implements Admissions {
       if (tries > 0) await new Promise(setImmediate);
       const read = await Promise.all(of.map((kept) => kept.readAgain()));
       if (read.includes(false)) continue;
-      const { answer, change } = decide();
+      const { answer, change, told } = decide();
       if (change === null) return answer;
       const { move, undo } = change();
-      const acceptance = await this.#ledger.accept([], move);
+      const batch = told === undefined ? [] : [told.message];
+      const acceptance = await this.#ledger.accept(batch, move);
       if (acceptance.kind === 'accepted') {
+        acceptance.receipts.forEach((receipt) => told?.accepted(receipt));
         await this.#changed(move.channel);
         return answer;
       }
@@ -211,43 +252,4 @@ export async function listPairings(
     rows.push(...rowsOf(channel, await readPairings(ledger, channel), now()));
   }
   return rows;
-}
-
-function admitting(kept: KeptPairings, one: Admitted): Change {
-  const { admitted, asking } = kept.state;
-  const state = { admitted: [...admitted, one], asking: silenced(asking, one.sender) };
-  return kept.become(state, (later) => {
-    return { ...later, admitted: later.admitted.filter((other) => other !== one) };
-  });
-}
-
-function removing(kept: KeptPairings, sender: string): Change {
-  const { admitted, asking } = kept.state;
-  const removed = admitted.filter((one) => one.sender === sender);
-  const left = admitted.filter((one) => one.sender !== sender);
-  return kept.become({ admitted: left, asking: silenced(asking, sender) }, (later) => {
-    return { ...later, admitted: [...removed, ...later.admitted] };
-  });
-}
-
-function rowsOf(channel: string, { admitted, asking }: PairingState, now: number): Pairing[] {
-  const waiting = asking.filter((one) => counts(one, now));
-  return [
-    ...admitted.map((one): Pairing => ({ channel, ...one, state: 'admitted' })),
-    ...waiting.map(({ sender, name, until }): Pairing => {
-      return { channel, sender, name, state: 'asking', at: until };
-    }),
-  ];
-}
-
-function counts({ code, until }: PendingCode, now: number): boolean {
-  return code !== null && until > now;
-}
-
-function silenced(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {
-  return asking.map((one) => (one.sender === sender ? silent(one) : one));
-}
-
-function silent(one: PendingCode): PendingCode {
-  return { ...one, name: null, code: null };
 }

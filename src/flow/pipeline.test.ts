@@ -162,7 +162,7 @@ test('who was turned away is told only once the rest of the batch is in the ledg
     now: it.kit.now,
   });
   const access = { allow: ['friend'], groups: 'mention', pairing: false } as const;
-  const gated = { channel, access, sensitivity: 'public' } as const;
+  const gated = { channel, access, sensitivity: 'public', knows: () => false } as const;
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();

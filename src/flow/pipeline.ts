@@ -72,12 +72,12 @@ export async function receive(
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access, sensitivity }: GatedChannel,
+  { channel, access, sensitivity, knows }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
   for (let passes = 1; ; passes++) {
-    const passage = await gate.pass(channel, access, batch);
+    const passage = await gate.pass(channel, { access, knows }, batch);
     const { messages } = passage;
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =
@@ -103,7 +103,7 @@ export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Pr
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
   kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
-  const decision = decideSession(message, memory, commandsOn(route, message));
+  const decision = decideSession(message, memory, commandsOn(kit, route, message));
   const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
   const end = await showingWork(kit, route, claim, desk, () =>
@@ -167,8 +167,10 @@ async function answer(
   const { act } = decision;
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
-  const history = decision.move === null ? memory.turns : [];
-  const turn = { message, text: act.text, history };
+  const seen = decision.move === null ? memory.turns : [];
+  const { text, again } = act;
+  const history = again === undefined ? seen : seen.filter((turn) => turn !== again);
+  const turn = { message, text, history };
   const isBare = message.media === null && !mayBePictured(history);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);

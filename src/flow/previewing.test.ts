@@ -20,14 +20,18 @@ function start(preview?: string) {
       };
     },
   };
-  const previews = { keep: async (_: unknown, one: string) => kept.push(one) > 0 };
+  const before = { waits: false };
+  const previews = {
+    isNext: () => !before.waits,
+    keep: async (_: unknown, one: string) => kept.push(one) > 0,
+  };
   const message = { id: 'm1', address: { channel: 'c', target: 't' }, preview };
   const turn = new TurnPreview(
     { ledger: { previews } } as never,
     { channel } as never,
     { message } as unknown as InClaim,
   );
-  return { turn, shown, kept, begun, ended: () => ended };
+  return { turn, before, shown, kept, begun, ended: () => ended };
 }
 
 test('nothing is begun before there is something to show', async () => {
@@ -51,4 +55,21 @@ test('the message of an earlier run is shown on, and is replaced though nothing 
   assert.equal(it.turn.shownAs, '[5]');
   it.turn.show('again');
   assert.equal(it.begun[0]!.replaces, '[5]');
+});
+
+test('nothing is begun before the reply to an earlier message has arrived', () => {
+  const it = start();
+  it.before.waits = true;
+  it.turn.show('a');
+  assert.equal(it.begun.length, 0);
+  it.before.waits = false;
+  it.turn.show('a b');
+  assert.deepEqual(it.shown, ['a b']);
+});
+
+test('what comes after the end is not shown', async () => {
+  const it = start();
+  await it.turn.end();
+  it.turn.show('late');
+  assert.equal(it.begun.length, 0);
 });

@@ -7,7 +7,10 @@ import type { Preview } from '../channel/channel.ts';
 import type { InClaim } from '../store/store.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 
-/** The preview of one turn. Nothing is begun before there is a text to show. */
+/**
+ * The preview of one turn. Nothing is begun before there is a text to show, nor while a reply to an
+ * earlier message of the conversation has not arrived.
+ */
 export class TurnPreview {
   readonly #kit: Pick<Kit, 'ledger'>;
   readonly #channel: ActiveRoute['channel'];
@@ -15,6 +18,7 @@ export class TurnPreview {
   #preview: Preview | null = null;
   /** The platform's message that shows it; null: none does. */
   #shownAs: string | null;
+  #isOver = false;
 
   constructor(kit: Pick<Kit, 'ledger'>, { channel }: Pick<ActiveRoute, 'channel'>, claim: InClaim) {
     this.#kit = kit;
@@ -30,16 +34,21 @@ export class TurnPreview {
 
   /** Resolves when nothing of it is on its way any more. Never rejects. */
   async end(): Promise<void> {
+    this.#isOver = true;
     await this.#preview?.end();
   }
 
   readonly show = (whole: string): void => {
+    if (this.#isOver) return;
     this.#preview ??= this.#begin();
     this.#preview?.show(whole);
   };
 
   #begin(): Preview | null {
     const { message } = this.#claim;
+    // The message of an earlier run stands in its place already.
+    const mayBegin = this.#shownAs !== null || this.#kit.ledger.previews.isNext(this.#claim);
+    if (!mayBegin) return null;
     const begun = this.#channel.preview?.({
       address: message.address,
       question: message.id,

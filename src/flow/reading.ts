@@ -152,7 +152,8 @@ async function readBytes(
         stop,
       );
       if (heard?.kind === 'heard') return { kind, name, text: heard.text };
-      return { kind: 'unread', name, why: say.notUnderstood };
+      const isEmpty = heard?.failure.kind === 'empty_answer';
+      return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
     }
     case 'picture': {
       const remade = await route.pictures?.remake(bytes);

@@ -3,6 +3,7 @@ import type { Media } from '../domain/message.ts';
 import type { Note } from '../domain/note.ts';
 import type { Ability, GrantMode, ToolUse } from '../domain/tool-use.ts';
 import { localDay, localTime, nextMidnight } from '../lib/local-day.ts';
+import type { ListedCommand } from './offering.ts';
 
 /**
  * What a sender is told when there is no model's answer. The sentences name no provider and no
@@ -73,6 +74,15 @@ export const commandSentences = {
   pairing: (code: string): string =>
     `I do not know you yet. Give this code to the person who runs this service: ${code}. ` +
     'It is good for an hour. Once you are let in, write again: what you wrote was not kept.',
+  start: 'Hello! Write to me and I answer; /help says what else can be written here.',
+  help: (commands: readonly ListedCommand[]): string =>
+    [
+      'You can write:',
+      ...commands.map(({ writes, description }) => `${writes}: ${description}.`),
+      'Everything else is a message to me.',
+    ].join('\n'),
+  retryNothing: 'There is nothing to ask again: no message of this session waits for an answer.',
+  welcome: 'You are in: write to me and I answer.',
   notesNone: 'There are no notes.',
   notesCleared: 'The notes are gone.',
   notesNotYours:
@@ -102,6 +112,7 @@ export const unreadSentences = {
   notFetched: 'I could not get the file that you sent. Please send it again.',
   notListened: 'I do not listen to voice messages here. Please write it.',
   notUnderstood: 'I could not understand the voice message. Please write it.',
+  notHeard: 'I cannot listen to voice messages just now. Please write it, or send it again later.',
   tooMany: 'These are more files than I look at in one message. Please send the rest again.',
   tooManyPixels: 'That picture is too large to look at. Please send a smaller one.',
   tooLarge: (bytes: number): string => {

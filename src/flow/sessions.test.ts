@@ -29,6 +29,8 @@ const understood = (session: Partial<SessionConfig> | null, notes = false, tools
   notes,
   tools,
   approvals: false,
+  messenger: false,
+  retries: false,
 });
 
 const actOf = (text: string, of = understood({}, true, true)): unknown =>

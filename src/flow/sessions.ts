@@ -8,35 +8,45 @@
  */
 import type { SessionConfig } from '../config/config.ts';
 import type { ApprovalId } from '../domain/approval.ts';
-import type { CutReason, SessionMove } from '../domain/conversation.ts';
+import type { CutReason, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../store/store.ts';
+import { isFollowed } from './approval-sentences.ts';
 
 /** `move` ends the active session just before this message; null: it goes on. */
 export type SessionDecision = { readonly move: SessionMove | null; readonly act: Intent };
 
-/** What is to be done with the message. `rest` is what stands behind the command's word. */
+/**
+ * What is to be done with the message. `rest` is what stands behind the command's word; `again` is
+ * the turn without an answer that is asked again, and gives way to this one.
+ */
 export type Intent =
-  | { readonly kind: 'think'; readonly text: string }
+  | { readonly kind: 'think'; readonly text: string; readonly again?: TurnRow }
   | { readonly kind: 'begin' }
   | { readonly kind: 'recall'; readonly rest: string }
   | { readonly kind: 'notes'; readonly rest: string }
   | { readonly kind: 'tools' }
+  | { readonly kind: 'start' | 'help' }
+  /** There is nothing to ask again. */
+  | { readonly kind: 'retry' }
   | { readonly kind: 'approve' | 'refuse'; readonly code: string }
   | { readonly kind: 'pair'; readonly code: string }
-  /** svc's own message: nobody said anything. */
+  /** svc's own messages: nobody said anything. */
+  | { readonly kind: 'welcome' }
   | { readonly kind: 'follow'; readonly approval: ApprovalId };
 
 /**
- * Which commands there are here: those of sessions, of brains that keep notes, of agents, and of
- * whoever may have something to approve.
+ * Which commands there are here: those of sessions, of brains that keep notes, of agents, of
+ * whoever may have something to approve, of every messenger, and of those that remember.
  */
 export type CommandsOn = {
   readonly session: SessionConfig | null;
   readonly notes: boolean;
   readonly tools: boolean;
   readonly approvals: boolean;
+  readonly messenger: boolean;
+  readonly retries: boolean;
 };
 
 export function decideSession(
@@ -44,13 +54,14 @@ export function decideSession(
   memory: Memory,
   understood: CommandsOn,
 ): SessionDecision {
-  const { pairingCode: code, approval } = message;
+  const { pairingCode: code, approval, welcome } = message;
+  if (welcome === true) return { move: null, act: { kind: 'welcome' } };
   if (approval !== undefined) return { move: null, act: { kind: 'follow', approval } };
   if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
-  const { session, notes, tools, approvals } = understood;
-  if (session === null && !notes && !tools && !approvals) return asItIs(message);
+  const { session, notes, tools, approvals, messenger } = understood;
+  if (session === null && !notes && !tools && !approvals && !messenger) return asItIs(message);
   const { word, rest } = firstWord(message.text);
-  if (session?.triggers.includes(word) === true) {
+  if (isTrigger(word, session)) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
     if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
     // The first message of the new session: a command like any other, but no further trigger.
@@ -60,7 +71,25 @@ export function decideSession(
   }
   const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
   const move = reason === null ? null : { reason, at: message.acceptedAt };
-  return { move, act: commandOf(word, rest, understood) ?? { kind: 'think', text: message.text } };
+  const act = commandOf(word, rest, understood) ?? { kind: 'think', text: message.text };
+  if (act.kind !== 'retry' || move !== null) return { move, act };
+  const again = memory.turns.findLast(isUnanswered);
+  return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
+}
+
+/** Whether the message is one of the commands that there are, a trigger included. */
+export function isCommand(text: string, understood: CommandsOn): boolean {
+  const { word, rest } = firstWord(text);
+  return isTrigger(word, understood.session) || commandOf(word, rest, understood) !== null;
+}
+
+function isTrigger(word: string, session: SessionConfig | null): boolean {
+  return session?.triggers.includes(word) === true;
+}
+
+/** A person's own, with words in it. */
+function isUnanswered({ text, reply, quoted }: TurnRow): boolean {
+  return reply === null && quoted !== true && text !== '' && !isFollowed(text);
 }
 
 /** For the trace: the session of this message, and why it is a new one. */
@@ -69,8 +98,13 @@ export function traceSession({ session }: Memory, { move, act }: SessionDecision
     kind: 'session',
     session: session.number + (move === null ? 0 : 1),
     cut: move?.reason ?? null,
-    command: act.kind === 'think' || act.kind === 'follow' ? null : act.kind,
+    command: commandIn(act),
   };
+}
+
+function commandIn(act: Intent): string | null {
+  if (act.kind === 'think') return act.again === undefined ? null : 'retry';
+  return act.kind === 'follow' || act.kind === 'welcome' ? null : act.kind;
 }
 
 function asItIs({ text }: Message): SessionDecision {
@@ -84,6 +118,9 @@ function commandOf(word: string, rest: string, understood: CommandsOn): Intent |
   if (word === '/tools' && understood.tools) return { kind: 'tools' };
   if (word === '/approve' && understood.approvals) return { kind: 'approve', code: rest.trim() };
   if (word === '/refuse' && understood.approvals) return { kind: 'refuse', code: rest.trim() };
+  if (word === '/retry' && understood.retries) return { kind: 'retry' };
+  if (word === '/help' && understood.messenger) return { kind: 'help' };
+  if (word === '/start' && understood.messenger) return { kind: 'start' };
   return null;
 }
 

@@ -65,3 +65,13 @@ export function stopOf(signal: AbortSignal): Stop {
     signal,
   };
 }
+
+/** @returns null when the stop comes first */
+export function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | null> {
+  const stopped = Promise.withResolvers<null>();
+  const leave = (): void => stopped.resolve(null);
+  if (stop.stopped) leave();
+  stop.listen(leave);
+  const first = Promise.race([awaited, stopped.promise]);
+  return first.finally(() => stop.unlisten(leave));
+}

@@ -18,7 +18,7 @@ import type { RelayDetections } from './relay-detection.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest } from './model.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 import { Sight } from './sight.ts';
 
@@ -99,7 +99,7 @@ class GuardedModel implements Model {
     return this.#model.check(sensitivity, deadlineAt);
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#model.sees(sensitivity, deadlineAt);
   }
 

@@ -149,3 +149,31 @@ test('of what requests under way together have taught the least is kept', async 
   assert.ok(dropped(await trimmer.ask(talk, reader.ask)) > 0);
   assert.equal(reader.asked.length, asked + 1, 'it is cut beforehand');
 });
+
+test('a picture takes room: what overflows because of one cuts no texts from then on', async () => {
+  const picture = { type: 'image/jpeg', bytes: Uint8Array.from([1]) } as const;
+  const withPicture = talkOf(11, 'x'.repeat(100));
+  const last = { role: 'user', text: 'look', pictures: [picture] } as const;
+  const shown = { ...withPicture, lines: [...withPicture.lines.slice(0, -1), last] };
+  const weigh = (request: ModelRequest): number =>
+    request.lines.reduce((sum, line) => {
+      const pictures = 'pictures' in line ? (line.pictures?.length ?? 0) : 0;
+      return sum + line.text.length + pictures * 6_000;
+    }, 0);
+  const sent: ModelRequest[] = [];
+  const ask = (request: ModelRequest): Promise<Outcome> => {
+    sent.push(request);
+    const tries = [{ startedAt: 0, ms: 1, failed: null }];
+    if (weigh(request) > 6_700) {
+      return Promise.resolve({ kind: 'failed', failure: failure('context_overflow'), tries });
+    }
+    const answer = { text: 'ok', calls: [], usage: null, linesDropped: 0 };
+    return Promise.resolve({ kind: 'answer', ...answer, tries });
+  };
+  const trimmer = new ContextTrimmer();
+  assert.ok(dropped(await trimmer.ask(shown, ask)) > 0);
+  assert.equal(dropped(await trimmer.ask(withPicture, ask)), 0);
+  sent.length = 0;
+  assert.ok(dropped(await trimmer.ask(shown, ask)) > 0);
+  assert.equal(sent.length, 1, 'it is cut beforehand');
+});

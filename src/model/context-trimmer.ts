@@ -7,11 +7,16 @@
  * So the remembered size may be too little for other texts, and with every cut request that is
  * answered it grows by a sixteenth, until nothing is cut or the model says again that it is too
  * much.
+ *
+ * A picture takes room, too: about 1,600 tokens at most of a model that is told to see in full, so
+ * it counts as a text of that many.
  */
 import type { Outcome } from '../domain/outcome.ts';
-import type { ModelRequest } from './model.ts';
+import type { ModelRequest, RequestLine } from './model.ts';
 
 const growth = 1 / 16;
+/** 1,600 tokens of four bytes each. */
+const bytesPerPicture = 6_400;
 
 export class ContextTrimmer {
   /** In UTF-8 bytes; Infinity: no request was too long yet. */
@@ -51,7 +56,7 @@ export class ContextTrimmer {
     let bytes = bytesOf(request);
     let dropped = 0;
     while (dropped < keptFrom && bytes > this.#bytesMax) {
-      bytes -= Buffer.byteLength(lines[dropped]!.text);
+      bytes -= bytesOfLine(lines[dropped]!);
       dropped++;
     }
     return dropped === 0 ? request : dropOldest(request, dropped);
@@ -68,8 +73,13 @@ function dropOldest(request: ModelRequest, count: number): ModelRequest {
 
 function bytesOf({ system, lines }: ModelRequest): number {
   let bytes = system === null ? 0 : Buffer.byteLength(system);
-  for (const { text } of lines) bytes += Buffer.byteLength(text);
+  for (const line of lines) bytes += bytesOfLine(line);
   return bytes;
+}
+
+function bytesOfLine(line: RequestLine): number {
+  const pictures = 'pictures' in line ? (line.pictures?.length ?? 0) : 0;
+  return Buffer.byteLength(line.text) + pictures * bytesPerPicture;
 }
 
 function withDropped(

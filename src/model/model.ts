@@ -31,16 +31,19 @@ export interface Model {
   ask(request: ModelRequest, stop: Stop): Promise<Outcome>;
   /**
    * Whether it is shown pictures: as declared, or as its provider says. Never rejects; a provider
-   * that does not say in time has a model that sees none.
+   * that does not say has a model that sees none.
    * @param sensitivity as for `check`
    */
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean>;
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees>;
   /**
    * Asks the provider whether it is there and has this model. Sends no content of anyone.
    * @param sensitivity of the requests that are to follow: private ones go to near addresses only
    */
   check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck>;
 }
+
+/** `unreached`: its provider did not answer in time, so nobody knows. */
+export type Sees = boolean | 'unreached';
 
 export type ModelCheck =
   | {

@@ -129,8 +129,15 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
 
 /** 408 time-out of the other side, 498 no capacity, 503 busy or loading, 529 overloaded. */
 const busy = new Set([408, 498, 503, 529]);
-const tooLong =
-  /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
+const tooLong = new RegExp(
+  [
+    'context[ _](?:length|size|window)',
+    'maximum (?:context|model length)',
+    'prompt (?:is )?too long',
+    'reduce the length',
+  ].join('|'),
+  'i',
+);
 /**
  * An error's own words, up to the first that may be its model's: such a text could take the model's
  * tools away from everybody. The first name in quotes does not end them.
@@ -143,12 +150,20 @@ function unquoted(words: string): string {
 
 /**
  * Whether an error says that the model was shown a picture and takes none. How Ollama, llama.cpp,
- * vLLM, OpenAI and routers before them say it; to be asked only where a picture was shown.
+ * vLLM, OpenAI and routers before them say it; to be asked only where a picture was shown. Where
+ * the request is too long, pictures are spoken of as what makes it so.
+ * @param kind of the failure that it is else
  */
-export function refusesPictures(status: number, body: string): boolean {
-  if (status < 400 || status === 401 || status === 429 || busy.has(status)) return false;
-  return noSight.test(body.slice(0, 4_000));
+export function refusesPictures(kind: Failure['kind'], body: string): boolean {
+  return ofPictures.has(kind) && noSight.test(body.slice(0, 4_000));
 }
+
+/** Of llama.cpp it is an error of the server, and of a router an endpoint that is not there. */
+const ofPictures: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+  'rejected',
+  'server_error',
+  'not_found',
+]);
 
 const noSight = /\b(?:image|vision|multi-?modal|mmproj|picture)/i;
 

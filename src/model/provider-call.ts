@@ -98,7 +98,7 @@ export async function callProvider(
     },
     stop,
   );
-  const result = listening === null ? heard : (listening.whole(heard) ?? brokenOff);
+  const result = listening === null ? heard : listening.whole(heard, answerBytesMax);
   const ms = options.steady() - since;
   const read: Parsed =
     result.kind === 'fault'
@@ -118,15 +118,12 @@ export async function callProvider(
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
 
-/** A stream that ends before its end. */
-const brokenOff = { kind: 'fault', fault: 'connection_lost', sent: true, code: null } as const;
-
 /** A provider's error of a request with pictures may say that its model takes none. */
 function unlessBlind(parsed: Parsed, result: HttpResult): Parsed {
   if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
-  const { status, body } = result;
-  if (!refusesPictures(status, body)) return parsed;
-  return { ...parsed, failure: failure('pictures_unsupported', { status }) };
+  const { kind, status } = parsed.failure;
+  if (!refusesPictures(kind, result.body)) return parsed;
+  return { ...parsed, failure: { ...failure('pictures_unsupported'), status } };
 }
 
 /**

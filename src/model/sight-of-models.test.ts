@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
+import { Bench, neverStopped, requestOf } from '../../test/contract/model.ts';
 import { testSight } from '../../test/contract/model-sight.ts';
 
 type Shown = { readonly messages: readonly { readonly images?: string[]; content: unknown }[] };
@@ -35,4 +38,32 @@ testSight({
     status: 400,
     body: '{"error":{"message":"image_url is only supported by certain models."}}',
   },
+});
+
+suite('the hosted runtime', { concurrency: true }, () => {
+  const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
+
+  test('is asked who sees under /v1, too, where its address has no path', async () => {
+    await using fake = await startFakeOpenai(undefined, { inputs: ['text', 'image'] });
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.origin);
+    assert.equal(await model.sees('public', bench.clock.in(5_000)), true);
+  });
+
+  for (const [what, status, body] of [
+    ['a router', 404, { message: 'No endpoints found that support image input', code: 404 }],
+    ['a router that answers 200', 200, { message: 'no vision here', code: 400 }],
+    ['llama.cpp', 500, { message: 'image input is not supported - provide the mmproj', code: 500 }],
+  ] as const) {
+    test(`a picture that ${what} refuses is known as that`, async () => {
+      const refusal = { status, body: JSON.stringify({ error: body }) };
+      await using fake = await startFakeOpenai(refusal);
+      await using bench = new Bench();
+      const pictures = [{ type: 'image/png', bytes: Uint8Array.from([1]) }] as const;
+      const lines = [{ role: 'user', text: 'look', pictures }] as const;
+      const model = bench.build(hosted, fake.url, { vision: true });
+      const outcome = await model.ask(requestOf({ lines }), neverStopped);
+      assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported');
+    });
+  }
 });

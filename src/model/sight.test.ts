@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/hand-clock.ts';
+import type { Sees } from './model.ts';
 import { Sight } from './sight.ts';
 
-const told = (...answers: (boolean | null)[]) => {
+const told = (...answers: (Sees | null)[]) => {
   const asked = { times: 0 };
-  const ask = async (): Promise<boolean | null> => answers[asked.times++] ?? null;
+  const ask = async (): Promise<Sees | null> => answers[asked.times++] ?? null;
   return { asked, ask };
 };
 
@@ -28,6 +29,14 @@ test('where the provider does not say, the model sees nothing, and it is asked a
   const { asked, ask } = told(null, true);
   const sight = new Sight(null, handClock().steady);
   assert.equal(await sight.sees(ask), false);
+  assert.equal(await sight.sees(ask), true);
+  assert.equal(asked.times, 2);
+});
+
+test('a provider that cannot be reached is asked again', async () => {
+  const { asked, ask } = told('unreached', true);
+  const sight = new Sight(null, handClock().steady);
+  assert.equal(await sight.sees(ask), 'unreached');
   assert.equal(await sight.sees(ask), true);
   assert.equal(asked.times, 2);
 });

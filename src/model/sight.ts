@@ -1,4 +1,5 @@
 import { later, type SteadyTime } from '../lib/clock.ts';
+import type { Sees } from './model.ts';
 
 /** After a provider has refused a picture, its model is taken for blind for so long. */
 const refusedMs = 3_600_000;
@@ -12,7 +13,7 @@ export class Sight {
   readonly #declared: boolean | null;
   readonly #steady: () => SteadyTime;
   #told: boolean | null = null;
-  #asking: Promise<boolean | null> | null = null;
+  #asking: Promise<Sees | null> | null = null;
   #refusedUntil: SteadyTime | null = null;
 
   /** @param declared null: as its provider says */
@@ -22,13 +23,14 @@ export class Sight {
   }
 
   /** @param ask the provider; null: it does not say. Never rejects */
-  async sees(ask: () => Promise<boolean | null>): Promise<boolean> {
+  async sees(ask: () => Promise<Sees | null>): Promise<Sees> {
     if (this.#refusedUntil !== null && this.#steady() < this.#refusedUntil) return false;
     if (this.#declared !== null) return this.#declared;
     if (this.#told !== null) return this.#told;
     this.#asking ??= ask().finally(() => (this.#asking = null));
-    this.#told = await this.#asking;
-    return this.#told ?? false;
+    const told = await this.#asking;
+    if (typeof told === 'boolean') this.#told = told;
+    return told ?? false;
   }
 
   refused(): void {

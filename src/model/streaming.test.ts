@@ -38,8 +38,8 @@ for (const [name, body, make] of streams) {
       assert.equal(told.at(-1), text);
       for (const one of told) assert.ok(text.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
       const answer = { kind: 'answer', status: 200, headers: {}, body } as const;
-      const whole = listening.whole(answer);
-      assert.ok(whole?.kind === 'answer');
+      const whole = listening.whole(answer, 1_000_000);
+      assert.ok(whole.kind === 'answer');
       return whole.body;
     });
     assert.equal(new Set(wholes).size, 1);
@@ -53,7 +53,7 @@ for (const [name, body, make] of streams) {
     const wrong = make();
     const error = '{"error":"upstream"}';
     wrong.push(name === 'lines of JSON' ? `${lines[0]}\n${error}\n` : `data: ${error}\n\n`);
-    assert.deepEqual(wrong.end(), { kind: 'whole', body: error });
+    assert.match(JSON.stringify(wrong.end()), /whole.*error.*upstream/);
   });
 }
 
@@ -71,4 +71,40 @@ test('a provider that knows no stream_options is asked without from then on', as
     assert.ok(outcome.kind === 'answer' && outcome.text === 'hello');
   }
   assert.equal(fake.calls.length, 3);
+});
+
+test('what an error in a stream names beside itself, and tells of usage, is told', () => {
+  const ofLocal = new LocalStream();
+  ofLocal.push(
+    '{"remote_host":"https://vendor","message":{"content":"a"}}\n{"error":"upstream"}\n',
+  );
+  assert.match(JSON.stringify(ofLocal.end()), /vendor.*upstream/);
+  const streamed = new HostedStream();
+  streamed.push('data: {"usage":{"prompt_tokens":7}}\n\ndata: {"error":"upstream"}\n\n');
+  assert.match(JSON.stringify(streamed.end()), /upstream.*prompt_tokens/);
+});
+
+test('a text that comes in typed parts is told without those that are no text', () => {
+  const streamed = new HostedStream();
+  const content = [
+    { type: 'thinking', thinking: 'hm' },
+    { type: 'text', text: 'four' },
+  ];
+  streamed.push(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+  assert.equal(streamed.said, 'four');
+});
+
+test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
+  const told: number[] = [];
+  const listening = new Listening(new LocalStream(), (whole) => told.push(whole.length));
+  const line = (content: string, done: boolean) =>
+    `${JSON.stringify({ message: { content }, done })}\n`;
+  for (const content of ['a', 'b'.repeat(70_000), 'c']) {
+    listening.heard(200, Buffer.from(line(content, false)));
+  }
+  listening.heard(200, Buffer.from(line('', true)));
+  assert.deepEqual(told, [1]);
+  const answer = { kind: 'answer', status: 200, headers: {}, body: '' } as const;
+  const whole = listening.whole(answer, 70_000);
+  assert.equal(whole.kind === 'fault' && whole.fault, 'answer_too_large');
 });

@@ -28,6 +28,9 @@ export function wholeOf(body: object): StreamEnd {
 /** More of a stream is read no further: each word of it comes with some hundred bytes around it. */
 export const streamBytesMax = 32 * 1024 * 1024;
 
+/** No messenger shows more in one message: of a longer text nothing more is told. */
+const toldCharactersMax = 65_536;
+
 /** Hears one call to a provider, and tells the text so far whenever it has grown. */
 export class Listening {
   readonly #stream: AnswerStream;
@@ -44,22 +47,41 @@ export class Listening {
   /** For the HTTP client. */
   readonly heard = (status: number, part: Buffer): void => {
     this.#stream.push(this.#decoder.decode(part, { stream: true }));
-    if (status !== 200) return;
+    if (status !== 200 || this.#stream.said.length > toldCharactersMax) return;
     const shown = shownOf(this.#stream.said);
     if (shown === this.#last) return;
     this.#last = shown;
     this.#told(shown);
   };
 
-  /** The answer as if it had come in one piece; null: it broke off. */
-  whole(result: HttpResult): HttpResult | null {
-    if (result.kind === 'fault') return result;
-    if (result.status !== 200) return result;
+  /**
+   * The answer as if it had come in one piece, within the same bound.
+   * @param bytesMax of an answer in one piece
+   */
+  whole(result: HttpResult, bytesMax: number): HttpResult {
+    const whole = this.#wholeOf(result);
+    if (whole.kind === 'fault' || Buffer.byteLength(whole.body) <= bytesMax) return whole;
+    return { ...brokenOff, fault: 'answer_too_large' };
+  }
+
+  #wholeOf(result: HttpResult): HttpResult {
+    if (result.kind === 'fault' || result.status !== 200) return result;
     const end = this.#stream.end();
-    if (end.kind === 'plain') return result;
-    return end.kind === 'whole' ? { ...result, body: end.body } : null;
+    switch (end.kind) {
+      case 'plain':
+        return result;
+      case 'cut':
+        return brokenOff;
+      case 'whole':
+        return { ...result, body: end.body };
+      default:
+        return end satisfies never;
+    }
   }
 }
+
+/** A stream that ends before its end. */
+const brokenOff = { kind: 'fault', fault: 'connection_lost', sent: true, code: null } as const;
 
 const beginningOfTag = /^<[a-z]{0,9}$/i;
 

@@ -71,7 +71,9 @@ export async function runPreflight(
       listeners === undefined ? [] : listeningLines(config, listeners),
       providerLines(config, resolved.secrets, kit),
       Promise.all(
-        config.channels.map((channel) => channelLines(channel, resolved.secrets, kit, left)),
+        config.channels.map((channel) =>
+          channelLines(channel, config, resolved.secrets, kit, left),
+        ),
       ),
       folderLines(config),
       placeLines(inspection.storage, resolved, surroundings),
@@ -121,12 +123,13 @@ async function placeLines(
 
 async function channelLines(
   channel: ChannelConfig,
+  config: Config,
   secrets: Secrets,
   kit: ServiceKit,
   left: AbortSignal | undefined,
 ): Promise<readonly PreflightLine[]> {
   if (isMessenger(channel)) {
-    const lines = [messengerLine(channel, secrets, kit), speechLine(channel, kit)];
+    const lines = [messengerLine(channel, secrets, kit), speechLine(channel, config, kit)];
     return (await Promise.all(lines)).filter((line) => line !== null);
   }
   const kind: ChannelKind = kindOf(channel.type);

@@ -6,19 +6,18 @@
 import { ApprovalWork } from '../flow/approval-work.ts';
 import { decideApproval, type DecideResult } from '../flow/approving.ts';
 import { answerByHand, type ByHandResult, type HandWritten } from '../flow/by-hand.ts';
+import { offerCommands } from '../flow/commands.ts';
 import { buryMessage } from '../flow/faults.ts';
 import type { Kit, ActiveRoute } from '../flow/kit.ts';
 import { Gate } from '../flow/gate.ts';
 import type { FillRandom, Pairings } from '../flow/pairing.ts';
-import { receive, receiveAtGate, sendReply, takeTurn } from '../flow/pipeline.ts';
+import { sendReply, takeTurn } from '../flow/pipeline.ts';
 import { Pump } from '../flow/pumps.ts';
-import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channel.ts';
-import type { AccessConfig } from '../config/config.ts';
+import type { ChannelProblem } from '../channel/channel.ts';
 import type { ChannelKey } from '../domain/ids.ts';
-import type { Inbound } from '../domain/message.ts';
-import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ConversationKey } from '../domain/story.ts';
 import { sayDraining } from './draining.ts';
+import { Intake } from './intake.ts';
 import { openPlan, type OpenedPlan } from './opened-plan.ts';
 import { slots, stop, type Pair } from './pump-pair.ts';
 import { createAlone } from '../store/alone.ts';
@@ -42,9 +41,6 @@ const defaults = (): HostOptions => ({
   peers: createAlone(),
 });
 
-/** Who may talk on a channel, and what is said there is stamped with. */
-type Rules = { readonly access: AccessConfig | null; readonly sensitivity: Sensitivity };
-
 /** Rows that a drain could not finish; the ids of the first of them. */
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
@@ -59,11 +55,7 @@ export class Host {
   readonly approvals: ApprovalWork;
   /** Plans out of use with work under way, each until it is closed. */
   readonly #retiring = new Map<Plan, Promise<void>>();
-  /**
-   * The rules of each channel in the plan of now, since a connection may outlive its plan. A
-   * channel that is in no plan any more keeps its last rules.
-   */
-  readonly #rules = new Map<ChannelKey, Rules>();
+  readonly #intake: Intake;
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
   /** The last swap that was asked for: the next one begins when it is over. */
@@ -81,6 +73,7 @@ export class Host {
     const pairings = sharedPairings(this.#kit, this.#options);
     this.pairings = pairings;
     this.gate = new Gate({ pairings, events, now });
+    this.#intake = new Intake(this.#kit, this.gate);
     this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
   }
 
@@ -140,14 +133,13 @@ export class Host {
   }
 
   #run(plan: Plan, before: Plan | null): void {
-    for (const [key, { access, brain }] of plan.lines) {
-      this.#rules.set(key, { access, sensitivity: brain.sensitivity });
-    }
+    this.#intake.use(plan.lines);
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
     const [{ events }, { peers }] = [this.#kit, this.#options];
-    plan.run({ acceptOn: this.#acceptOn, events, peers, before: others });
+    plan.run({ acceptOn: this.#intake.acceptOn, events, peers, before: others });
+    for (const [key, route] of plan.lines) offerCommands(this.#kit, key, route);
     events.planUsed({
       revision: plan.revision,
       channels: plan.channels.length,
@@ -189,22 +181,6 @@ export class Host {
     const rows = ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
     return { rows, ids: ledger.unsettled(idsMax) };
   }
-
-  readonly #acceptOn = (channel: ChannelKey): Receive => {
-    const { ledger } = this.#kit;
-    const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
-      const cursors = place === undefined ? [] : [{ channel, ...place }];
-      const { access, sensitivity } = this.#rules.get(channel)!;
-      if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
-      const gated = { channel, access, sensitivity };
-      return receiveAtGate(this.#kit, this.gate, gated, batch, ...cursors);
-    };
-    return Object.assign(take, {
-      room: () => ledger.room().messages,
-      whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
-      cursor: (name: string) => ledger.cursor(channel, name),
-    });
-  };
 
   #retire(plan: Plan): void {
     const done = plan

@@ -26,7 +26,7 @@ import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { SharedBounds } from './shared-bounds.ts';
-import { keepApprovals } from './approval-keeping.ts';
+import { keepOwnMessages } from './own-messages.ts';
 import { warningsNow } from './warnings-now.ts';
 import { keepFigures } from './figure-keeping.ts';
 import { createRunEvents, type RunEvents, type TurnWatch } from './run-events.ts';
@@ -223,7 +223,7 @@ class Run {
     if (unopened !== null) return refusedBy(unopened, config);
     const counted = { counts: this.#events.figures, ledger, now, over: this.#state.over };
     this.#lifetime.defer('the figures', keepFigures(counted));
-    this.#lifetime.defer('the approvals', keepApprovals({ ...flow, peers, host }));
+    this.#lifetime.defer('own messages', keepOwnMessages({ ...flow, peers, host }));
     const watch = new ModelWatch(kit, this.#state.over);
     const bounds = new SharedBounds(kit.bounds, peers);
     this.#lifetime.defer('the bounds', () => bounds[Symbol.dispose]());

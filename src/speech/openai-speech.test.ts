@@ -40,6 +40,13 @@ test('what is spoken goes out as a file, and comes back as a text', async () => 
   assert.deepEqual(server.heard, [{ model: 'small', name, type, bytes }]);
 });
 
+test('no more is taken down than a model is to read', async () => {
+  await using server = await startFakeSpeech('a'.repeat(30_000));
+  const heard = await hear(server.url);
+  assert.ok(heard.kind === 'heard');
+  assert.match(heard.text, /^a{20000} \[… the first 20,000 characters\]$/);
+});
+
 const answers: readonly (readonly [SpeechAnswer, string])[] = [
   [{ status: 200, body: '{"text":" "}' }, 'empty_answer'],
   [{ status: 200, body: '{"words":[]}' }, 'malformed_answer'],

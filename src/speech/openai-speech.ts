@@ -3,6 +3,7 @@
  * and others (platform.openai.com/docs/api-reference/audio/createTranscription).
  */
 import { failure, type Failure } from '../domain/failure.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { multipart } from '../lib/multipart.ts';
@@ -18,6 +19,8 @@ export type SpeechOptions = {
 };
 
 const answerBytesMax = 1024 * 1024;
+/** As of a file of text: about as much as is spoken in twenty minutes. */
+const textCharactersMax = 20_000;
 
 export function createSpeech(options: SpeechOptions): Speech {
   return new OpenaiSpeech(options);
@@ -51,7 +54,7 @@ class OpenaiSpeech implements Speech {
     return transcriptOf(await http.send(request, stop));
   }
 
-  async look(deadlineAt: SteadyTime): Promise<Failure | null> {
+  async look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null> {
     const { http, baseUrl } = this.#options;
     const result = await http.send({
       method: 'GET',
@@ -61,6 +64,7 @@ class OpenaiSpeech implements Speech {
       deadlineAt,
       bodyBytesMax: answerBytesMax,
       discardBody: true,
+      nearOnly: sensitivity === 'private',
     });
     return result.kind === 'fault' ? failureOfFault(result) : null;
   }
@@ -82,10 +86,16 @@ function transcriptOf(result: HttpResult): Transcript {
 function textIn(body: string): string | null {
   try {
     const { text } = JSON.parse(body) as { text?: unknown };
-    return typeof text === 'string' ? text.trim() : null;
+    return typeof text === 'string' ? bounded(text.trim()) : null;
   } catch {
     return null;
   }
+}
+
+function bounded(text: string): string {
+  if (text.length <= textCharactersMax) return text.toWellFormed();
+  const most = textCharactersMax.toLocaleString('en-US');
+  return `${text.slice(0, textCharactersMax).toWellFormed()} [… the first ${most} characters]`;
 }
 
 function failureOfFault({ fault, code }: Extract<HttpResult, { kind: 'fault' }>): Failure {

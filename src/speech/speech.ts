@@ -13,8 +13,11 @@ import type { Stop } from '../lib/stop.ts';
 
 export interface Speech {
   transcribe(spoken: Spoken, stop: Stop): Promise<Transcript>;
-  /** Whether the server is there; nothing of anyone's is sent. Null: it is. */
-  look(deadlineAt: SteadyTime): Promise<Failure | null>;
+  /**
+   * Whether the server is there; nothing of anyone's is sent. Null: it is.
+   * @param sensitivity of what is to be written down: what is private goes to near addresses only
+   */
+  look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null>;
 }
 
 /** `type` is a MIME type; null: unknown. `name` has the ending by which servers tell the format. */

@@ -88,7 +88,9 @@ export const discordKill: Proof = {
 
 async function documentOf(discordUrl: string, modelUrl: string) {
   const where = { port: 1, adminPort: await freePort(), modelUrl, receiverUrl: 'http://127.0.0.1' };
-  const channel = { type: 'discord', mode: 'gateway', token_env: 'DISCORD_TOKEN' };
+  // What is shown of a reply before it is whole is for the proof of just that.
+  const shows = { streaming: false };
+  const channel = { type: 'discord', mode: 'gateway', token_env: 'DISCORD_TOKEN', ...shows };
   return {
     ...webhookConfig(where),
     channels: [{ ...channel, base_url: discordUrl }],

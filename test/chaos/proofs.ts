@@ -18,6 +18,7 @@ import { paced } from './paced.ts';
 import { plainClient } from './plain-client.ts';
 import { powerCut } from './power-cut.ts';
 import { postgres } from './postgres.ts';
+import { previews } from './previews.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
 import { quickWay } from './quick-way.ts';
@@ -49,6 +50,7 @@ export const proofs: readonly Proof[] = [
   canaries,
   privateProof,
   telegramKill,
+  previews,
   paced,
   longTests,
   upgrade,

@@ -23,6 +23,13 @@ const lines: readonly HistoryLine[] = [
   { role: 'user', text: 'what is it?', pictures: [picture, picture] },
 ];
 
+/** As vLLM says it, with a word on pictures in each. */
+const tooLong = [
+  'The decoder prompt (length 6001) is longer than the maximum model length of 4096. Make sure ' +
+    'that `max_model_len` is no smaller than the number of text tokens plus multimodal tokens.',
+  'This model has a maximum context length of 4096 tokens, and the image takes 5000.',
+];
+
 export function testSight(kind: SeeingKind): void {
   suite(`pictures to a ${kind.provider} model`, { concurrency: true }, () => {
     test('go with their message, and no other message changes', async () => {
@@ -64,6 +71,17 @@ export function testSight(kind: SeeingKind): void {
       assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported');
       assert.equal(await model.sees('public', bench.clock.in(5_000)), false);
     });
+
+    for (const body of tooLong) {
+      test(`a request that is too long says nothing of sight: ${body.slice(0, 40)}`, async () => {
+        await using fake = await kind.start({ status: 400, body: JSON.stringify({ error: body }) });
+        await using bench = new Bench();
+        const model = bench.build(kind, fake.url, { vision: true });
+        const outcome = await model.ask(requestOf({ lines }), neverStopped);
+        assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'context_overflow');
+        assert.equal(await model.sees('public', bench.clock.in(5_000)), true);
+      });
+    }
 
     test('what a refusal says of pictures means nothing where none was shown', async () => {
       await using fake = await kind.start(kind.refusal);

@@ -84,7 +84,8 @@ const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
 
 export async function startDiscordBench(): Promise<DiscordBench> {
   const discord = await ScriptedDiscord.start();
-  const http = createHttpClient(createDeadlines());
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
   const ledger = new NotingLedger();
   const stops: (() => Promise<void>)[] = [];
@@ -97,7 +98,7 @@ export async function startDiscordBench(): Promise<DiscordBench> {
       const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
       const where = { type: 'messenger_b', tokenEnv, baseUrl } as const;
       const config = { ...where, ...manners, access: access ?? null };
-      const rest = { http, events, ...systemClock, random: Math.random, limits };
+      const rest = { http, deadlines, events, ...systemClock, random: Math.random, limits };
       return createDiscordChannel({ config, token: botToken, ...rest, ...more });
     },
     async run(more) {

@@ -11,6 +11,8 @@ import { WebSocketServer } from 'ws';
 import { freePort } from '../program.ts';
 import { breakAnswer, sendAnswer, takesEffect } from './breakage.ts';
 import type { Breakage, HttpAnswer } from './breakage.ts';
+import { Cdn } from './discord/cdn.ts';
+import { contentOf } from './discord/body.ts';
 import { Gateway } from './discord/gateway.ts';
 import type { GatewayOptions } from './discord/gateway.ts';
 import { Guilds, eventOf, withoutContent } from './discord/guilds.ts';
@@ -20,7 +22,9 @@ import type { Interaction } from './discord/interactions.ts';
 import { RateLimits, tooMany } from './discord/rate-limits.ts';
 import type { Limit, Limited, Scope } from './discord/rate-limits.ts';
 import { answerRest, failed, routeOf } from './discord/rest.ts';
-import type { RestAnswer, RestHost, RestRequest, Sent, Typing } from './discord/rest.ts';
+import type { Reaction, RestAnswer, RestHost, RestRequest } from './discord/rest.ts';
+import type { Sent, Typing } from './discord/rest.ts';
+import { SlashCommands } from './discord/slash-commands.ts';
 import { intent } from './discord/wire.ts';
 import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
 import { Watch } from './watch.ts';
@@ -59,9 +63,11 @@ export class FakeDiscord implements AsyncDisposable {
   readonly limits: RateLimits;
   /** What people pressed, in order. */
   readonly interactions: Interaction[] = [];
+  readonly slash: SlashCommands;
+  readonly reactions: Reaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
-  readonly #files = new Map<string, Uint8Array>();
+  readonly #cdn = new Cdn();
   readonly #watch = new Watch();
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
@@ -84,6 +90,7 @@ export class FakeDiscord implements AsyncDisposable {
     this.#guilds = new Guilds(this.#now);
     this.limits = new RateLimits(this.#now);
     this.bot = this.#guilds.user('svc', true);
+    this.slash = new SlashCommands(this.#guilds, this.#now, this.bot);
     this.gateway = new Gateway({
       options: this.#options,
       now: this.#now,
@@ -190,17 +197,24 @@ export class FakeDiscord implements AsyncDisposable {
     return interaction;
   }
 
+  /** A person chooses a slash command that is registered. */
+  choose(from: User, channel: Channel, name: string, text?: string): void {
+    const event = this.slash.choose(from, channel, name, text);
+    this.gateway.dispatch('INTERACTION_CREATE', 0, () => event);
+  }
+
   /** A message as it stands in its channel now. */
   shown({ channel_id, id }: Message): Message | undefined {
     return this.#guilds.channels.get(channel_id)?.messages.find((one) => one.id === id);
   }
 
-  #edit(before: Message, components: unknown): void {
+  #edit(before: Message, fields: Partial<Message>): Message {
     const state = this.#guilds.channels.get(before.channel_id)!;
     const at = state.messages.findIndex(({ id }) => id === before.id);
-    const edited = { ...state.messages[at]!, components } as Message;
+    const edited = { ...state.messages[at]!, ...fields } as Message;
     state.messages.splice(at, 1, edited);
     this.#tell('MESSAGE_UPDATE', state, edited);
+    return edited;
   }
 
   remove(channel: Channel, message: Message): void {
@@ -273,33 +287,21 @@ export class FakeDiscord implements AsyncDisposable {
     });
   }
 
-  /** An attachment of a message, as the fields of it have it; its address is signed. */
+  /** An attachment of a message, as the fields of it have it. */
   storeFile(filename: string, type: string, bytes: Uint8Array): Readonly<Record<string, unknown>> {
-    const id = this.#guilds.nextId();
-    const path = `/attachments/${id}/${filename}`;
-    this.#files.set(path, bytes);
-    const url = `http://127.0.0.1:${this.#port}${path}?ex=1&is=1&hm=1`;
-    return { id, filename, content_type: type, size: bytes.length, url, proxy_url: url };
-  }
-
-  /** Of the CDN, which knows no bot: a token that is sent there is given away. */
-  #download(request: IncomingMessage, url: URL, response: ServerResponse): void {
-    const bytes = this.#files.get(url.pathname);
-    const isSigned = url.searchParams.has('hm');
-    const status = request.headers.authorization !== undefined ? 400 : isSigned ? 200 : 403;
-    response.writeHead(bytes === undefined ? 404 : status).end(status === 200 ? bytes : '');
+    return this.#cdn.store(this.#guilds.nextId(), this.#port, { filename, type, bytes });
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const url = new URL(request.url ?? '/', 'http://fake');
-    if (url.pathname.startsWith('/attachments/')) return this.#download(request, url, response);
+    if (Cdn.has(url)) return this.#cdn.answer(request, url, response);
     const rest: RestRequest = {
       method: request.method ?? 'GET',
       path: url.pathname.replace(/^\/api(\/v10)?/, ''),
       query: url.searchParams,
-      body: bodyOf(Buffer.concat(parts).toString('utf8')),
+      ...(await contentOf(Buffer.concat(parts), request.headers['content-type'])),
     };
     const route = routeOf(rest);
     this.calls.push({ ...rest, route, at: this.#now() });
@@ -352,7 +354,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   #restHost(): RestHost {
-    const { bot, sent, typing, interactions, gateway } = this;
+    const { bot, sent, typing, interactions, slash, reactions, gateway } = this;
     const now = this.#now;
     const guilds = this.#guilds;
     const port = this.#port;
@@ -369,9 +371,13 @@ export class FakeDiscord implements AsyncDisposable {
       sent,
       typing,
       interactions,
+      slash,
+      reactions,
       gateway: () => ({ url: `ws://127.0.0.1:${port}`, shards: 1, session_start_limit }),
       arrived: (state, message) => this.#tell('MESSAGE_CREATE', state, message),
-      edit: (message, components) => this.#edit(message, components),
+      edit: (message, fields) => this.#edit(message, fields),
+      remove: (message) =>
+        this.remove(this.#guilds.channels.get(message.channel_id)!.channel, message),
     };
   }
 }
@@ -386,13 +392,3 @@ const httpOf = (
   { status, body }: RestAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): HttpAnswer => ({ status, headers, text: body === undefined ? '' : JSON.stringify(body) });
-
-/** Undefined: nothing came; null: no JSON. */
-function bodyOf(text: string): unknown {
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

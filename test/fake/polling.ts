@@ -1,6 +1,7 @@
 /** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
 import { steadyNow } from '../../src/lib/clock.ts';
 import type { Receive, Handled, Receipt } from '../../src/channel/channel.ts';
+import type { RecentQuestions } from '../../src/channel/recent-questions.ts';
 import { HealthState } from '../../src/channel/health-state.ts';
 import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
 import { Poller, pollTimes } from '../../src/channel/telegram/poller.ts';
@@ -65,7 +66,11 @@ export class HeldLedger {
 }
 
 /** @param steady of the loop */
-export async function startPolling(times: Partial<PollTimes> = {}, steady = steadyNow) {
+export async function startPolling(
+  times: Partial<PollTimes> = {},
+  steady = steadyNow,
+  questions: RecentQuestions | null = null,
+) {
   const telegram = await ScriptedTelegram.start(20);
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines);
@@ -75,7 +80,8 @@ export async function startPolling(times: Partial<PollTimes> = {}, steady = stea
   const parts = { token, baseUrl: telegram.url, http, deadlines, steady: steadyNow };
   const api = await loadBotApi(parts);
   const channel = 'messenger_a:110201543' as ChannelKey;
-  const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, health: health, events, steady };
+  const tokenName = 'TELEGRAM_TOKEN';
+  const rest = { channel, tokenName, api, health, events, steady, questions };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {

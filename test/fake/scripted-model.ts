@@ -3,7 +3,7 @@ import { failure } from '../../src/domain/failure.ts';
 import type { FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
-import type { Model, ModelCheck, ModelRequest } from '../../src/model/model.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from '../../src/model/model.ts';
 import type { Stop } from '../../src/lib/stop.ts';
 
 /** One question that waits for its outcome. */
@@ -24,7 +24,7 @@ export class ScriptedModel implements Model {
   readonly locality: 'local' | 'cloud';
   readonly mayForward = false;
   /** Whether it is shown pictures. */
-  seesPictures = false;
+  seesPictures: Sees = false;
   readonly questions: Question[];
 
   /** @param questions where all that it is asked goes: several models may share one list */
@@ -40,7 +40,7 @@ export class ScriptedModel implements Model {
     return this.questions.at(-1)!;
   }
 
-  sees(): Promise<boolean> {
+  sees(): Promise<Sees> {
     return Promise.resolve(this.seesPictures);
   }
 

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isForm, readForm } from './form.ts';
 
 export const token = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
 export const bot = { id: 110201543, is_bot: true, first_name: 'Svc', username: 'svc_test_bot' };
@@ -78,10 +79,10 @@ export class ScriptedTelegram implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = '';
-    for await (const part of request) body += String(part);
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
     const [, bearer, method = ''] = /^\/bot([^/]+)\/(\w+)$/.exec(request.url ?? '') ?? [];
-    const params = JSON.parse(body === '' ? '{}' : body) as Params;
+    const params = await paramsOf(Buffer.concat(parts), request.headers['content-type']);
     this.calls.push({ method, params, at: Date.now() });
     this.#change();
     const planned = this.#planned.get(method)?.shift() ?? (await this.#usual(method, params));
@@ -128,6 +129,12 @@ export class ScriptedTelegram implements AsyncDisposable {
     this.#server.close();
     await once(this.#server, 'close');
   }
+}
+
+async function paramsOf(body: Buffer, type = ''): Promise<Params> {
+  const form = isForm(type) ? await readForm(body, type) : null;
+  if (form !== null) return { ...form.fields, files: form.files };
+  return JSON.parse(body.length === 0 ? '{}' : body.toString()) as Params;
 }
 
 const unauthorized = { ok: false, error_code: 401, description: 'Unauthorized' } as const;

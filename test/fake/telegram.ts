@@ -1,8 +1,8 @@
 /**
  * A fake of the Telegram Bot API: a real HTTP server, and a driver that plays the people.
  * Page: https://core.telegram.org/bots/api#making-requests. Requests are GET or POST to
- * `/bot<token>/<method>`, parameters in the query, as a form or as JSON (multipart, which is for
- * files that a bot sends, is not known here). What each part follows is said in `telegram/`.
+ * `/bot<token>/<method>`, parameters in the query, as a form, with files, or as JSON. What each
+ * part follows is said in `telegram/`.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -10,16 +10,18 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { freePort } from '../program.ts';
 import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
+import { CommandList } from './telegram/commands.ts';
+import type { Reaction } from './telegram/commands.ts';
 import { takesEffect } from './breakage.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
+import { Downloads } from './telegram/files.ts';
 import { callMethod } from './telegram/methods.ts';
-import { Downloads } from './telegram/downloads.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
 import type { Press } from './telegram/presses.ts';
 import { RateLimits } from './telegram/rate-limits.ts';
-import { UpdateQueue, paramsOf } from './telegram/update-queue.ts';
+import { UpdateQueue, readParams } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
 import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
 import { Watch } from './watch.ts';
@@ -49,6 +51,9 @@ export class FakeTelegram implements AsyncDisposable {
   readonly bot: User;
   readonly calls: TelegramCall[] = [];
   readonly limits: RateLimits | null;
+  /** What people see of commands, and the reactions that the bot has set. */
+  readonly commands = new CommandList();
+  readonly reactions: Reaction[] = [];
   /** TCP connections ever opened. */
   connections = 0;
   /** Is told of every call, and waited for, before anything is done. */
@@ -85,6 +90,8 @@ export class FakeTelegram implements AsyncDisposable {
       typing: [],
       presses: [],
       files: new Map(),
+      commands: this.commands,
+      reactions: this.reactions,
     };
     this.#server = createServer((request, response) => {
       this.#take(request, response).catch(() => response.destroy());
@@ -352,9 +359,8 @@ export class FakeTelegram implements AsyncDisposable {
     // The platform's own servers know by its shape that a token is none.
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
-    if (file !== undefined) return this.#download(rest, response);
-    const body = Buffer.concat(parts).toString('utf8');
-    const params = paramsOf(url, body, request.headers['content-type'] ?? '');
+    if (file !== undefined) return this.downloads.answer(this.#world.files, rest, response);
+    const params = await readParams(url, Buffer.concat(parts), request.headers['content-type']);
     const port = request.socket.remotePort ?? 0;
     const called = { method: rest, params: params ?? {}, at: this.#now(), port };
     const call: TelegramCall = { ...called, gone: false, answer: null, over: false };
@@ -387,10 +393,5 @@ export class FakeTelegram implements AsyncDisposable {
     if (plan === undefined) return undefined;
     if (--plan.left <= 0) this.#planned.splice(this.#planned.indexOf(plan), 1);
     return plan.fault;
-  }
-
-  #download(path: string, response: ServerResponse): void {
-    const files = this.#world.files.values();
-    if (!this.downloads.answer(files, path, response)) send(refuse(404, 'Not Found'), response);
   }
 }

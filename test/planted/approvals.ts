@@ -68,8 +68,8 @@ export const approvals: readonly Fault[] = [
   {
     name: 'A message that goes on with an approval has lost it after a restart.',
     file: 'src/store/ledger/bodies.ts',
-    find: '...said, pairingCode, approval, preview }',
-    replace: '...said, pairingCode, preview }',
+    find: '...said, pairingCode, approval, welcome, preview }',
+    replace: '...said, pairingCode, welcome, preview }',
     seenBy: ['test/ledger-sqlite.test.ts'],
   },
   {

@@ -117,8 +117,8 @@ export const telegram: readonly Fault[] = [
   {
     name: 'A press on a messenger says whatever the program of who pressed wants.',
     file: 'src/channel/choices.ts',
-    find: "return typeof data === 'string' && command.test(data);",
-    replace: "return typeof data === 'string';",
+    find: 'if (command.test(data)) return true;',
+    replace: 'return true;',
   },
   {
     name: 'A press that the gate turned away takes the buttons away on Telegram.',
@@ -175,6 +175,24 @@ export const discord: readonly Fault[] = [
     name: 'A press below a message of another bot counts on Discord.',
     file: 'src/channel/discord/interactions.ts',
     find: "if (fieldsOf(under['author'])['id'] !== self) return null;",
+    replace: '',
+  },
+  {
+    name: 'A press says what no button of that message says.',
+    file: 'src/channel/choices.ts',
+    find: 'oneWord.test(data) && shown.some(',
+    replace: 'oneWord.test(data) || shown.some(',
+  },
+  {
+    name: 'A later reply takes the place of the response to a slash command.',
+    file: 'src/channel/discord/deferrals.ts',
+    find: '& loading) !== 0',
+    replace: '& loading) >= 0',
+  },
+  {
+    name: 'Somebody who speaks as a channel in a group of Telegram is answered.',
+    file: 'src/channel/telegram/people.ts',
+    find: "if (as['id'] !== chat) return null;",
     replace: '',
   },
   {

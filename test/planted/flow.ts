@@ -3,6 +3,27 @@ import type { Fault } from './fault.ts';
 
 export const flow: readonly Fault[] = [
   {
+    name: 'A reply is shown before the one that comes before it in its conversation.',
+    file: 'src/flow/previewing.ts',
+    find: 'if (!mayBegin) return null;',
+    replace: '',
+    seenBy: ['src/flow/previewing.test.ts'],
+  },
+  {
+    name: 'What shows a reply is forgotten when its turn is given back.',
+    file: 'src/store/ledger/kept-previews.ts',
+    find: 'row.message = { ...row.message, preview };',
+    replace: '',
+    seenBy: ['test/ledger-memory.test.ts'],
+  },
+  {
+    name: 'What shows the beginning of a reply stays when an operator answers.',
+    file: 'src/flow/by-hand.ts',
+    find: 'text, shown?.message.preview)',
+    replace: 'text)',
+    seenBy: ['src/flow/by-hand.test.ts'],
+  },
+  {
     name: 'A delivered reply is sent once more.',
     file: 'src/flow/pipeline.ts',
     find: 'if (!(await kit.ledger.delivered(claim))) return;',
@@ -68,9 +89,37 @@ export const flow: readonly Fault[] = [
   {
     name: 'A message that ends the process is shown to every later turn.',
     file: 'src/flow/faults.ts',
-    find: "kind === 'poison' ? { ...effects, turn: null } : effects",
+    find: "kind === 'poison' ? notAgain(effects) : effects",
     replace: 'effects',
     seenBy: ['test/poison.test.ts'],
+  },
+  {
+    name: 'What is asked again is shown to the model twice.',
+    file: 'src/flow/pipeline.ts',
+    find: 'again === undefined ? seen : seen.filter((turn) => turn !== again)',
+    replace: 'seen',
+    seenBy: ['test/commands-telegram.test.ts'],
+  },
+  {
+    name: 'What was asked again is remembered twice.',
+    file: 'src/flow/effects.ts',
+    find: 'leftOut: [...againIn(decision), ...',
+    replace: 'leftOut: [...',
+    seenBy: ['test/commands-telegram.test.ts'],
+  },
+  {
+    name: 'A command of another bot counts as said to us.',
+    file: 'src/flow/access.ts',
+    find: "setting === 'command' ? knows(inbound) : setting",
+    replace: 'setting',
+    seenBy: ['src/flow/access.test.ts'],
+  },
+  {
+    name: 'Who was let in is told so again after each restart.',
+    file: 'src/flow/pairing.ts',
+    find: 'const change = (): Change => welcoming(kept, sender);',
+    replace: 'const change = (): Change => kept.become({ ...kept.state }, (later) => later);',
+    seenBy: ['test/welcome.test.ts'],
   },
   {
     name: 'A list of those who may talk lets everybody talk.',
@@ -135,7 +184,7 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'A code for a stranger counts for ever.',
-    file: 'src/flow/pairing.ts',
+    file: 'src/flow/pairing-changes.ts',
     find: 'return code !== null && until > now;',
     replace: 'return code !== null;',
   },

@@ -32,6 +32,8 @@ export class AgentRequests {
   readonly #parts: AgentRequestsParts;
   /** Of the turn: from the first answer on also what the model was shown of private texts. */
   #sensitivity: Sensitivity;
+  /** Models that took no pictures in this turn. */
+  readonly #blind = new Set<ModelName>();
   /** What the first that answered was shown, and all are in later steps; null: none has. */
   #view: Shown | null = null;
 
@@ -60,7 +62,9 @@ export class AgentRequests {
   at(tools: readonly ToolNotice[], inText: InText): RequestFor {
     return (view, model) => {
       const protocol = inText({ model, view }) ? 'text' : 'native';
-      const sees = view.pictures && this.#parts.seers.has(model);
+      // Later steps need not find it out once more.
+      if (!view.pictures) this.#blind.add(model);
+      const sees = this.#parts.seers.has(model) && !this.#blind.has(model);
       return this.#request(protocol, tools, this.#view ?? view, sees);
     };
   }

@@ -120,3 +120,31 @@ test('a model that hangs leaves the next one time to answer', async (t) => {
   });
   assert.equal(brief(both), '(busy)');
 });
+
+test('a model that took no picture is not shown it again in later steps', async () => {
+  const tool = fakeTool('calc', 'expression', { does: () => '2' });
+  const stage = new Stage({ tools: [tool] });
+  stage.model.seesPictures = true;
+  const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
+  const attachments = [{ kind: 'picture', name: 'photo', picture }] as const;
+  const said = [{ fails: 'pictures_unsupported' }, calls(call('calc')), 'two'] as const;
+  const played = await stage.play(said, { attachments });
+  assert.equal(brief(played), 'two');
+  const shown = played.requests.map(
+    ({ lines }) => lines.filter((line) => 'pictures' in line).length,
+  );
+  assert.deepEqual(shown, [1, 0, 0]);
+});
+
+test('a model that sees is shown the picture at each step', async () => {
+  const tool = fakeTool('calc', 'expression', { does: () => '2' });
+  const stage = new Stage({ tools: [tool] });
+  stage.model.seesPictures = true;
+  const picture = { type: 'image/jpeg', bytes: Uint8Array.from([7]) } as const;
+  const attachments = [{ kind: 'picture', name: 'photo', picture }] as const;
+  const played = await stage.play([calls(call('calc')), 'two'], { attachments });
+  assert.deepEqual(
+    played.requests.map(({ lines }) => lines.filter((line) => 'pictures' in line).length),
+    [1, 1],
+  );
+});

@@ -17,11 +17,30 @@ import type { Answer, ApiResult } from './answers.ts';
 
 export type { ApiResult } from './answers.ts';
 
+/** `spare`: nobody needs it, so that it waits for no limit. */
+type Manner = { readonly spare?: true };
+
+/** A body as lib/multipart.ts writes it. */
+type Form = { readonly contentType: string; readonly body: Uint8Array };
+
 export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
-  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
-  patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  post(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult>;
+  postForm(route: `/${string}`, form: Form, signal?: AbortSignal): Promise<ApiResult>;
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  patch(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult>;
+  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   close(): void;
 }
 
@@ -49,6 +68,15 @@ type Init = {
   readonly signal?: AbortSignal | null;
 };
 
+/** As the library takes it. */
+type Call = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly fullRoute: `/${string}`;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+  readonly passThroughBody?: true;
+};
+
 type Library = typeof discordRest;
 
 /** Loads the library, which takes some 80 ms, and makes the client. */
@@ -61,6 +89,8 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
+  /** What waits for no limit, by its method and address, and how many calls do so. */
+  readonly #spare = new Map<string, number>();
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #ahead: number;
   /** All requests are limited until then. */
@@ -78,34 +108,70 @@ class LimitedApi implements Api {
       // The HTTP client's own deadline comes first.
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
-      rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMax,
+      rejectOnRateLimit: ({ timeToReset, method, url }) =>
+        timeToReset > waitMsMax || this.#spare.has(`${method} ${url}`),
       makeRequest: (url, init) => this.#send(url, init as Init),
     });
   }
 
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call('GET', route, undefined, signal);
+    return this.#call({ method: 'GET', fullRoute: route }, signal);
   }
 
-  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call('POST', route, body, signal);
+  post(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'POST', fullRoute: route, body }, signal, manner);
   }
 
-  patch(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call('PATCH', route, body, signal);
+  postForm(
+    route: `/${string}`,
+    { contentType, body }: Form,
+    signal?: AbortSignal,
+  ): Promise<ApiResult> {
+    const headers = { 'content-type': contentType };
+    const form = { body, headers, passThroughBody: true } as const;
+    return this.#call({ method: 'POST', fullRoute: route, ...form }, signal);
+  }
+
+  patch(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PATCH', fullRoute: route, body }, signal, manner);
+  }
+
+  delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'DELETE', fullRoute: route }, signal);
+  }
+
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
   }
 
   close(): void {
     this.#rest.clearHandlerSweeper();
   }
 
-  async #call(
-    method: 'GET' | 'POST' | 'PATCH',
-    fullRoute: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-  ): Promise<ApiResult> {
-    const { RequestMethod } = this.#library;
+  /** Where several calls go to one address, those that may wait do not while a spare one goes. */
+  async #inManner(call: Call, signal?: AbortSignal, manner: Manner = {}): Promise<ApiResult> {
+    if (manner.spare !== true) return this.#call(call, signal);
+    const base = this.#parts.baseUrl ?? discordApi;
+    const address = `${call.method} ${base}/v10${call.fullRoute}`;
+    this.#spare.set(address, (this.#spare.get(address) ?? 0) + 1);
+    const result = await this.#call(call, signal);
+    const left = this.#spare.get(address)! - 1;
+    if (left === 0) this.#spare.delete(address);
+    else this.#spare.set(address, left);
+    return result;
+  }
+
+  async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
     this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - Date.now();
@@ -114,11 +180,8 @@ class LimitedApi implements Api {
     this.#rest.setToken(this.#parts.token);
     try {
       const answer = await this.#rest.request({
-        method: { GET: RequestMethod.Get, POST: RequestMethod.Post, PATCH: RequestMethod.Patch }[
-          method
-        ],
-        fullRoute,
-        ...(body === undefined ? {} : { body }),
+        ...call,
+        method: call.method as discordRest.RequestMethod,
         ...(signal === undefined ? {} : { signal }),
       });
       return { kind: 'ok', body: answer };
@@ -175,7 +238,7 @@ class LimitedApi implements Api {
     const { http, steady } = this.#parts;
     const result = await http.send(
       {
-        method: init.method === 'POST' || init.method === 'PATCH' ? init.method : 'GET',
+        method: (init.method ?? 'GET') as Call['method'],
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,

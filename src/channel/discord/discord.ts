@@ -8,25 +8,32 @@ import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
 import { channelKeyOf, type ConversationId } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
-import { splitText } from '../splitting.ts';
+import type { CommandNotice, Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import { splitReply } from '../code-files.ts';
+import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
+import { RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
+import { Deferrals } from './deferrals.ts';
 import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
-import { openPreview } from './previews.ts';
+import { beginPreview } from './previews.ts';
+import { takeAway } from './putting.ts';
+import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
+import { createCommandMenu, shownOf } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
@@ -34,6 +41,7 @@ export type DiscordParts = Clock & {
   readonly config: MessengerConfig;
   readonly token: string;
   readonly http: HttpClient;
+  readonly deadlines: Deadlines;
   readonly events: Events;
   readonly random: () => number;
   /** For tests; the rest is as `gatewayLimits` says. */
@@ -47,7 +55,12 @@ const gatewayLimits: GatewayLimits = {
   pauseMsMax: 600_000,
 };
 
-const cutting = { unitsMax: textUnitsMax, unitsOf: (text: string) => text.length, fences: true };
+const cutting = {
+  unitsMax: textUnitsMax,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+  codeCharactersMax: 1_500,
+};
 
 /** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
 export function createDiscordChannel(parts: DiscordParts): Messenger {
@@ -59,14 +72,21 @@ class Discord implements Messenger {
   readonly #parts: DiscordParts;
   readonly #health: HealthState;
   readonly #typing = new Typing();
+  readonly #seen = new FirstTimes();
+  readonly #deferrals = new Deferrals();
+  readonly #menu = createCommandMenu(() => this.#api.value);
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
+  /** Null: edits are not heeded. */
+  readonly #questions: RecentQuestions | null;
+  readonly preview?: NonNullable<Messenger['preview']>;
 
   constructor(parts: DiscordParts) {
     const { config, events, http, now, steady, token } = parts;
     this.#parts = parts;
-    const { baseUrl } = config;
+    this.#questions = config.edits ? new RecentQuestions(steady) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
+    const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
     this.#self = discord.botOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
@@ -99,8 +119,10 @@ class Discord implements Messenger {
       random,
       tokenName: config.tokenEnv,
       groups: groupsOf(config),
+      questions: this.#questions,
       api: await this.#api.get(),
       health: this.#health,
+      deferrals: this.#deferrals,
       limits: { ...gatewayLimits, ...limits },
     };
     await runGateway(gateway, receive, signal);
@@ -111,15 +133,17 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, this.#parts.token, stop.signal);
-  }
-
-  /** A method that is not there where replies are not to be shown before they are whole. */
-  readonly preview?: (shown: Previewed) => Preview;
-
-  #preview(shown: Previewed): Preview {
-    const api = this.#api.value;
-    return (api && openPreview(api, this.#parts.steady, shown)) ?? noPreview;
+    const api = await this.#api.get();
+    const { token } = this.#parts;
+    const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
+    if (completed !== null) return completed;
+    const revision = revise(this.#questions, reply, target.edits ?? null);
+    let message: string | null = null;
+    const parts = { api, token, sent: (one: string) => void (message = one) };
+    const outcome = await deliver(parts, revision.reply, target, stop.signal);
+    if (outcome.kind !== 'delivered') return outcome;
+    for (const needless of revision.delivered(message)) takeAway(api, needless);
+    return outcome;
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
@@ -128,14 +152,30 @@ class Discord implements Messenger {
     return fetchFile(parts, file, bytesMax, stop);
   }
 
-  split(text: string): readonly string[] {
-    return splitText(text, cutting).map((part) => part.text);
+  #preview(shown: Previewed): Preview {
+    const api = this.#api.value;
+    if (api === null) return noPreview;
+    const { deadlines, steady } = this.#parts;
+    const edits = parseTarget(shown.address.target)?.edits;
+    const former = edits === undefined ? null : (this.#questions?.answerTo(edits)[0] ?? null);
+    return beginPreview({ api, deadlines, steady }, shown, former) ?? noPreview;
+  }
+
+  split(text: string): readonly ReplyPart[] {
+    return splitReply(text, cutting);
   }
 
   working(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
     const api = this.#api.value;
-    if (target !== null && api !== null) this.#typing.begin(api, target.place, signal);
+    // A response that was put off shows that it is worked on by itself.
+    if (target === null || api === null || target.deferred !== undefined) return;
+    this.#typing.begin(api, target.place, signal);
+    showSeen(api, target, this.#seen);
+  }
+
+  offer(commands: readonly CommandNotice[]): void {
+    this.#menu.offer(shownOf(commands));
   }
 
   health(): ChannelHealth {
@@ -149,6 +189,7 @@ class Discord implements Messenger {
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&
       ours.config.streaming === theirs.config.streaming &&
+      ours.config.edits === theirs.config.edits &&
       groupsOf(ours.config) === groupsOf(theirs.config)
     );
   }
@@ -183,6 +224,7 @@ class Discord implements Messenger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
+    this.#menu.end();
     // A connection that is still loading has nothing open to wait for.
     void this.#api.release().then((api) => api?.close());
   }

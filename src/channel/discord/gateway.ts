@@ -9,9 +9,11 @@ import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Receive } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
+import type { RecentQuestions } from '../recent-questions.ts';
 import type { Api } from './api.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionEnd, ConnectionLimits } from './connection.ts';
+import type { Deferrals } from './deferrals.ts';
 import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
 import type { Refusal } from './catch-up.ts';
 import { cursorNames, Intake } from './intake.ts';
@@ -30,8 +32,11 @@ export type GatewayParts = Clock & {
   readonly token: string;
   readonly tokenName: string;
   readonly groups: AccessConfig['groups'];
+  /** Null: edits are not heeded. */
+  readonly questions: RecentQuestions | null;
   readonly api: Api;
   readonly health: HealthState;
+  readonly deferrals: Deferrals;
   readonly events: Events;
   readonly random: () => number;
   readonly limits: GatewayLimits;
@@ -99,7 +104,7 @@ class Gateway {
   #connection: Connection | null = null;
 
   constructor(parts: GatewayParts, receive: Receive, signal: AbortSignal, kept: Kept) {
-    const { key, self, api, events, steady, groups } = parts;
+    const { key, self, api, events, steady, groups, deferrals, questions } = parts;
     this.#parts = parts;
     this.#receive = receive;
     this.#signal = signal;
@@ -108,6 +113,7 @@ class Gateway {
       key,
       self,
       api,
+      deferrals,
       receive,
       signal,
       steady,
@@ -115,6 +121,7 @@ class Gateway {
       sessions: kept.sessions,
       places: kept.places,
       hearsAll: groups === 'all',
+      questions,
       refused: (refusal) => this.#refused(refusal),
       faulted: (error) => this.#faulted(error),
     });

@@ -13,12 +13,16 @@ import type { Inbound } from '../../domain/message.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { Queue } from '../../lib/queue.ts';
 import type { Receive } from '../channel.ts';
+import type { RecentQuestions } from '../recent-questions.ts';
 import type { Api } from './api.ts';
 import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
+import type { Deferrals } from './deferrals.ts';
 import type { KnownChannels } from './known-channels.ts';
+import { heeded, parseEdit, settled } from './edits.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
-import { acknowledge, parseInteraction, type Pressed } from './interactions.ts';
+import { acknowledge, parsePress, type Pressed } from './interactions.ts';
+import { parseCommand, type Commanded } from './slash-commands.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeParts = {
@@ -27,10 +31,13 @@ export type IntakeParts = {
   readonly self: string;
   /** Whether group messages that are said to others are let in as well. */
   readonly hearsAll: boolean;
+  /** Null: edits are not heeded. */
+  readonly questions: RecentQuestions | null;
   readonly receive: Receive;
   readonly sessions: Sessions;
   readonly places: KnownChannels;
   readonly api: Api;
+  readonly deferrals: Deferrals;
   readonly events: Pick<Events, 'warned' | 'noticed'>;
   readonly refused: (refusal: Refusal) => void;
   readonly faulted: (error: unknown) => void;
@@ -49,8 +56,10 @@ const keepEveryMs = 30_000;
 type Item = {
   readonly session: Session;
   readonly sequence: number;
-  readonly message: WireMessage | Pressed | null;
+  readonly message: Said | null;
 };
+
+type Said = WireMessage | Pressed | Commanded;
 
 export class Intake {
   readonly #parts: IntakeParts;
@@ -80,7 +89,11 @@ export class Intake {
 
   #heard(name: string, data: unknown): Item['message'] {
     if (name === 'MESSAGE_CREATE') return parseMessage(data, this.#self);
-    return name === 'INTERACTION_CREATE' ? parseInteraction(data, this.#self) : null;
+    if (name === 'MESSAGE_UPDATE' && this.#parts.questions !== null) {
+      return parseEdit(data, this.#self);
+    }
+    if (name !== 'INTERACTION_CREATE') return null;
+    return parsePress(data, this.#self) ?? parseCommand(data);
   }
 
   get #self(): string {
@@ -159,16 +172,20 @@ export class Intake {
   }
 
   async #take(): Promise<Refusal | null> {
-    const { receive, sessions, hearsAll, steady } = this.#parts;
-    const messages: (WireMessage | Pressed)[] = [];
+    const { receive, sessions, hearsAll, steady, questions } = this.#parts;
+    const messages: Said[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
-    if (last.message !== null) messages.push(last.message);
+    const add = (given: Item['message']): void => {
+      const message = heeded(given, questions);
+      if (message !== null) messages.push(message);
+    };
+    add(last.message);
     while (messages.length < most) {
       const next = this.#queue.peek();
       if (next === undefined || next.session !== last.session || next.session.behind) break;
       last = this.#queue.shift()!;
-      if (last.message !== null) messages.push(last.message);
+      add(last.message);
     }
     const { session, sequence } = last;
     const newest = messages.reduce<string | null>(
@@ -177,7 +194,10 @@ export class Intake {
     );
     // Messages that the gate turns away need no commit for themselves.
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
-    if (!wanted && messages.length > 0) await receive(messages.map((one) => this.#inboundOf(one)));
+    if (!wanted && messages.length > 0) {
+      await receive(messages.map((one) => this.#inboundOf(one)));
+      for (const message of messages) settled(message, null, questions);
+    }
     if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
       return this.#keep(session, sequence, newest, wanted ? messages : []);
     }
@@ -190,9 +210,9 @@ export class Intake {
     session: Session,
     sequence: number,
     newest: string | null,
-    messages: readonly (WireMessage | Pressed)[],
+    messages: readonly Said[],
   ): Promise<Refusal | null> {
-    const { receive, sessions, places, steady, api } = this.#parts;
+    const { receive, sessions, places, steady, api, deferrals, questions } = this.#parts;
     const handled = await receive(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
@@ -202,9 +222,12 @@ export class Intake {
     this.#keptAt = steady();
     let isNews = false;
     for (const [index, message] of messages.entries()) {
-      if (handled.receipts[index] === null) continue;
+      const receipt = handled.receipts[index]!;
+      settled(message, receipt, questions);
+      if (receipt === null) continue;
       const { conversation, setting } = message;
       if ('press' in message) acknowledge(api, message.press);
+      if ('deferral' in message) deferrals.defer(api, message.deferral);
       isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
     }
     if (isNews) await receive([], { name: cursorNames.places, value: places.text });
@@ -213,9 +236,10 @@ export class Intake {
 
   #inboundOf(message: WireMessage): Inbound {
     const { key } = this.#parts;
-    const { id, conversation, sender, text, media, further, setting, target } = message;
+    const { id, conversation, sender, text, media, further, setting, target, edits } = message;
+    const dedupeKey = edits === undefined ? id : `edit:${edits}`;
     const said = { text, media, ...(further !== undefined && { further }) };
     const facts = { conversation, sender, ...said, setting };
-    return { ...facts, channel: key, address: { channel: key, target }, dedupeKey: id };
+    return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
   }
 }

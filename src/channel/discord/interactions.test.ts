@@ -5,7 +5,7 @@ import { anything, assert as holds, constantFrom, dictionary, property } from 'f
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId } from '../../../test/fake/scripted-discord.ts';
 import recorded from '../../../test/fixtures/discord/presses.json' with { type: 'json' };
-import { parseInteraction } from './interactions.ts';
+import { parsePress } from './interactions.ts';
 
 const { direct, thread } = recorded;
 const answers = '/callback';
@@ -17,7 +17,7 @@ const left = [
 ];
 
 test('a press says what its button says, in the channel of the message above', () => {
-  assert.deepEqual(parseInteraction(direct, botId), {
+  assert.deepEqual(parsePress(direct, botId), {
     id: '1346821094301794310',
     conversation: '319674150115610528',
     sender: { id: '80351110224678912', name: 'Nelly' },
@@ -27,7 +27,7 @@ test('a press says what its button says, in the channel of the message above', (
     target: '319674150115610528',
     press: { id: direct.id, token: direct.token, setting: 'direct', left },
   });
-  const inThread = parseInteraction(thread, botId);
+  const inThread = parsePress(thread, botId);
   const { conversation, sender, setting, target } = inThread!;
   assert.deepEqual(
     { conversation, sender, setting, target },
@@ -56,15 +56,15 @@ test('what is no press on a button of svc is ignored', () => {
       return { ...direct, data: { ...data, custom_id } };
     }),
   ];
-  for (const one of others) assert.equal(parseInteraction(one, botId), null, JSON.stringify(one));
+  for (const one of others) assert.equal(parsePress(one, botId), null, JSON.stringify(one));
 });
 
 test('nothing that comes makes reading throw', () => {
-  holds(property(anything(), (wire) => void parseInteraction(wire, botId)));
+  holds(property(anything(), (wire) => void parsePress(wire, botId)));
   const keys = constantFrom(...Object.keys(direct), 'member', 'guild_id');
   holds(
     property(dictionary(keys, anything()), (fields) => {
-      parseInteraction({ ...direct, ...fields }, botId);
+      parsePress({ ...direct, ...fields }, botId);
     }),
   );
 });

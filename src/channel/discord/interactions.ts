@@ -11,7 +11,8 @@ import type { Choice, Reply } from '../../domain/reply.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Setting } from '../../domain/message.ts';
 import type { Api } from './api.ts';
-import { fieldsOf, idOf, listOf, senderOf, type WireMessage } from './wire.ts';
+import { fieldsOf, idOf, listOf, senderOf, targetOf, tokenShape } from './wire.ts';
+import type { WireMessage } from './wire.ts';
 
 /** Where a press is answered; `token` is good for this press alone. */
 export type Press = {
@@ -28,12 +29,9 @@ const answerMs = 3_000;
 const messageComponent = 3;
 const button = 2;
 /** A context: a chat of people, to which no bot belongs. */
-const betweenPeople = 2;
+export const betweenPeople = 2;
 /** Callback types: nothing changes, or the message does. */
 const [deferredUpdate, updateMessage] = [6, 7];
-/** What gets into a path. */
-const tokenShape = /^[\w.=-]{1,512}$/;
-
 export type Pressed = WireMessage & { readonly press: Press };
 
 /**
@@ -41,13 +39,15 @@ export type Pressed = WireMessage & { readonly press: Press };
  * @param self the bot's own user id
  * @returns null for what is no press on a button that svc put there
  */
-export function parseInteraction(wire: unknown, self: string): Pressed | null {
+export function parsePress(wire: unknown, self: string): Pressed | null {
   const fields = fieldsOf(wire);
   const { component_type: type, custom_id: says } = fieldsOf(fields['data']);
-  if (fields['type'] !== messageComponent || type !== button || !isPressable(says)) return null;
+  if (fields['type'] !== messageComponent || type !== button) return null;
   if (fields['context'] === betweenPeople) return null;
   const under = fieldsOf(fields['message']);
+  const rows = rowsIn(under['components']);
   if (fieldsOf(under['author'])['id'] !== self) return null;
+  if (!isPressable(says, rows)) return null;
   const [id, place, message] = [fields['id'], fields['channel_id'], under['id']].map(idOf);
   const isDirect = idOf(fields['guild_id']) === null;
   const sender = senderOf(isDirect ? fields['user'] : fieldsOf(fields['member'])['user']);
@@ -62,8 +62,8 @@ export function parseInteraction(wire: unknown, self: string): Pressed | null {
     text: says,
     media: null,
     setting,
-    target: isDirect ? place : `${place}/${message}`,
-    press: { id, token, setting, left: rowsBut(says, rowsIn(under['components'])) },
+    target: targetOf({ place, message: isDirect ? null : message }),
+    press: { id, token, setting, left: rowsBut(says, rows) },
   };
 }
 

@@ -11,7 +11,8 @@ import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { platformWords } from '../platform-words.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
-import { idOf, keptOff, toWire, type Target } from './wire.ts';
+import { idIn, messageText, put } from './putting.ts';
+import { toWire, type Target } from './wire.ts';
 
 /** Refusals that no later try changes, in our words. */
 const hopeless: Readonly<Record<number, string>> = {
@@ -21,43 +22,30 @@ const hopeless: Readonly<Record<number, string>> = {
   50013: 'the bot may not write in that channel (50013)',
 };
 
+type DeliverParts = {
+  readonly api: Api;
+  readonly token: string;
+  /** Is told the message that was sent or edited, as `messageText` names it. */
+  readonly sent?: (message: string) => void;
+};
+
 /** Tries once to deliver one reply. It never throws. */
 export async function deliver(
-  api: Api,
+  { api, token, sent }: DeliverParts,
   reply: Reply,
   target: Target,
-  token: string,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
-  const route = `/channels/${target.place}/messages` as const;
+  const { place } = target;
   const body = { ...toWire(reply, target), ...componentsOf(reply) };
-  const shown = idOf(reply.replaces);
-  if (shown !== null) {
-    const edited = await api.patch(`${route}/${shown}`, editOf(reply), signal);
-    if (!isGone(edited)) return outcomeOfEdit(edited, token, reply);
+  let result = await put(api, place, reply, body, signal);
+  if ('message_reference' in body && answeredIsGone(result)) {
+    const { message_reference: _gone, ...rest } = body;
+    result = await put(api, place, reply, rest, signal);
   }
-  const result = await api.post(route, body, signal);
-  if (!('message_reference' in body && answeredIsGone(result))) {
-    return outcomeOf(result, token, reply);
-  }
-  const { message_reference: _gone, ...rest } = body;
-  return outcomeOf(await api.post(route, rest, signal), token, reply);
-}
-
-/** Buttons of before go where it has none. */
-function editOf(reply: Reply): object {
-  return { content: reply.text, components: [], ...keptOff, ...componentsOf(reply) };
-}
-
-/** It was deleted, or is none of the bot's. */
-function isGone(result: ApiResult): boolean {
-  return result.kind === 'refused' && (result.code === 10_008 || result.code === 50_005);
-}
-
-/** The same edit twice is one. */
-function outcomeOfEdit(result: ApiResult, token: string, reply: Reply): DeliveryOutcome {
-  const outcome = outcomeOf(result, token, reply);
-  return outcome.kind === 'retry' ? { ...outcome, mayHaveArrived: false } : outcome;
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (id !== null) sent?.(messageText({ place, id }));
+  return outcomeOf(result, token, reply);
 }
 
 /** Servers that heed no `fail_if_not_exists` say so in one of these ways. */
@@ -71,7 +59,7 @@ const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN
 /** Where a 429 names no time. */
 const limitedMs = 1_000;
 
-function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
+export function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
   if (result.kind === 'fault') {
     return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };

@@ -55,6 +55,7 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
       },
       token: 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs',
       http,
+      deadlines: createDeadlines(),
       events: noteEvents().events,
       ...systemClock,
       random: Math.random,
@@ -272,7 +273,7 @@ test('a long answer keeps to the limit, and a second try makes no second message
   await channel.open();
   const target = fake.direct(fake.user('Ada')).id;
   const parts = channel.split!(`${'many words '.repeat(600)}end`);
-  for (const [index, text] of parts.entries()) {
+  for (const [index, { text }] of parts.entries()) {
     const id = `01kz8c4h9e2q7x5t0m3vbn-0${index}`;
     const reply = { id, address: { channel: 'messenger_b', target }, text } as unknown as Reply;
     fake.fail('POST /channels/:id/messages', { kind: 'reset', done: true });
@@ -283,6 +284,6 @@ test('a long answer keeps to the limit, and a second try makes no second message
   assert.ok(parts.length > 3);
   assert.deepEqual(
     fake.sent.map(({ message }) => message.content),
-    parts,
+    parts.map(({ text }) => text),
   );
 });

@@ -1,50 +1,79 @@
 /**
- * A reply that is still being written, as a message that grows
- * (https://discord.com/developers/docs/resources/message#edit-message).
+ * A reply that grows by edits while it is written (../growing-message.ts). Its first text refers to
+ * the message that it answers, as the reply does, and its nonce is of the question: within minutes
+ * a second try makes no second message. It waits for no limit: what has no room is not shown.
  */
-import type { SteadyTime } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { GrowingMessage } from '../growing-message.ts';
-import type { Api } from './api.ts';
-import { fieldsOf, idOf, keptOff, parseTarget, textUnitsMax, toWire } from './wire.ts';
+import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
+import { splitText } from '../splitting.ts';
+import type { Api, ApiResult } from './api.ts';
+import { idIn, messageText, parseMessageText, takeAway } from './putting.ts';
+import { parseTarget, previewToWire, textUnitsMax, type Target } from './wire.ts';
 
-const callMs = 5_000;
-/** Says that more is to come. */
-const goesOn = ' …';
-/** After a limit of the platform is met, nothing is shown for so long. */
-const limitedMs = 10_000;
+export type PreviewParts = Pick<Clock, 'steady'> & {
+  readonly api: Api;
+  readonly deadlines: Deadlines;
+};
 
-/** @returns null: the address is none of this channel's */
-export function openPreview(api: Api, steady: () => SteadyTime, shown: Previewed): Preview | null {
+const everyMs = { person: 1_500, group: 3_000 } as const;
+const cutting = {
+  unitsMax: textUnitsMax - goesOn.length,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+};
+const spare = { spare: true } as const;
+
+/**
+ * @param former the answer that it replaces, where an edit is answered
+ * @returns null where the address is none of Discord's
+ */
+export function beginPreview(
+  parts: PreviewParts,
+  shown: Previewed,
+  former: string | null,
+): Preview | null {
+  const { api, steady, deadlines } = parts;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
-  const route = `/channels/${target.place}/messages` as const;
-  let quietUntil = steady() as number;
-  const asked = async (asking: ReturnType<Api['post']>) => {
-    const result = await asking;
-    if (result.kind === 'refused' && result.status === 429) quietUntil = steady() + limitedMs;
-    return result;
-  };
-  const screen = {
-    mayShow: () => steady() >= quietUntil,
-    async make(text: string): Promise<string | null> {
-      // Its nonce is of the question: a second one within minutes is this one.
-      const body = toWire({ id: shown.question, text: growing(text) }, target);
-      const made = await asked(api.post(route, body, AbortSignal.timeout(callMs)));
-      return made.kind === 'ok' ? idOf(fieldsOf(made.body)['id']) : null;
-    },
-    async edit(replaces: string, text: string): Promise<boolean> {
-      if (idOf(replaces) === null) return false;
-      const body = { content: growing(text), ...keptOff };
-      const signal = AbortSignal.timeout(callMs);
-      return (await asked(api.patch(`${route}/${replaces}`, body, signal))).kind === 'ok';
-    },
-  };
-  return new GrowingMessage(screen, shown, steady);
+  return new GrowingMessage({
+    message: shown.replaces,
+    made: shown.made,
+    former,
+    put: (message, text, signal) => put(api, shown.question, target, message, text, signal),
+    takeAway: (message) => takeAway(api, message),
+    everyMs: target.message === null ? everyMs.person : everyMs.group,
+    steady,
+    deadlines,
+  });
 }
 
-/** The beginning that a message holds; what is longer waits for the reply. */
-function growing(text: string): string {
-  const most = textUnitsMax - goesOn.length;
-  return `${text.length > most ? text.slice(0, most).toWellFormed() : text}${goesOn}`;
+async function put(
+  api: Api,
+  question: string,
+  target: Target,
+  message: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<Shown> {
+  const [first] = splitText(text, cutting);
+  const body = previewToWire(`${first?.text ?? text}${goesOn}`, question, target);
+  if (message !== null) {
+    const { nonce: _nonce, enforce_nonce: _enforced, message_reference: _of, ...edit } = body;
+    const made = parseMessageText(message);
+    if (made?.place !== target.place) return { kind: 'over' };
+    const route = `/channels/${made.place}/messages/${made.id}` as const;
+    return shownAfter(await api.patch(route, edit, signal, spare));
+  }
+  const route = `/channels/${target.place}/messages` as const;
+  const result = await api.post(route, body, signal, spare);
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (id !== null) return { kind: 'made', message: messageText({ place: target.place, id }) };
+  return result.kind === 'ok' ? { kind: 'over' } : shownAfter(result);
+}
+
+function shownAfter(result: ApiResult): Shown {
+  if (result.kind === 'ok') return { kind: 'shown' };
+  return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
 }

@@ -124,7 +124,18 @@ test('a reply pings nobody, bears its id as nonce, and in a server its reference
 });
 
 test('only digits get into a path', () => {
-  for (const target of ['', 'a', '1/2/3', '../1', '1/..', '1?x', '123456789012345678901']) {
+  for (const target of [
+    '',
+    'a',
+    '1/2/3/4',
+    '1/2/x',
+    '1//',
+    '1/',
+    '../1',
+    '1/..',
+    '1?x',
+    '123456789012345678901',
+  ]) {
     assert.equal(parseTarget(target), null, target);
   }
 });

@@ -9,6 +9,7 @@
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Media, Sender, Setting } from '../../domain/message.ts';
+import { isFirstPart, type Reply } from '../../domain/reply.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -19,6 +20,8 @@ export type WireMessage = {
   readonly further?: readonly Media[];
   readonly setting: Setting;
   readonly target: string;
+  /** It changes the message with this id. */
+  readonly edits?: string;
 };
 
 /** What a message may hold at most, in UTF-16 units (Discord counts characters: never more). */
@@ -52,6 +55,8 @@ export function parseMessage(
   const text = withoutMention(textOf(fields['content']), self);
   if (text === '' && media === null) return null;
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
+  const setting = isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard';
+  const acknowledged = setting === 'addressed' && { acknowledged: true as const };
   return {
     id,
     conversation: place as ConversationId,
@@ -59,8 +64,8 @@ export function parseMessage(
     text,
     media,
     ...(further.length > 0 && { further }),
-    setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
-    target: isDirect ? place : `${place}/${id}`,
+    setting,
+    target: targetOf({ place, message: isDirect ? null : id, ...acknowledged }),
   };
 }
 
@@ -112,15 +117,58 @@ function fileOf(place: string, message: string, attachment: unknown): string | n
   return id === null ? null : `${place}/${message}/${id}`;
 }
 
-/** The id of the channel that a reply goes to, and of the message that it answers in a group. */
-export type Target = { readonly place: string; readonly message: string | null };
+/**
+ * The id of the channel that a reply goes to, and of the message that it answers in a group.
+ * `acknowledged`: that message was said to us, and shows when work on it begins. `deferred`: where
+ * the response to a slash command waits for its text. `edits`: the id of the question whose edit is
+ * answered.
+ */
+export type Target = {
+  readonly place: string;
+  readonly message: string | null;
+  readonly acknowledged?: true;
+  readonly deferred?: Deferred;
+  readonly edits?: string;
+};
+
+/** `token` is good for a quarter of an hour, and lets who has it write: nobody is shown it. */
+export type Deferred = { readonly application: string; readonly token: string };
+
+/** What gets into a path. */
+export const tokenShape = /^[\w.=-]{1,512}$/;
+const acknowledgedMark = 'seen';
+
+/**
+ * `place`, `place/message`, `place/message/seen`, `place/message/edits`, `place//edits`, or
+ * `place//application/token`.
+ */
+export function targetOf({ place, message, acknowledged, deferred, edits }: Target): string {
+  if (deferred !== undefined) return `${place}//${deferred.application}/${deferred.token}`;
+  if (edits !== undefined) return `${place}/${message ?? ''}/${edits}`;
+  if (message === null) return place;
+  return `${place}/${message}${acknowledged === true ? `/${acknowledgedMark}` : ''}`;
+}
 
 /** @returns null for what no message of ours had as its target */
 export function parseTarget(target: string): Target | null {
   const [place, message, ...rest] = target.split('/');
-  if (idOf(place) === null || rest.length > 0) return null;
-  if (message !== undefined && idOf(message) === null) return null;
-  return { place: place!, message: message ?? null };
+  if (place === undefined || idOf(place) === null) return null;
+  if (message === undefined) return { place, message: null };
+  const [mark, token] = rest;
+  if (message === '' && token !== undefined) return deferredIn(place, rest);
+  const answered = message === '' ? null : idOf(message);
+  if (token !== undefined || (answered === null && message !== '')) return null;
+  if (mark === undefined) return answered === null ? null : { place, message: answered };
+  if (mark === acknowledgedMark && answered !== null) {
+    return { place, message: answered, acknowledged: true };
+  }
+  return idOf(mark) === null ? null : { place, message: answered, edits: mark };
+}
+
+function deferredIn(place: string, [application, token, ...rest]: readonly string[]) {
+  if (token === undefined || rest.length > 0) return null;
+  if (idOf(application) === null || !tokenShape.test(token)) return null;
+  return { place, message: null, deferred: { application: application!, token } };
 }
 
 /**
@@ -140,21 +188,28 @@ export const keptOff = {
  * delivery's id, so that a second try within minutes makes no second message. Of a split reply the
  * first part alone refers to what it answers.
  */
-export function toWire(
-  reply: { readonly id: string; readonly text: string },
+export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
+  const place = isFirstPart(reply) ? target : { ...target, message: null };
+  return { ...newMessage(reply.text, place), ...nonceOf(reply.id) };
+}
+
+function newMessage(content: string, { message }: Target): RESTPostAPIChannelMessageJSONBody {
+  return {
+    content,
+    ...keptOff,
+    ...(message !== null && {
+      message_reference: { message_id: message, fail_if_not_exists: false },
+    }),
+  };
+}
+
+/** The body of Create Message for a reply that is still being written. */
+export function previewToWire(
+  content: string,
+  question: string,
   target: Target,
 ): RESTPostAPIChannelMessageJSONBody {
-  const part = reply.id.split('-')[1] ?? '00';
-  const reference =
-    target.message !== null && Number(part) === 0
-      ? { message_reference: { message_id: target.message, fail_if_not_exists: false } }
-      : {};
-  return {
-    content: reply.text,
-    ...keptOff,
-    ...nonceOf(reply.id),
-    ...reference,
-  };
+  return { ...newMessage(content, target), ...nonceOf(`p${question}`) };
 }
 
 /** Null for a longer id, as a reply of a hundred parts has: a nonce has 25 characters at most. */

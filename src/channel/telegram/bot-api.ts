@@ -7,6 +7,7 @@ import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
+import { multipart } from '../../lib/multipart.ts';
 import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
@@ -16,14 +17,18 @@ type Method =
   | 'getUpdates'
   | 'getFile'
   | 'sendMessage'
-  | 'editMessageText'
   | 'sendChatAction'
-  | Pressed;
+  | 'setMessageReaction'
+  | 'getMyCommands'
+  | 'setMyCommands'
+  | Pressed
+  | Revising;
 /** What is asked without anything more. */
 type Asking = 'getMe' | 'getWebhookInfo';
 /** What follows a press. */
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
-
+/** What changes a message of the bot's own. */
+type Revising = 'editMessageText' | 'deleteMessage';
 type Payload<M extends Method> = M extends Asking
   ? Record<string, never>
   : Parameters<Raw[Exclude<M, Asking>]>[0];
@@ -36,7 +41,18 @@ export interface BotApi {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult>;
+  /** The same with a file; what of the fields is no text goes as JSON. */
+  upload(
+    method: 'sendDocument',
+    fields: object,
+    file: TextFile,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CallResult>;
 }
+
+/** `field`: the parameter that it is. */
+export type TextFile = { readonly field: string; readonly name: string; readonly text: string };
 
 /**
  * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
@@ -68,6 +84,8 @@ const ofNoChat: ReadonlySet<Method> = new Set([
   'deleteWebhook',
   'getUpdates',
   'getFile',
+  'getMyCommands',
+  'setMyCommands',
   'sendChatAction',
 ]);
 
@@ -122,16 +140,47 @@ class GrammyBotApi implements BotApi {
       return { kind: 'done', result };
     } catch (error) {
       const failed = carried.failed ?? refusalOf(error);
-      if (failed.kind === 'refused' && failed.status === 429 && !ofNoChat.has(method)) {
-        this.#parts.limited?.(failed.retryAfterMs ?? 0);
-      }
+      if (!ofNoChat.has(method)) this.#heedLimit(failed);
       return failed;
+    }
+  }
+
+  #heedLimit(failed: CallResult): void {
+    if (failed.kind !== 'refused' || failed.status !== 429) return;
+    this.#parts.limited?.(failed.retryAfterMs ?? 0);
+  }
+
+  /** By our own hand: grammY reads files for a transport of its own. */
+  async upload(
+    method: 'sendDocument',
+    fields: object,
+    { field, name, text }: TextFile,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CallResult> {
+    const { token, baseUrl } = this.#parts;
+    const form = multipart([
+      ...Object.entries(fields).map(([key, value]) => {
+        return { name: key, value: typeof value === 'string' ? value : JSON.stringify(value) };
+      }),
+      { name: field, value: text, file: { name, type: 'text/plain; charset=utf-8' } },
+    ]);
+    const carried = new Carrier(this.#parts, timeoutMs, signal);
+    try {
+      const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/${method}`, form);
+      const answer = (await json()) as { ok?: unknown; result?: unknown };
+      if (answer.ok === true) return { kind: 'done', result: answer.result };
+      const refused = refusalOf(answer);
+      this.#heedLimit(refused);
+      return refused;
+    } catch (error) {
+      return carried.failed ?? refusalOf(error);
     }
   }
 }
 
 type Carried = { readonly json: () => Promise<unknown> };
-type Init = { readonly body?: string };
+type Init = { readonly body?: string | Uint8Array; readonly contentType?: string };
 
 /** One call's way over HTTP, in the form of `fetch` that grammY asks for. */
 class Carrier {
@@ -152,7 +201,7 @@ class Carrier {
     const request = {
       method: 'POST',
       url: new URL(url),
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': init.contentType ?? 'application/json' },
       body: init.body ?? '{}',
       deadlineAt: later(steady(), this.#timeoutMs),
       bodyBytesMax,

@@ -35,6 +35,15 @@ export function marksOf(
   return spans;
 }
 
+/** Whether the text begins with a command. Where it names a bot, `marksOf` tells which. */
+export function beginsWithCommand(entities: unknown): boolean {
+  if (!Array.isArray(entities)) return false;
+  return entities.some((one) => {
+    const entity = object(one);
+    return entity?.['type'] === 'bot_command' && entity['offset'] === 0;
+  });
+}
+
 /** The text without those spans and the white space that they leave; all of it if nothing else. */
 export function without(body: string, spans: readonly Span[]): string {
   if (spans.length === 0) return body;

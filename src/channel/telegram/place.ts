@@ -40,19 +40,27 @@ export function directChatOf(
   return { conversation, target: targetOf({ chat, thread: null, replyTo: null }) };
 }
 
-/** Where a reply goes. `replyTo`: in groups the message that it answers. */
+/**
+ * Where a reply goes. `replyTo`: in groups the message that it answers. `acknowledged`: that
+ * message was said to us, and shows when work on it begins.
+ */
 export type Target = {
   readonly chat: number;
   readonly thread: number | null;
   readonly replyTo: number | null;
+  readonly acknowledged?: true;
+  /** The number of the question whose edit is answered; absent: it answers no edit. */
+  readonly edits?: number;
 };
 
-export function targetOf(target: Target): string {
-  return JSON.stringify([target.chat, target.thread, target.replyTo]);
+export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target): string {
+  const mark = acknowledged === true ? 1 : null;
+  const more = edits !== undefined ? [mark, edits] : mark === null ? [] : [mark];
+  return JSON.stringify([chat, thread, replyTo, ...more]);
 }
 
 /** @returns null where the address is none that this file wrote */
-export function parseTarget({ target }: Address): Target | null {
+export function parseTarget({ target }: Pick<Address, 'target'> & Partial<Address>): Target | null {
   let parts: unknown;
   try {
     parts = JSON.parse(target);
@@ -60,8 +68,20 @@ export function parseTarget({ target }: Address): Target | null {
     return null;
   }
   if (!Array.isArray(parts)) return null;
-  const [chat, thread, replyTo] = parts as unknown[];
+  const [chat, thread, replyTo, mark, edits] = parts as unknown[];
   if (typeof chat !== 'number') return null;
   const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-  return { chat, thread: number(thread), replyTo: number(replyTo) };
+  return {
+    chat,
+    thread: number(thread),
+    replyTo: number(replyTo),
+    ...(mark === 1 && { acknowledged: true as const }),
+    ...(typeof edits === 'number' && { edits }),
+  };
+}
+
+/** By its dedupe key, the question whose edit is answered there; null: no edit is. */
+export function questionEdited(address: Pick<Address, 'target'>): string | null {
+  const target = parseTarget(address);
+  return target?.edits === undefined ? null : `${target.chat}:${target.edits}`;
 }

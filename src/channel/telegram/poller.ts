@@ -18,8 +18,10 @@ import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
+import type { RecentQuestions } from '../recent-questions.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
+import { heeded, settled, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
 import { acknowledge } from './presses.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
@@ -28,7 +30,6 @@ import type { Bot, Heard, Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
-const updateTypes = ['message', 'callback_query'] as const;
 /** Short, since a platform that is silent shows only by the end of a poll that it did not give. */
 const longPollSeconds = 8;
 
@@ -62,6 +63,8 @@ export type PollerParts = {
   readonly tokenName: string;
   readonly api: BotApi;
   readonly health: HealthState;
+  /** Null: edits are not heeded, and not asked for. */
+  readonly questions: RecentQuestions | null;
   readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
   readonly times: PollTimes;
   readonly steady: () => SteadyTime;
@@ -164,7 +167,7 @@ export class Poller {
         ...(offset === null ? {} : { offset }),
         limit: updatesMax,
         timeout,
-        allowed_updates: updateTypes,
+        allowed_updates: updateTypesOf(this.#parts.questions),
       },
       times.pollMs,
       this.#signal,
@@ -191,7 +194,7 @@ export class Poller {
   /** What the ledger refuses is not confirmed, and comes again with a later poll. */
   async #take(updates: readonly Update[]): Promise<void> {
     for (let from = 0; from < updates.length && !this.#signal.aborted;) {
-      const piece = updates.slice(from, from + this.#pieceMax);
+      const piece = heeded(updates.slice(from, from + this.#pieceMax), this.#parts.questions);
       const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
       const batch = messages.map((message) => inboundOf(this.#parts.channel, message));
       const handled = batch.length === 0 ? nothing : await this.#receive(batch);
@@ -210,8 +213,10 @@ export class Poller {
 
   #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
-    for (const { id, message, press } of piece) {
+    for (const update of piece) {
+      const { id, message, press } = update;
       const receipt = message === null ? null : receipts[at++]!;
+      settled(update, receipt, this.#parts.questions);
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#parts.api, press, this.#signal);
       }
@@ -246,8 +251,9 @@ export class Poller {
     this.#held.advance();
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
-    const { api, times } = this.#parts;
-    const last = { offset, limit: 1, timeout: 0, allowed_updates: updateTypes };
+    const { api, times, questions } = this.#parts;
+    const allowed_updates = updateTypesOf(questions);
+    const last = { offset, limit: 1, timeout: 0, allowed_updates };
     await api.call('getUpdates', last, times.farewellMs, new AbortController().signal);
   }
 

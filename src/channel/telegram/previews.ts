@@ -1,58 +1,102 @@
 /**
- * A reply that is still being written, as a message that grows
- * (https://core.telegram.org/bots/api#editmessagetext).
+ * A reply that grows by edits while it is written (../growing-message.ts). Its first text points at
+ * the message that it answers, as the reply does. What is shown is formatted as far as it is
+ * closed, and what does not fit into one message waits for the reply. It takes of the platform's
+ * allowance only what no reply needs.
  */
-import type { SteadyTime } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
-import { GrowingMessage } from '../growing-message.ts';
-import type { BotApi } from './bot-api.ts';
-import { format } from './markdown.ts';
+import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
+import { splitText } from '../splitting.ts';
+import type { BotApi, CallResult } from './bot-api.ts';
 import type { Lexer } from './markdown.ts';
-import { editOf, outgoingOf, parseShown, payloadOf, shownText, textMax } from './outgoing.ts';
 import type { Pace } from './pace.ts';
-import { parseTarget } from './place.ts';
+import { parseTarget, type Target } from './place.ts';
+import { editText, messageText, numberOf, parseMessageText, takeAway } from './putting.ts';
+import { fitted, textMax } from './sending.ts';
 
-export type PreviewParts = {
+export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly lexer: Lexer;
-  readonly pace: Pace;
-  readonly steady: () => SteadyTime;
+  readonly deadlines: Deadlines;
+  readonly pace: Pick<Pace, 'tryTake'>;
 };
 
-const callMs = 5_000;
-/** Says that more is to come. */
-const goesOn = ' …';
+const callMs = 10_000;
+/** A group takes twenty messages a minute, edits among them. */
+const everyMs = { person: 1_500, group: 3_000 } as const;
+const cutting = {
+  unitsMax: textMax - goesOn.length,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+};
 
-/** @returns null: the address is none of this channel's */
-export function openPreview(parts: PreviewParts, shown: Previewed): Preview | null {
+/**
+ * @param former the answer that it replaces, where an edit is answered
+ * @returns null where the address is none of Telegram's
+ */
+export function beginPreview(
+  parts: PreviewParts,
+  shown: Previewed,
+  former: string | null,
+): Preview | null {
+  const { api, steady, deadlines } = parts;
   const target = parseTarget(shown.address);
   if (target === null) return null;
-  const { api, lexer, pace, steady } = parts;
-  const never = new AbortController().signal;
-  const outgoing = (text: string) => outgoingOf({ text: growing(text, lexer) }, lexer, target);
-  const screen = {
-    mayShow: () => pace.tryTake(target.chat),
-    async make(text: string): Promise<string | null> {
-      const payload = payloadOf(outgoing(text));
-      const made = await api.call('sendMessage', payload, callMs, never);
-      if (made.kind !== 'done') return null;
-      const { message_id: message } = made.result as { message_id?: unknown };
-      return typeof message === 'number' ? shownText({ chat: target.chat, message }) : null;
-    },
-    async edit(replaces: string, text: string): Promise<boolean> {
-      const known = parseShown(replaces);
-      if (known === null) return false;
-      const payload = editOf(outgoing(text), known);
-      const edited = await api.call('editMessageText', payload, callMs, never);
-      return edited.kind === 'done';
-    },
-  };
-  return new GrowingMessage(screen, shown, steady);
+  return new GrowingMessage({
+    message: shown.replaces,
+    made: shown.made,
+    former,
+    put: (message, text, signal) => put(parts, target, message, text, signal),
+    takeAway: (message) => takeAway(api, message),
+    // A group's id is below zero.
+    everyMs: target.chat < 0 ? everyMs.group : everyMs.person,
+    steady,
+    deadlines,
+  });
 }
 
-/** The beginning that a message holds; what is longer waits for the reply. */
-function growing(text: string, lexer: Lexer): string {
-  const most = textMax - goesOn.length;
-  const isLong = text.length > most || format(text, lexer).text.length > most;
-  return `${isLong ? text.slice(0, most).toWellFormed() : text}${goesOn}`;
+async function put(
+  { api, lexer, pace }: PreviewParts,
+  { chat, thread, replyTo }: Target,
+  message: string | null,
+  text: string,
+  signal: AbortSignal,
+): Promise<Shown> {
+  if (!pace.tryTake(chat)) return { kind: 'busy' };
+  const content = contentOf(text, lexer);
+  if (message !== null) {
+    const made = parseMessageText(message);
+    if (made?.chat !== chat) return { kind: 'over' };
+    const edit = { chat_id: chat, message_id: made.number, ...content };
+    return shownAfter(await editText(api, edit, callMs, signal));
+  }
+  const reply = { message_id: replyTo ?? 0, allow_sending_without_reply: true } as const;
+  const place = {
+    chat_id: chat,
+    ...(thread === null ? {} : { message_thread_id: thread }),
+    ...(replyTo === null ? {} : { reply_parameters: reply }),
+  };
+  const result = await api.call('sendMessage', { ...place, ...content }, callMs, signal);
+  const number = result.kind === 'done' ? numberOf(result.result) : null;
+  if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
+  // It may stand there, and nobody knows it: a second one would be too much.
+  if (result.kind === 'done' || (result.kind === 'fault' && result.sent)) return { kind: 'over' };
+  return shownAfter(result);
+}
+
+function shownAfter(result: CallResult): Shown {
+  if (result.kind === 'done') return { kind: 'shown' };
+  return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
+}
+
+function contentOf(source: string, lexer: Lexer) {
+  const [first] = splitText(source, cutting);
+  const { text, entities } = fitted(first?.text ?? source, lexer);
+  return {
+    text: `${text}${goesOn}`,
+    link_preview_options: { is_disabled: true },
+    ...(entities.length === 0 ? {} : { entities: entities as never }),
+  };
 }

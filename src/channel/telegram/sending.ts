@@ -1,25 +1,32 @@
 /**
  * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
- * one reply, which is one part where the text was cut. What was shown while it was being written
- * becomes the reply by an edit.
+ * one reply, which is one part where the text was cut.
  *
  * A refusal that names what was wrong is met once in the same try: without formatting, buttons, the
- * topic or the message that is answered, in the chat that the group became. Everything else is the
- * schedule's. A send whose end was not seen may have arrived, and Telegram knows no repeats: it is
- * tried once more, marked, when a relay may have come back, and then left.
+ * topic or the message that is answered, as a new message, as text, in the chat that the group
+ * became. Everything else is the schedule's. A send whose end was not seen may have arrived, and
+ * Telegram knows no repeats: it is tried once more, marked, when a relay may have come back, and
+ * then left.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
+import { isFirstPart } from '../../domain/reply.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { spread } from '../../lib/backoff.ts';
+import { rowsOf } from '../choices.ts';
 import { platformWords } from '../platform-words.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
-import type { Lexer } from './markdown.ts';
-import { editOf, mend, outgoingOf, payloadOf, type Outgoing } from './outgoing.ts';
+import { markupOf, type Rows } from './keyboard.ts';
+import { format } from './markdown.ts';
+import type { Entity, Formatted, Lexer } from './markdown.ts';
 import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
+import type { Target } from './place.ts';
+import { mannerOf, mendManner, messageText, numberOf, put, type Manner } from './putting.ts';
 
 const tryMs = 15_000;
+/** In UTF-16 units. */
+export const textMax = 4_096;
 
 /** Before the second send whose end may not be seen: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
@@ -32,45 +39,38 @@ export type SendParts = {
   readonly pace: Pace;
   readonly token: string;
   readonly random: () => number;
+  /** Is told the message that was sent or edited, as `messageText` names it. */
+  readonly sent?: (message: string) => void;
 };
 
 /** It never throws. */
 export async function send(
-  { api, lexer, pace, token, random }: SendParts,
+  { api, lexer, pace, token, random, sent }: SendParts,
   reply: Reply,
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
-  const place = isFirst(reply) ? target : { ...target, replyTo: null };
+  // Of a reply that was cut, only the first part points at the message.
+  const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
   const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
     const admission = await pace.admit(outgoing.chat, signal);
     if (admission.kind !== 'go') return outcomeOfAdmission(admission);
-    const result = await call(api, outgoing, signal);
-    if (result.kind === 'done' || isSameAlready(result)) return { kind: 'delivered' };
-    if (result.kind === 'fault') {
-      // The same edit twice is one.
-      if (outgoing.shown !== null) return retry(failure(result.fault));
-      return outcomeOfFault(result, attempt, random);
+    const payload = payloadOf(outgoing);
+    const result = await put(api, outgoing, payload, tryMs, signal);
+    if (result.kind === 'done') {
+      const number = outgoing.edits ?? numberOf(result.result);
+      if (number !== null) sent?.(messageText({ chat: outgoing.chat, number }));
+      return { kind: 'delivered' };
     }
+    if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
     if (tries >= triesMax || !mend(outgoing, result)) {
-      const sent = [reply.text, outgoing.text];
-      const said = platformWords(result.description, token, sent) ?? undefined;
-      return outcomeOfRefusal(result, said);
+      const said = platformWords(result.description, token, [reply.text, outgoing.text]);
+      return outcomeOfRefusal(result, said ?? undefined);
     }
   }
-}
-
-function call(api: BotApi, outgoing: Outgoing, signal: AbortSignal): Promise<CallResult> {
-  const { shown } = outgoing;
-  if (shown === null) return api.call('sendMessage', payloadOf(outgoing), tryMs, signal);
-  return api.call('editMessageText', editOf(outgoing, shown), tryMs, signal);
-}
-
-function isSameAlready(result: CallResult): boolean {
-  return result.kind === 'refused' && /message is not modified/i.test(result.description);
 }
 
 function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {
@@ -78,13 +78,91 @@ function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): Deli
   return retry(failure('cancelled'));
 }
 
-/** Of a reply that was cut, only the first part points at the message. */
-function isFirst({ id }: Reply): boolean {
-  return !/-\d+$/.test(id) || id.endsWith('-00');
+/** The first send, and one more for each thing that can be mended. */
+const triesMax = 8;
+
+/** What is sent, as far as a refusal can change it. */
+type OutgoingText = Manner & {
+  chat: number;
+  thread: number | null;
+  replyTo: number | null;
+  text: string;
+  entities: readonly Entity[];
+  /** The Markdown itself, sent when the entities are refused. */
+  source: string;
+  keyboard: Rows;
+};
+
+/** Of a label the platform names no length; what a button says has 64 bytes. */
+const buttonLimits = { labelUnitsMax: 64, saysBytesMax: 64 };
+
+function outgoingOf(reply: Reply, lexer: Lexer, target: Target): OutgoingText {
+  const { text: source, choices } = reply;
+  const manner = mannerOf(reply, target.chat);
+  const keyboard = rowsOf(choices, buttonLimits);
+  const { text, entities } = manner.file ? asIs(source) : fitted(source, lexer);
+  return { ...target, ...manner, text, entities, source, keyboard };
 }
 
-/** The first send, and one more for each thing that can be mended. */
-const triesMax = 7;
+function asIs(text: string): Formatted {
+  return { text, entities: [] };
+}
+
+/** With its formatting, unless that does not fit. */
+export function fitted(source: string, lexer: Lexer): Formatted {
+  const formatted = format(source, lexer);
+  const fits = formatted.text !== '' && formatted.text.length <= textMax;
+  return fits ? formatted : asIs(source);
+}
+
+function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
+  return {
+    chat_id: chat,
+    text,
+    link_preview_options: { is_disabled: true },
+    ...(entities.length === 0 ? {} : { entities: entities as never }),
+    ...(thread === null ? {} : { message_thread_id: thread }),
+    ...markupOf(keyboard),
+    ...(replyTo === null
+      ? {}
+      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
+  };
+}
+
+/** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
+const answeredIsGone =
+  /message to be replied not found|reply message not found|reply_message_id_invalid/i;
+
+/** Takes away what was refused. @returns whether another try may help */
+function mend(outgoing: OutgoingText, refused: Refused): boolean {
+  const { status, description, migrateToChat } = refused;
+  if (mendManner(outgoing, refused, textMax)) return true;
+  if (status !== 400) return false;
+  if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
+    outgoing.chat = migrateToChat;
+    // The new chat counts its messages anew.
+    outgoing.replyTo = null;
+    return true;
+  }
+  if (outgoing.thread !== null && /thread not found/i.test(description)) {
+    outgoing.thread = null;
+    return true;
+  }
+  if (outgoing.replyTo !== null && answeredIsGone.test(description)) {
+    outgoing.replyTo = null;
+    return true;
+  }
+  if (outgoing.entities.length > 0 && /entit|can't parse/i.test(description)) {
+    outgoing.entities = [];
+    outgoing.text = outgoing.source;
+    return true;
+  }
+  if (outgoing.keyboard.length > 0 && /button|keyboard|reply.?markup/i.test(description)) {
+    outgoing.keyboard = [];
+    return true;
+  }
+  return false;
+}
 
 function outcomeOfFault(
   { fault, sent }: Extract<CallResult, { kind: 'fault' }>,

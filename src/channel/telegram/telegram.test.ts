@@ -131,10 +131,13 @@ test('the direct chat of a person is known without asking', async () => {
 test('a long answer is cut for Telegram, and code goes on as code', async () => {
   await using it = await start();
   const line = `${'let a = 1;'.repeat(9)}\n`;
-  const parts = it.channel.split?.(`\`\`\`js\n${line.repeat(100)}\`\`\``) ?? [];
+  const block = `\`\`\`js\n${line.repeat(25)}\`\`\`\n`;
+  const parts = it.channel.split?.(block.repeat(5)) ?? [];
   assert.ok(parts.length > 2);
-  for (const part of parts) assert.match(part, /^```js\n[^]*\n```$/);
-  for (const part of parts) assert.ok(part.length <= 4_096);
+  for (const { text } of parts) assert.match(text, /^```js\n[^]*\n```$/);
+  for (const { text } of parts) assert.ok(text.length <= 4_096);
+  const [only, ...rest] = it.channel.split?.(`\`\`\`js\n${line.repeat(100)}\`\`\``) ?? [];
+  assert.deepEqual([only, rest], [{ text: line.repeat(100), file: { name: 'code.js' } }, []]);
 });
 
 test('"typing" is shown while it takes a while; that it fails changes nothing', async () => {

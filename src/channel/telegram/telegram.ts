@@ -9,30 +9,35 @@ import type { MessengerConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
-import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { Messenger, Opened, Preview, Previewed, Unfit, WebhookSeen } from '../channel.ts';
-import { splitText } from '../splitting.ts';
-import { noPreview } from '../growing-message.ts';
+import type { Receive, Channel, ChannelHealth, CommandNotice } from '../channel.ts';
+import type { Fetched, Identity, Messenger, Opened, Preview } from '../channel.ts';
+import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
+import { splitReply } from '../code-files.ts';
+import { FirstTimes } from '../first-times.ts';
 import { HealthState } from '../health-state.ts';
+import { noPreview } from '../growing-message.ts';
+import { RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { createCommandMenu, shownOf } from './command-menu.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
 import { createPace, type Pace } from './pace.ts';
-import { directChatOf } from './place.ts';
+import { directChatOf, questionEdited } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
-import { textMax } from './outgoing.ts';
-import { openPreview } from './previews.ts';
-import { send } from './sending.ts';
+import { beginPreview } from './previews.ts';
+import { takeAway } from './putting.ts';
+import { showSeen } from './reaction.ts';
+import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
@@ -55,7 +60,12 @@ export function createTelegramChannel(parts: TelegramParts): Messenger {
 
 /** An answer that is a day late is of no use to anyone in a chat. */
 const deliverMsMax = 24 * 3_600_000;
-const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
+const cutting = {
+  unitsMax: textMax,
+  unitsOf: (text: string) => text.length,
+  fences: true,
+  codeCharactersMax: 3_000,
+};
 const healthMs = 90_000;
 
 class Telegram implements Messenger {
@@ -64,12 +74,19 @@ class Telegram implements Messenger {
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
   readonly #pace: Pace;
+  readonly #menu = createCommandMenu(() => this.#tools.value?.api ?? null);
+  readonly #seen = new FirstTimes();
+  readonly #over = new AbortController();
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
+  /** Null: edits are not heeded. */
+  readonly #questions: RecentQuestions | null;
+  readonly preview?: NonNullable<Messenger['preview']>;
 
   constructor(parts: TelegramParts) {
     const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
+    this.#questions = config.edits ? new RecentQuestions(steady) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const pace = createPace(parts);
     this.#pace = pace;
@@ -114,6 +131,7 @@ class Telegram implements Messenger {
         tokenName: config.tokenEnv,
         api,
         health: this.#health,
+        questions: this.#questions,
         events,
         times: { ...pollTimes, ...times },
         steady,
@@ -127,18 +145,26 @@ class Telegram implements Messenger {
 
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const { token, random } = this.#parts;
-    const parts = { ...(await this.#tools.get()), pace: this.#pace, token, random };
-    return send(parts, reply, attempt, stop.signal);
+    const tools = await this.#tools.get();
+    const revision = revise(this.#questions, reply, questionEdited(reply.address));
+    let message: string | null = null;
+    const sent = (one: string): void => void (message = one);
+    const parts = { ...tools, pace: this.#pace, token, random, sent };
+    const outcome = await send(parts, revision.reply, attempt, stop.signal);
+    if (outcome.kind !== 'delivered') return outcome;
+    for (const needless of revision.delivered(message)) takeAway(tools.api, needless);
+    return outcome;
   }
-
-  /** A method that is not there where replies are not to be shown before they are whole. */
-  readonly preview?: (shown: Previewed) => Preview;
 
   #preview(shown: Previewed): Preview {
     const tools = this.#tools.value;
-    const { steady } = this.#parts;
-    const opened = tools && openPreview({ ...tools, pace: this.#pace, steady }, shown);
-    return opened ?? noPreview;
+    if (tools === null) return noPreview;
+    const edits = questionEdited(shown.address);
+    const former = edits === null ? null : (this.#questions?.answerTo(edits)[0] ?? null);
+    const { deadlines, steady } = this.#parts;
+    return (
+      beginPreview({ ...tools, pace: this.#pace, deadlines, steady }, shown, former) ?? noPreview
+    );
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
@@ -149,14 +175,20 @@ class Telegram implements Messenger {
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
-  split(text: string): readonly string[] {
-    return splitText(text, cutting).map((part) => part.text);
+  split(text: string): readonly ReplyPart[] {
+    return splitReply(text, cutting);
   }
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#parts;
     const api = this.#tools.value?.api;
-    if (api !== undefined) showTyping({ api, deadlines }, address, signal);
+    if (api === undefined) return;
+    showTyping({ api, deadlines }, address, signal);
+    showSeen(api, address, this.#seen, this.#over.signal);
+  }
+
+  offer(commands: readonly CommandNotice[]): void {
+    this.#menu.offer(shownOf(commands));
   }
 
   /** Polls are judged by their ends: a begun poll may hang for ever. */
@@ -177,7 +209,8 @@ class Telegram implements Messenger {
       ours.token === theirs.token &&
       ours.config.tokenEnv === theirs.config.tokenEnv &&
       ours.config.baseUrl === theirs.config.baseUrl &&
-      ours.config.streaming === theirs.config.streaming
+      ours.config.streaming === theirs.config.streaming &&
+      ours.config.edits === theirs.config.edits
     );
   }
 
@@ -212,7 +245,10 @@ class Telegram implements Messenger {
     return lookAtWebhook(api, deleting, signal);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#menu.end();
+    this.#over.abort();
+  }
 }
 
 function malformedToken(tokenEnv: string): string {

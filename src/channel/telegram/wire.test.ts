@@ -50,16 +50,18 @@ test('a press that is none of svc is ignored, yet confirmed', () => {
   }
 });
 
-test('a command with the code of an approval needs no name in a group', () => {
+test('a command in a group that names no bot is told as one', () => {
   const group = messages.find(({ expected }) => expected?.setting === 'overheard')!;
   const settingOf = (text: string): string | undefined => {
-    const message = { ...group.message, text, entities: [] };
+    const length = text.split(' ', 1)[0]!.length;
+    const entities = [{ type: 'bot_command', offset: text.indexOf('/'), length }];
+    const message = { ...group.message, text, entities };
     return parseUpdates([{ update_id: 9, message }], bot)[0]?.message?.setting;
   };
-  for (const text of ['/approve 4XK2M9TQ0Z', '/refuse 4xk2m9tq0z']) {
-    assert.equal(settingOf(text), 'addressed', text);
+  for (const text of ['/approve 4XK2M9TQ0Z', '/approve', '/new', '/weather now']) {
+    assert.equal(settingOf(text), 'command', text);
   }
-  for (const text of ['/approve', '/approve it', '/new']) {
+  for (const text of ['look: /new', 'try /approve 4XK2M9TQ0Z']) {
     assert.equal(settingOf(text), 'overheard', text);
   }
 });
@@ -112,6 +114,8 @@ test('an address that this channel did not write is none', () => {
   }
   const target = parseTarget({ channel, target: '[-100200,5,17]' });
   assert.deepEqual(target, { chat: -100200, thread: 5, replyTo: 17 });
+  const seen = parseTarget({ channel, target: '[-100200,5,17,1]' });
+  assert.deepEqual(seen, { chat: -100200, thread: 5, replyTo: 17, acknowledged: true });
 });
 
 test('who the bot is', () => {

@@ -3,15 +3,17 @@
  * https://core.telegram.org/bots/api#message. Pure, and nothing in it throws.
  *
  * A group message is marked as meant for this bot when it mentions the bot, replies to it, or is a
- * command for it.
+ * command for it; a command for no bot in particular is marked as such.
  */
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Media, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
+import { asEdit } from './edits.ts';
 import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
-import { marksOf, without, type Span } from './mentions.ts';
+import { beginsWithCommand, marksOf, without, type Span } from './mentions.ts';
+import { personOf, senderOf } from './people.ts';
 import { conversationOf, placeOf, targetOf } from './place.ts';
 
 export type Bot = { readonly id: number; readonly username: string };
@@ -28,11 +30,15 @@ export type Heard = {
   readonly setting: Setting;
 };
 
-/** `message` null: nothing that svc answers. `press`: it was said by a press on a button. */
+/**
+ * `message` null: nothing that svc answers. `press`: it was said by a press on a button. `edits`:
+ * it changes the message that has this dedupe key.
+ */
 export type Update = {
   readonly id: number;
   readonly message: Heard | null;
   readonly press?: Press;
+  readonly edits?: string;
 };
 
 /** A press, and the message under which the button is. */
@@ -55,7 +61,10 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
     if (update === null || typeof id !== 'number') continue;
     const message = object(update['message']);
     const query = object(update['callback_query']);
-    if (query === null) {
+    const edited = object(update['edited_message']);
+    if (edited !== null) {
+      updates.push({ id, ...asEdit(edited, parseMessage(edited, bot)) });
+    } else if (query === null) {
       updates.push({ id, message: message === null ? null : parseMessage(message, bot) });
     } else {
       updates.push({ id, message: null, ...parsePress(query, bot) });
@@ -73,27 +82,32 @@ export function parseBot(result: unknown): Bot | null {
 
 function parseMessage(wire: Wire, bot: Bot): Heard | null {
   const place = placeOf(wire);
-  const from = object(wire['from']);
   if (place === null) return null;
   const { chat, thread, number, isGroup } = place;
-  // A post of a linked channel comes into its group as if somebody had said it there.
-  if (from === null || from['is_bot'] === true || wire['is_automatic_forward'] === true)
-    return null;
-  if (typeof from['id'] !== 'number') return null;
+  const sender = senderOf(wire, chat);
+  if (sender === null) return null;
   const media = mediaOf(wire);
   const body = string(wire['text']) ?? string(wire['caption']) ?? '';
   if (body === '' && media === null) return null;
-  const marks = marksOf(body, wire['entities'] ?? wire['caption_entities'], bot);
+  const entities = wire['entities'] ?? wire['caption_entities'];
+  const marks = marksOf(body, entities, bot);
   if (marks === 'for_another' && isGroup) return null;
   const spans = marks === 'for_another' ? [] : marks;
+  const setting = isGroup ? settingIn(wire, spans, entities, bot) : 'direct';
+  const acknowledged = setting === 'addressed' || setting === 'command';
   return {
     conversation: conversationOf(place),
-    target: targetOf({ chat, thread, replyTo: isGroup ? number : null }),
-    sender: { id: String(from['id']), name: nameOf(from) },
+    target: targetOf({
+      chat,
+      thread,
+      replyTo: isGroup ? number : null,
+      ...(acknowledged && { acknowledged }),
+    }),
+    sender,
     text: without(body, spans),
     media,
     dedupeKey: `${chat}:${number}`,
-    setting: isGroup ? settingIn(wire, spans, bot) : 'direct',
+    setting,
   };
 }
 
@@ -103,11 +117,12 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
  */
 function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | null {
   const { id, data } = query;
-  const from = object(query['from']);
+  const sender = personOf(query['from']);
   const under = object(query['message']);
   const place = under === null ? null : placeOf(under);
-  if (typeof id !== 'string' || !isPressable(data) || under === null || place === null) return null;
-  if (typeof from?.['id'] !== 'number' || from['is_bot'] === true) return null;
+  if (typeof id !== 'string' || under === null || place === null || sender === null) return null;
+  const rows = rowsIn(under['reply_markup']);
+  if (!isPressable(data, rows)) return null;
   if (object(under['from'])?.['id'] !== bot.id || under['date'] === 0) return null;
   const { chat, thread, number, isGroup } = place;
   const setting = isGroup ? 'addressed' : 'direct';
@@ -115,7 +130,7 @@ function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | n
     message: {
       conversation: conversationOf(place),
       target: targetOf({ chat, thread, replyTo: isGroup ? number : null }),
-      sender: { id: String(from['id']), name: nameOf(from) },
+      sender,
       text: data,
       media: null,
       dedupeKey: `press:${id}`,
@@ -126,22 +141,19 @@ function parsePress(query: Wire, bot: Bot): { message: Heard; press: Press } | n
       chat,
       message: number,
       setting,
-      left: rowsBut(data, rowsIn(under['reply_markup'])),
+      left: rowsBut(data, rows),
     },
   };
 }
 
-function nameOf(from: Wire): string | null {
-  const name = [string(from['first_name']), string(from['last_name'])]
-    .filter((part) => part !== null)
-    .join(' ');
-  return name === '' ? string(from['username']) : name;
-}
-
-/** A command with the code of an approval is for whoever asked, as its press is. */
-function settingIn(wire: Wire, spans: readonly Span[], bot: Bot): Setting {
-  const isMeant = spans.length > 0 || repliesTo(wire, bot) || isPressable(wire['text']);
-  return isMeant ? 'addressed' : 'overheard';
+function settingIn(
+  wire: Wire,
+  spans: readonly Span[],
+  entities: unknown,
+  bot: Bot,
+): Exclude<Setting, 'direct'> {
+  if (spans.length > 0 || repliesTo(wire, bot)) return 'addressed';
+  return beginsWithCommand(entities) ? 'command' : 'overheard';
 }
 
 /** In a topic every message "replies" to the one that made the topic. */

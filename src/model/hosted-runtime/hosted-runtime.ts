@@ -2,16 +2,24 @@
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
+import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest } from '../model.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening } from '../streaming.ts';
-import { HostedStream } from './stream.ts';
 import { findModel, fromWire, refusesUsage, seesBy, toWire } from './wire.ts';
 import { wantsOtherLimit, type LimitField } from './wire.ts';
+
+/** Its parser is a package, which a start does without. */
+const streams = new LoadOnce(() => import('./stream.ts'));
+
+async function listenTo(onText: NonNullable<ModelRequest['onText']>): Promise<Listening> {
+  const { HostedStream } = await streams.get();
+  return new Listening(new HostedStream(), onText);
+}
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
   return new HostedRuntime(options);
@@ -66,7 +74,7 @@ class HostedRuntime implements Model {
     const field = this.#limitField;
     const tokens = this.#options.outputTokensMax;
     const { onText } = request;
-    const listening = onText === undefined ? null : new Listening(new HostedStream(), onText);
+    const listening = onText === undefined ? null : await listenTo(onText);
     const limit = tokens === null ? null : { field, tokens };
     const body = toWire(this.modelId, request, limit, this.#tellsUsage);
     const call = { url, body, fromWire, listening };
@@ -85,14 +93,7 @@ class HostedRuntime implements Model {
   }
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
-    const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
-      lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
-    let result = await look(this.#base);
-    if (this.#otherBase !== null && result.kind === 'answer' && result.status === 404) {
-      const otherBase = this.#otherBase;
-      result = await look(otherBase);
-      if (result.kind === 'answer' && result.status === 200) this.#settleAt(otherBase);
-    }
+    const result = await this.#list(sensitivity, deadlineAt);
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
@@ -100,12 +101,24 @@ class HostedRuntime implements Model {
     return { kind: 'reached', hasModel, runs, others: [] };
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
-      const { modelsUrl } = this.#base;
-      const told = await lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
-      return told.kind === 'answer' && told.status === 200 ? seesBy(told.body, this.modelId) : null;
+      const told = await this.#list(sensitivity, deadlineAt);
+      if (told.kind === 'fault') return 'unreached';
+      return told.status === 200 ? seesBy(told.body, this.modelId) : null;
     });
+  }
+
+  /** What `GET /models` answers, at the base where it is. */
+  async #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
+    const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
+      lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
+    const first = await look(this.#base);
+    const otherBase = this.#otherBase;
+    if (otherBase === null || first.kind === 'fault' || first.status !== 404) return first;
+    const second = await look(otherBase);
+    if (second.kind === 'answer' && second.status === 200) this.#settleAt(otherBase);
+    return second;
   }
 
   #settleAt(base: Base): void {

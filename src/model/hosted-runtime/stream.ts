@@ -4,6 +4,7 @@
  */
 import { createParser } from 'eventsource-parser';
 import { listOf, parseJson, recordOf, textOf } from '../parsing.ts';
+import { contentOf } from './wire.ts';
 import { wholeOf, type AnswerStream, type StreamEnd } from '../streaming.ts';
 
 type Call = { id: string; name: string; arguments: string };
@@ -24,7 +25,7 @@ export class HostedStream implements AnswerStream {
   end(): StreamEnd {
     // The last event may lack the empty line behind it.
     this.#parser.feed('\n\n');
-    if (this.#error !== undefined) return wholeOf({ error: this.#error });
+    if (this.#error !== undefined) return wholeOf({ error: this.#error, usage: this.#usage });
     if (this.#events === 0) return { kind: 'plain' };
     if (!this.#isDone) return { kind: 'cut' };
     const calls = [...this.#calls.values()].map(({ id, name, arguments: given }) => {
@@ -53,7 +54,7 @@ export class HostedStream implements AnswerStream {
     if (choice === null) return;
     if (textOf(choice['finish_reason']) !== '') this.#isDone = true;
     const delta = recordOf(choice['delta']) ?? recordOf(choice['message']);
-    this.said += textOf(delta?.['content']);
+    this.said += contentOf(delta?.['content']);
     for (const one of listOf(delta?.['tool_calls'])) this.#takeCall(one);
   }
 

@@ -130,7 +130,7 @@ export function seesBy(body: string, modelId: string): boolean | null {
 }
 
 /** A text, or a list of parts of which those of type `text` are the answer. */
-function contentOf(content: unknown): string {
+export function contentOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)
     .map(recordOf)

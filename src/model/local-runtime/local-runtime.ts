@@ -9,9 +9,9 @@ import { failure, type Failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
-import type { Stop } from '../../lib/stop.ts';
+import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest } from '../model.ts';
+import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { failureOf } from '../parsing.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
@@ -83,12 +83,13 @@ class LocalRuntime implements Model {
     return (await look).check;
   }
 
-  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<boolean> {
+  sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
       const url = this.#showUrl;
       const told = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
-      return told.kind === 'answer' && told.status === 200 ? seesBy(told.body) : null;
+      if (told.kind === 'fault') return 'unreached';
+      return told.status === 200 ? seesBy(told.body) : null;
     });
   }
 
@@ -155,16 +156,6 @@ class LocalRuntime implements Model {
       failure: state === 'unknown' ? why : null,
     };
   }
-}
-
-/** @returns null when the stop comes first */
-function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | null> {
-  const stopped = Promise.withResolvers<null>();
-  const leave = (): void => stopped.resolve(null);
-  if (stop.stopped) leave();
-  stop.listen(leave);
-  const first = Promise.race([awaited, stopped.promise]);
-  return first.finally(() => stop.unlisten(leave));
 }
 
 /**

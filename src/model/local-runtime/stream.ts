@@ -14,15 +14,18 @@ export class LocalStream implements AnswerStream {
   #error: unknown;
 
   push(text: string): void {
-    const lines = (this.#line + text).split('\n');
-    this.#line = lines.pop()!;
-    for (const line of lines) this.#take(line);
+    const [first = '', ...lines] = text.split('\n');
+    this.#line += first;
+    for (const line of lines) {
+      this.#take(this.#line);
+      this.#line = line;
+    }
   }
 
   end(): StreamEnd {
     this.#take(this.#line);
     this.#line = '';
-    if (this.#error !== undefined) return wholeOf({ error: this.#error });
+    if (this.#error !== undefined) return wholeOf({ ...this.#last, error: this.#error });
     if (!this.#isDone) return { kind: Object.keys(this.#last).length === 0 ? 'plain' : 'cut' };
     const message = {
       role: 'assistant',

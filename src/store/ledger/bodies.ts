@@ -8,9 +8,9 @@ import type { Effects } from '../store.ts';
 
 export function messageBody(message: Message): string {
   const { sender, text, media, further, context, gather, address } = message;
-  const { pairingCode, approval, preview } = message;
+  const { pairingCode, approval, welcome, preview } = message;
   const said = { sender, text, media, further, context, gather, target: address.target };
-  return JSON.stringify({ ...said, pairingCode, approval, preview });
+  return JSON.stringify({ ...said, pairingCode, approval, welcome, preview });
 }
 
 export function replyBody(reply: Reply): string {
@@ -49,6 +49,7 @@ export function messageFrom(record: MessageRecord): Message {
     | 'gather'
     | 'pairingCode'
     | 'approval'
+    | 'welcome'
     | 'preview'
   > & { target: string };
   const channel = record.channel as ChannelKey;

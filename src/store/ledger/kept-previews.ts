@@ -13,6 +13,10 @@ export class KeptPreviews implements Previews<InClaim> {
     this.#storage = storage;
   }
 
+  isNext(claim: InClaim): boolean {
+    return this.#open.rowOf(claim)?.lane.outbox.length === 0;
+  }
+
   async keep(claim: InClaim, preview: string): Promise<boolean> {
     const row = this.#open.rowOf(claim);
     if (row === null) return false;

@@ -69,6 +69,19 @@ export const claimCases: readonly LedgerCase[] = [
     await answer(it, again, 'a');
     assert.equal((await oneOut(it)).reply.text, 'a');
   }),
+  promise('a reply comes next once those before it are delivered', async (it) => {
+    await accept(it, said('ann', 'one'), said('ann', 'two'), said('bob', 'three'));
+    const [one, three] = await takeIn(it, 2);
+    const { previews } = it.ledger;
+    assert.deepEqual([previews.isNext(one!), previews.isNext(three!)], [true, true]);
+    await answer(it, one!, 'a');
+    const two = await oneIn(it);
+    assert.deepEqual([previews.isNext(two), previews.isNext(three!)], [false, true]);
+    await deliver(it, await oneOut(it));
+    assert.equal(previews.isNext(two), true);
+    await it.ledger.release(two);
+    assert.equal(previews.isNext(two), false, 'the claim is over');
+  }),
   durably('what shows a reply is known after a restart', async (it) => {
     await accept(it, said('ann', 'hi'));
     assert.equal(await it.ledger.previews.keep(await oneIn(it), '[7]'), true);

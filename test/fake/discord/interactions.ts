@@ -91,14 +91,14 @@ export function pressOn(
 
 /**
  * `POST /interactions/:id/:token/callback`.
- * @param edit gives the message under which the button is other components
+ * @param edit gives the message under which the button is other fields
  */
 export function answerInteraction(
   interactions: readonly Interaction[],
   [, , id, token]: readonly string[],
   body: unknown,
   now: number,
-  edit: (message: Message, components: unknown) => void,
+  edit: (message: Message, fields: Partial<Message>) => void,
 ): RestAnswer {
   const found = interactions.find((one) => one.id === id && one.token === token);
   const refused = (name: 'unknownInteraction' | 'answeredInteraction'): RestAnswer => {
@@ -109,6 +109,8 @@ export function answerInteraction(
   if (found.answer !== null) return refused('answeredInteraction');
   found.answer = body as NonNullable<Interaction['answer']>;
   const { type, data } = found.answer;
-  if (type === 7 && data?.components !== undefined) edit(found.message, data.components);
+  if (type === 7 && data?.components !== undefined) {
+    edit(found.message, { components: data.components });
+  }
   return { status: 204, body: undefined };
 }

@@ -1,13 +1,16 @@
 /**
  * The routes of Discord's REST that the fake knows.
  * Pages: https://discord.com/developers/docs/reference, /events/gateway#get-gateway-bot,
- * /resources/user, /resources/channel, /resources/message#create-message,
+ * /resources/user, /resources/channel, /resources/message#create-message, #edit-message,
+ * #delete-message, /reference#uploading-files,
  * #get-channel-messages, #allowed-mentions-object, /resources/channel#trigger-typing-indicator.
  * That the 2,000 are code points is assumed: the page says "characters".
  */
 import type { ChannelState, Guilds } from './guilds.ts';
 import { answerInteraction, componentsFault } from './interactions.ts';
 import type { Interaction } from './interactions.ts';
+import type { SlashCommands } from './slash-commands.ts';
+import type { UploadedFile } from '../form.ts';
 import { errors } from './wire.ts';
 import type { ErrorName, Message, Snowflake, User } from './wire.ts';
 
@@ -17,9 +20,11 @@ export type Sent = {
   readonly message: Message;
   /** As the bot asked for it: `allowed_mentions`, `nonce`, `message_reference`. */
   readonly body: Readonly<Record<string, unknown>>;
+  readonly files: readonly UploadedFile[];
   /** Milliseconds since 1970. */
   readonly at: number;
 };
+export type Reaction = { readonly messageId: Snowflake; readonly emoji: string };
 export type Typing = { readonly channelId: Snowflake; readonly at: number };
 
 export type RestRequest = {
@@ -29,6 +34,8 @@ export type RestRequest = {
   readonly query: URLSearchParams;
   /** What came as JSON; undefined: nothing, null: no JSON. */
   readonly body: unknown;
+  /** Those of a form; absent: it was none. */
+  readonly files?: readonly UploadedFile[];
 };
 export type RestAnswer = { readonly status: number; readonly body: unknown };
 
@@ -39,11 +46,14 @@ export type RestHost = {
   readonly sent: Sent[];
   readonly typing: Typing[];
   readonly interactions: readonly Interaction[];
+  readonly slash: SlashCommands;
+  readonly reactions: Reaction[];
   /** The body of GET /gateway/bot. */
   readonly gateway: () => object;
   readonly arrived: (state: ChannelState, message: Message) => void;
-  /** Gives a message other components. */
-  readonly edit: (message: Message, components: unknown) => void;
+  /** Gives a message other fields, and tells it. @returns it as it is now */
+  readonly edit: (message: Message, fields: Partial<Message>) => Message;
+  readonly remove: (message: Message) => void;
 };
 
 const contentMax = 2_000;
@@ -57,13 +67,19 @@ const nonceMs = 5 * 60 * 1_000;
 
 /** The route of a path, as rate limits and faults name it: `POST /channels/:id/messages`. */
 export const routeOf = ({ method, path }: RestRequest): string => {
-  const route = path.replaceAll(/\/\d+/g, '/:id').replace(/[^/]+\/callback$/, ':token/callback');
+  const route = path
+    .replaceAll(/\/\d+/g, '/:id')
+    .replace(/[^/]+\/callback$/, ':token/callback')
+    .replace(/(?<=^\/webhooks\/:id\/)[^/]+/, ':token')
+    .replace(/(?<=\/reactions\/)[^/]+/, ':emoji');
   return `${method} ${route}`;
 };
 
 export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
   const [, first = '', id = ''] = request.path.split('/');
   if (request.body === null) return failed('invalidJson');
+  const commanded = host.slash.answer(request);
+  if (commanded !== null) return commanded;
   switch (routeOf(request)) {
     case 'GET /gateway':
     case 'GET /gateway/bot':
@@ -94,7 +110,7 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
   if (state === undefined) return failed('unknownChannel');
   // Who may not send may still look.
   const { refusal } = state;
-  const sends = request.method === 'POST';
+  const sends = request.method !== 'GET';
   if (refusal !== null && (sends || refusal === 'missingAccess' || refusal === 'unknownChannel')) {
     return failed(refusal);
   }
@@ -104,52 +120,29 @@ function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): Res
       return fine({ ...state.channel, last_message_id: state.messages.at(-1)?.id ?? null });
     case 'GET /channels/:id/messages':
       return listMessages(state, request.query);
-    case 'GET /channels/:id/messages/:id': {
+    case 'GET /channels/:id/messages/:id':
+    case 'PATCH /channels/:id/messages/:id':
+    case 'DELETE /channels/:id/messages/:id': {
       const message = state.messages.find((one) => one.id === last);
-      return message === undefined ? failed('unknownMessage') : fine(message);
+      if (message === undefined) return failed('unknownMessage');
+      if (request.method === 'GET') return fine(message);
+      if (request.method === 'DELETE') return deleteMessage(host, state, message);
+      return editMessage(host, message, (request.body ?? {}) as Body);
     }
     case 'POST /channels/:id/messages':
-      return createMessage(host, state, (request.body ?? {}) as Record<string, unknown>);
-    case 'PATCH /channels/:id/messages/:id':
-      return editMessage(host, state, last!, (request.body ?? {}) as Record<string, unknown>);
+      return createMessage(host, state, (request.body ?? {}) as Body, request.files ?? []);
+    case 'PUT /channels/:id/messages/:id/reactions/:emoji/@me': {
+      const [, , , , messageId = '', , emoji = ''] = request.path.split('/');
+      if (!state.messages.some((one) => one.id === messageId)) return failed('unknownMessage');
+      host.reactions.push({ messageId, emoji: decodeURIComponent(emoji) });
+      return { status: 204, body: undefined };
+    }
     case 'POST /channels/:id/typing':
       host.typing.push({ channelId: id, at: host.now() });
       return { status: 204, body: undefined };
     default:
       return failed('notFound');
   }
-}
-
-/** https://discord.com/developers/docs/resources/message#edit-message */
-function editMessage(
-  host: RestHost,
-  state: ChannelState,
-  id: Snowflake,
-  body: Readonly<Record<string, unknown>>,
-): RestAnswer {
-  const at = state.messages.findIndex((one) => one.id === id);
-  const before = state.messages[at];
-  if (before === undefined) return failed('unknownMessage');
-  if (before.author.id !== host.bot.id) return failed('notOurs');
-  const given = body['content'] ?? before.content;
-  if (typeof given !== 'string' || Array.from(given).length > contentMax) {
-    const words = `Must be ${contentMax} or fewer in length.`;
-    return invalid('content', 'BASE_TYPE_MAX_LENGTH', words);
-  }
-  const fault = componentsFault(body['components']);
-  if (fault !== null) return invalid('components', ...fault);
-  const edited = {
-    ...before,
-    content: given.trim(),
-    components: body['components'] ?? before['components'],
-    edited_timestamp: new Date(host.now()).toISOString(),
-  } as Message;
-  state.messages.splice(at, 1, edited);
-  const sent = host.sent.findIndex(({ message }) => message.id === id);
-  if (sent >= 0) {
-    host.sent[sent] = { ...host.sent[sent]!, content: edited.content, message: edited };
-  }
-  return fine(edited);
 }
 
 function openDirect(host: RestHost, body: unknown): RestAnswer {
@@ -180,11 +173,10 @@ function listMessages({ messages }: ChannelState, query: URLSearchParams): RestA
   return fine(found.toReversed());
 }
 
-function createMessage(
-  host: RestHost,
-  state: ChannelState,
-  body: Readonly<Record<string, unknown>>,
-): RestAnswer {
+type Body = Readonly<Record<string, unknown>>;
+
+/** What new and edited messages are held to alike; null: nothing is wrong. */
+function contentFault(body: Body, flagsAllowed: number): RestAnswer | null {
   const given = body['content'] ?? '';
   if (typeof given !== 'string') {
     return invalid('content', 'STRING_TYPE_CONVERT', 'Could not interpret "content" as string.');
@@ -193,20 +185,37 @@ function createMessage(
     const words = `Must be ${contentMax} or fewer in length.`;
     return invalid('content', 'BASE_TYPE_MAX_LENGTH', words);
   }
-  const content = given.trim();
-  if (content === '') return failed('emptyMessage');
   const flags = body['flags'] ?? 0;
-  if (typeof flags !== 'number' || (flags & ~mayBeSet) !== 0) {
+  if (typeof flags !== 'number' || (flags & ~flagsAllowed) !== 0) {
     return invalid('flags', 'BITFIELD_INVALID', 'Those flags cannot be set.');
-  }
-  const nonce = body['nonce'] as string | number | undefined;
-  if (String(nonce ?? '').length > nonceMax) {
-    return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
   }
   const mentions = mentionsFault(body['allowed_mentions']);
   if (mentions !== null) return mentions;
   const fault = componentsFault(body['components']);
-  if (fault !== null) return invalid('components', ...fault);
+  return fault === null ? null : invalid('components', ...fault);
+}
+
+/** Whether it is a text was looked at before. */
+const trimmed = ({ content }: Body): string => ((content ?? '') as string).trim();
+
+const fileBytesMax = 10 * 1024 * 1024;
+
+function createMessage(
+  host: RestHost,
+  state: ChannelState,
+  body: Body,
+  files: readonly UploadedFile[],
+): RestAnswer {
+  if (files.some(({ text }) => Buffer.byteLength(text) > fileBytesMax)) return failed('tooLarge');
+  const wrong = contentFault(body, mayBeSet);
+  if (wrong !== null) return wrong;
+  const content = trimmed(body);
+  if (content === '' && files.length === 0) return failed('emptyMessage');
+  const flags = Number(body['flags'] ?? 0);
+  const nonce = body['nonce'] as string | number | undefined;
+  if (String(nonce ?? '').length > nonceMax) {
+    return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
+  }
   const replyTo = repliedTo(state, body['message_reference']);
   if (replyTo === 'gone') {
     return invalid('message_reference', 'REPLIES_UNKNOWN_MESSAGE', 'Unknown message');
@@ -224,13 +233,53 @@ function createMessage(
     fields: {
       flags,
       components: body['components'] ?? [],
+      attachments: attachmentsOf(host, files),
       embeds: (flags & suppressEmbeds) === 0 ? linksIn(content) : [],
       ...(nonce !== undefined && { nonce }),
     },
   });
-  host.sent.push({ channelId: state.channel.id, content, message, body, at: host.now() });
+  const sent = { channelId: state.channel.id, content, message, body, files, at: host.now() };
+  host.sent.push(sent);
   host.arrived(state, message);
   return fine(message);
+}
+
+function attachmentsOf({ guilds }: RestHost, files: readonly UploadedFile[]): readonly object[] {
+  return files.map(({ name, type, text }) => {
+    const about = { filename: name, content_type: type, size: Buffer.byteLength(text) };
+    return { ...about, id: guilds.nextId(), url: `https://cdn.example/attachments/${name}` };
+  });
+}
+
+/**
+ * What is not given stays. Of the flags only the one for embeds can be edited.
+ * /resources/message#edit-message
+ */
+function editMessage(host: RestHost, message: Message, body: Body): RestAnswer {
+  if (message.author.id !== host.bot.id) return failed('notOwnMessage');
+  const wrong = contentFault(body, suppressEmbeds);
+  if (wrong !== null) return wrong;
+  const hasFiles = Array.isArray(message['attachments']) && message['attachments'].length > 0;
+  if (body['content'] !== undefined && trimmed(body) === '' && !hasFiles) {
+    return failed('emptyMessage');
+  }
+  return fine(
+    host.edit(message, {
+      edited_timestamp: new Date(host.now()).toISOString(),
+      ...(body['content'] !== undefined && { content: trimmed(body) }),
+      ...(body['flags'] !== undefined && { flags: body['flags'] }),
+      ...(body['components'] !== undefined && { components: body['components'] }),
+    }),
+  );
+}
+
+/** Without the right to manage messages a bot deletes its own alone. */
+function deleteMessage(host: RestHost, { channel }: ChannelState, message: Message): RestAnswer {
+  if (message.author.id !== host.bot.id) {
+    return failed(channel.type === 1 ? 'cannotActInDirect' : 'missingPermissions');
+  }
+  host.remove(message);
+  return { status: 204, body: undefined };
 }
 
 /** The platform fetches each link and shows what is there. /resources/message#embed-object */

@@ -1,23 +1,27 @@
 /**
  * The methods of the Bot API that the fake knows. Pages: https://core.telegram.org/bots/api, each
- * under the method's own name (#getme, #deletewebhook, #sendmessage, #sendchataction, #getfile).
+ * under the method's own name (#getme, #deletewebhook, #sendmessage, #senddocument,
+ * #sendchataction, #getfile).
  * The order of the checks is the published server's: the text's shape, the chat, the topic, the
  * message that is answered, and only then the text's bounds and length.
  */
 import type { ChatState, Chats } from './chats.ts';
-import { isDeepStrictEqual } from 'node:util';
 import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
+import { setMessageReaction, type CommandList, type Reaction } from './commands.ts';
 import type { Press } from './presses.ts';
+import { deleteMessage, editMessageText } from './revising.ts';
 import { fixText, readText } from './text.ts';
 import { integerOf, jsonOf } from './update-queue.ts';
 import type { UpdateQueue } from './update-queue.ts';
 import { badRequest, fine, refuse, textOf } from './wire.ts';
 import type { Answer, Message, Params, Refusal, User } from './wire.ts';
+import type { UploadedFile } from '../form.ts';
 
 export type Sent = {
   readonly chatId: number;
-  /** As it stands in the chat: parsed and trimmed. */
+  /** As it stands in the chat: parsed and trimmed; empty under a file. */
   readonly text: string;
+  readonly file?: UploadedFile;
   readonly message: Message;
   /** As the bot asked for it. */
   readonly params: Params;
@@ -43,6 +47,8 @@ export type World = {
   readonly typing: Typing[];
   readonly presses: Press[];
   readonly files: Map<string, StoredFile>;
+  readonly commands: CommandList;
+  readonly reactions: Reaction[];
 };
 
 const fileBytesMax = 20 * 1024 * 1024;
@@ -80,10 +86,18 @@ export function callMethod(world: World, name: string, params: Params): Answer |
       });
     case 'sendmessage':
       return sendMessage(world, params);
+    case 'senddocument':
+      return sendDocument(world, params);
+    case 'editmessagetext': {
+      const state = writableChat(world, params);
+      return 'ok' in state ? state : editMessageText(state, params, world.bot, world.now());
+    }
+    case 'deletemessage': {
+      const state = writableChat(world, params);
+      return 'ok' in state ? state : deleteMessage(state, params, world.bot);
+    }
     case 'answercallbackquery':
       return answerCallbackQuery(world.presses, params, world.now());
-    case 'editmessagetext':
-      return editMessageText(world, params);
     case 'editmessagereplymarkup': {
       const state = writableChat(world, params);
       return 'ok' in state ? state : editMessageReplyMarkup(state.messages, params, world.bot);
@@ -93,8 +107,13 @@ export function callMethod(world: World, name: string, params: Params): Answer |
     case 'getfile':
       return getFile(world, params);
     case 'getmycommands':
+      return fine(world.commands.list);
     case 'setmycommands':
-      return fine(name.toLowerCase() === 'setmycommands' ? true : []);
+      return world.commands.set(params);
+    case 'setmessagereaction': {
+      const state = writableChat(world, params);
+      return 'ok' in state ? state : setMessageReaction(state, params, world.reactions);
+    }
     default:
       return refuse(404, 'Not Found: method not found');
   }
@@ -130,6 +149,45 @@ function deleteWebhook({ queue }: World, params: Params): Answer {
 function sendMessage(world: World, params: Params): Answer {
   const read = readText(params);
   if ('ok' in read) return read;
+  return sendInto(world, params, () => {
+    const fixed = fixText(read);
+    if ('ok' in fixed) return fixed;
+    const { text, entities } = fixed;
+    const preview = objectOf(params['link_preview_options']);
+    const content = {
+      text,
+      ...(entities.length > 0 && { entities }),
+      ...(preview !== undefined && { link_preview_options: preview }),
+    };
+    return { text, content };
+  });
+}
+
+/** Larger requests do not come as far as the server. */
+const uploadBytesMax = 50 * 1024 * 1024;
+
+/** A file by its bytes; those that are on a server already are not known here. */
+function sendDocument(world: World, params: Params): Answer {
+  const file = params['document'];
+  if (typeof file !== 'object' || file === null) {
+    return badRequest('there is no document in the request');
+  }
+  const { name, type, text } = file as UploadedFile;
+  const bytes = Buffer.byteLength(text);
+  if (bytes > uploadBytesMax) return refuse(413, 'Request Entity Too Large');
+  if (bytes === 0) return badRequest('file must be non-empty');
+  return sendInto(world, params, () => {
+    const id = `BQACAgIAAxkDAAI${world.sent.length + 1}`;
+    const about = { file_name: name, mime_type: type.split(';', 1)[0], file_size: bytes };
+    const document = { ...about, file_id: id, file_unique_id: `u${id}` };
+    return { text: '', content: { document }, file: file as UploadedFile };
+  });
+}
+
+type Content = { readonly text: string; readonly content: object; readonly file?: UploadedFile };
+
+/** @param contentOf what is sent, once it is known that it may be */
+function sendInto(world: World, params: Params, contentOf: () => Content | Refusal): Answer {
   const keyboard = readKeyboard(params);
   if (keyboard !== undefined && 'ok' in keyboard) return keyboard;
   const reply = readReply(params);
@@ -142,63 +200,21 @@ function sendMessage(world: World, params: Params): Answer {
   if (messageId !== undefined && !state.messages.has(messageId) && !optional) {
     return badRequest('message to be replied not found');
   }
-  const fixed = fixText(read);
-  if ('ok' in fixed) return fixed;
+  const made = contentOf();
+  if ('ok' in made) return made;
   if (state.blocked) return refuse(403, 'Forbidden: bot was blocked by the user');
-  const { text, entities } = fixed;
+  const { text, content, file } = made;
   const more = {
     ...(topic !== undefined && { topic }),
     ...(messageId !== undefined && state.messages.has(messageId) && { replyTo: messageId }),
   };
-  const preview = objectOf(params['link_preview_options']);
   const message = world.chats.write(state, world.bot, more, {
-    text,
-    ...(entities.length > 0 && { entities }),
-    ...(preview !== undefined && { link_preview_options: preview }),
+    ...content,
     ...(keyboard !== undefined && { reply_markup: keyboard }),
   });
-  world.sent.push({ chatId: state.chat.id, text, message, params, at: world.now() });
+  const sent = { chatId: state.chat.id, text, message, params, at: world.now() };
+  world.sent.push({ ...sent, ...(file !== undefined && { file }) });
   return fine(message);
-}
-
-/**
- * https://core.telegram.org/bots/api#editmessagetext. What was sent is from then on what it became;
- * without `reply_markup` the keyboard goes.
- */
-function editMessageText(world: World, params: Params): Answer {
-  const read = readText(params);
-  if ('ok' in read) return read;
-  const keyboard = readKeyboard(params);
-  if (keyboard !== undefined && 'ok' in keyboard) return keyboard;
-  const state = writableChat(world, params);
-  if ('ok' in state) return state;
-  const before = state.messages.get(integerOf(params['message_id'], 0));
-  if (before === undefined) return badRequest('message to edit not found');
-  if (before.from?.id !== world.bot.id) return badRequest("message can't be edited");
-  const fixed = fixText(read);
-  if ('ok' in fixed) return fixed;
-  const { text, entities } = fixed;
-  const { entities: _entities, reply_markup: _keyboard, ...rest } = before;
-  const message = {
-    ...rest,
-    text,
-    ...(entities.length > 0 && { entities }),
-    ...(keyboard !== undefined && { reply_markup: keyboard }),
-  } as Message;
-  if (isDeepStrictEqual(message, before)) {
-    return badRequest(
-      'message is not modified: specified new message content and reply markup are exactly the ' +
-        'same as a current content and reply markup of the message',
-    );
-  }
-  state.messages.set(message.message_id, message);
-  const at = world.sent.findIndex((one) => isMessage(one, state.chat.id, message.message_id));
-  if (at >= 0) world.sent[at] = { ...world.sent[at]!, text, message };
-  return fine(message);
-}
-
-function isMessage({ chatId, message }: Sent, chat: number, id: number): boolean {
-  return chatId === chat && message.message_id === id;
 }
 
 /** https://core.telegram.org/bots/api#replyparameters */

@@ -4,6 +4,7 @@
  * pages leave open is done as in the published server: do_get_updates, abort_long_poll and
  * fail_query_conflict in Client.cpp of tdlib/telegram-bot-api; TQueue.cpp of tdlib/td.
  */
+import { isForm, readForm } from '../form.ts';
 import { fine, refuse } from './wire.ts';
 import type { Answer, Params } from './wire.ts';
 
@@ -234,8 +235,7 @@ export function integerOf(value: unknown, absent: number): number {
   return typeof number === 'number' && Number.isInteger(number) ? number : absent;
 }
 
-/** Null: a JSON body that is none. */
-export function paramsOf(url: URL, body: string, contentType: string): Params | null {
+function paramsOf(url: URL, body: string, contentType: string): Params | null {
   const query = Object.fromEntries(url.searchParams);
   if (body === '') return query;
   if (!contentType.startsWith('application/json')) {
@@ -244,6 +244,15 @@ export function paramsOf(url: URL, body: string, contentType: string): Params | 
   const json = jsonOf(body);
   if (typeof json !== 'object' || json === null) return null;
   return { ...query, ...json };
+}
+
+/** Null: a body that is not what it says. */
+export async function readParams(url: URL, body: Buffer, type = ''): Promise<Params | null> {
+  if (!isForm(type)) return paramsOf(url, body.toString('utf8'), type);
+  const form = await readForm(body, type);
+  if (form === null) return null;
+  const files = Object.fromEntries(form.files.map((file) => [file.field, file]));
+  return { ...Object.fromEntries(url.searchParams), ...form.fields, ...files };
 }
 
 export function jsonOf(text: string): unknown {

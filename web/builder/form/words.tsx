@@ -45,9 +45,11 @@ const labels: Readonly<Record<string, string>> = {
   session: 'Sessions',
   skills_body_budget: 'Characters of skills in a prompt',
   skills_dir: 'Folder of skills',
+  speech: 'Voice messages',
   timeout_seconds: 'Time limit in seconds',
   token_env: 'Variable with the token',
   url_env: 'Variable with the database URL',
+  vision: 'Sees pictures',
   webhook_call: 'Calling webhooks',
 };
 

@@ -1,5 +1,8 @@
+/** https://core.telegram.org/bots/api#getfile: files are read by their path, without a method. */
 import type { ServerResponse } from 'node:http';
+import { send } from './faults.ts';
 import type { StoredFile } from './methods.ts';
+import { refuse } from './wire.ts';
 
 /** Files as a bot downloads them. */
 export class Downloads {
@@ -13,10 +16,9 @@ export class Downloads {
     this.#changed = changed;
   }
 
-  /** @returns false: there is no such file */
-  answer(files: Iterable<StoredFile>, path: string, response: ServerResponse): boolean {
-    const file = [...files].find((one) => one.path === path);
-    if (file === undefined) return false;
+  answer(files: ReadonlyMap<string, StoredFile>, path: string, response: ServerResponse): void {
+    const file = [...files.values()].find((one) => one.path === path);
+    if (file === undefined) return send(refuse(404, 'Not Found'), response);
     const { bytes } = file;
     const headers = { 'content-type': 'application/octet-stream', 'content-length': bytes.length };
     response.writeHead(200, headers);
@@ -24,6 +26,5 @@ export class Downloads {
     else response.end(bytes);
     this.asked.push(path);
     this.#changed();
-    return true;
   }
 }

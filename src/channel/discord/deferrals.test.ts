@@ -1,0 +1,99 @@
+/** Responses that were put off: which reply completes one, and which is a message. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startFakeDiscord } from '../../../test/fake/discord.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { systemClock } from '../../lib/clock.ts';
+import type { Reply } from '../../domain/reply.ts';
+import { createApi } from './api.ts';
+import { Deferrals } from './deferrals.ts';
+import { parseCommand } from './slash-commands.ts';
+import { parseTarget } from './wire.ts';
+
+const { signal } = new AbortController();
+const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) as unknown as Reply;
+
+async function stage() {
+  const discord = await startFakeDiscord();
+  const http = createHttpClient(createDeadlines());
+  const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...systemClock });
+  const ann = discord.user('Ann');
+  discord.slash.registered = [{ id: '7', type: 1, name: 'new', description: 'Begin anew' }];
+  const choose = () => {
+    const wire = discord.slash.choose(ann, discord.direct(ann), 'new');
+    const { deferral, target } = parseCommand(wire)!;
+    return { deferral, target: parseTarget(target)! };
+  };
+  const shown = (): string | undefined => discord.slash.chosen.at(-1)?.original?.content;
+  return {
+    discord,
+    api,
+    choose,
+    shown,
+    async [Symbol.asyncDispose]() {
+      api.close();
+      await http.close();
+      await discord[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('the first reply completes it, and what comes after is a message', async () => {
+  await using it = await stage();
+  const { deferral, target } = it.choose();
+  const deferrals = new Deferrals();
+  deferrals.defer(it.api, deferral);
+  // It comes again with a resumed session.
+  deferrals.defer(it.api, deferral);
+  const first = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
+  assert.deepEqual(first, { kind: 'delivered' });
+  assert.equal(await deferrals.complete(it.api, reply('two'), target, 'bot token', signal), null);
+  assert.equal(it.shown(), 'one');
+});
+
+test('another process completes what waits, and nothing twice', async () => {
+  await using it = await stage();
+  const { deferral, target } = it.choose();
+  const before = new Deferrals();
+  before.defer(it.api, deferral);
+  await it.discord.until(() => (it.shown() === undefined ? undefined : true), 'it is put off');
+  const after = new Deferrals();
+  // The event comes again, and the platform has the answer to it already.
+  after.defer(it.api, deferral);
+  const done = await after.complete(it.api, reply('one'), target, 'bot token', signal);
+  assert.deepEqual(done, { kind: 'delivered' });
+  assert.equal(
+    await new Deferrals().complete(it.api, reply('two'), target, 'bot token', signal),
+    null,
+  );
+  assert.equal(it.shown(), 'one');
+});
+
+test('what could not be put off is a message', async () => {
+  await using it = await stage();
+  const { deferral, target } = it.choose();
+  const deferrals = new Deferrals();
+  it.discord.fail('POST /interactions/:id/:token/callback', { kind: 'status', status: 404 });
+  deferrals.defer(it.api, deferral);
+  assert.equal(await deferrals.complete(it.api, reply('one'), target, 'bot token', signal), null);
+  assert.equal(
+    await new Deferrals().complete(it.api, reply('one'), target, 'bot token', signal),
+    null,
+  );
+});
+
+test('a try that ends badly is tried again at the same place', async () => {
+  await using it = await stage();
+  const { deferral, target } = it.choose();
+  const deferrals = new Deferrals();
+  deferrals.defer(it.api, deferral);
+  const patch = 'PATCH /webhooks/:id/:token/messages/@original';
+  it.discord.fail(patch, { kind: 'status', status: 500 });
+  const failed = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
+  assert.equal(failed?.kind, 'retry');
+  it.discord.fail(patch, { kind: 'rate-limit', retryAfterSeconds: 1 });
+  const limited = await deferrals.complete(it.api, reply('one'), target, 'bot token', signal);
+  assert.equal(limited?.kind, 'paced');
+  assert.equal(it.shown(), '');
+});

@@ -1,0 +1,88 @@
+/**
+ * Responses to slash commands: one is put off within 3 s, which shows that svc is at it, and the
+ * first reply completes it. Format:
+ * https://discord.com/developers/docs/interactions/receiving-and-responding (API version 10).
+ *
+ * What this process put off itself it completes at once. Of another it asks first whether it still
+ * waits, so that a later reply to the same command takes the place of none. Where it has run out,
+ * the reply is a message like any other.
+ */
+import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Api, ApiResult } from './api.ts';
+import { componentsOf } from './interactions.ts';
+import { outcomeOf } from './outbound.ts';
+import type { Deferral } from './slash-commands.ts';
+import { fieldsOf, toWire, type Deferred, type Target } from './wire.ts';
+
+const deferMs = 3_000;
+/** A callback type: a message comes later. */
+const deferredMessage = 5;
+/** A flag of a message: its text is waited for. */
+const loading = 1 << 7;
+const openMax = 1_000;
+
+export class Deferrals {
+  /** By its token: resolves to false where the platform refused to have it put off. */
+  readonly #open = new Map<string, Promise<boolean>>();
+
+  /** Puts the response off. That it fails changes nothing: the reply is a message then. */
+  defer(api: Api, { id, token }: Deferral): void {
+    if (this.#open.has(token)) return;
+    const route = `/interactions/${id}/${token}/callback` as const;
+    const signal = AbortSignal.timeout(deferMs);
+    const deferring = api.post(route, { type: deferredMessage }, signal);
+    this.#open.set(
+      token,
+      deferring.then(({ kind }) => kind !== 'refused'),
+    );
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > openMax && oldest !== undefined) this.#open.delete(oldest);
+  }
+
+  /**
+   * @param bot its token, which is told nowhere
+   * @returns null: the reply is to go as a message
+   */
+  async complete(
+    api: Api,
+    reply: Reply,
+    target: Target,
+    bot: string,
+    signal: AbortSignal,
+  ): Promise<DeliveryOutcome | null> {
+    const { deferred } = target;
+    if (deferred === undefined || reply.file !== undefined) return null;
+    const waits = await this.#waits(api, deferred, signal);
+    if (typeof waits === 'object') return outcomeOf(waits, bot, reply);
+    if (!waits) return null;
+    const { content, allowed_mentions, flags } = toWire(reply, target);
+    const body = { content, allowed_mentions, flags, ...componentsOf(reply) };
+    const result = await api.patch(routeOf(deferred), body, signal);
+    if (isOver(result)) {
+      this.#open.delete(deferred.token);
+      return null;
+    }
+    if (result.kind === 'ok') this.#open.delete(deferred.token);
+    return outcomeOf(result, bot, reply);
+  }
+
+  /** Whether it waits for its text; what was answered where that cannot be told now. */
+  async #waits(api: Api, deferred: Deferred, signal: AbortSignal): Promise<boolean | ApiResult> {
+    const own = this.#open.get(deferred.token);
+    if (own !== undefined && (await own)) return true;
+    const asked = await api.get(routeOf(deferred), signal);
+    if (isOver(asked)) return false;
+    if (asked.kind !== 'ok') return asked;
+    return (Number(fieldsOf(asked.body)['flags']) & loading) !== 0;
+  }
+}
+
+/** Refused in a way that no later try changes. */
+function isOver(result: ApiResult): boolean {
+  if (result.kind !== 'refused') return false;
+  return result.status >= 400 && result.status < 500 && result.status !== 429;
+}
+
+function routeOf({ application, token }: Deferred) {
+  return `/webhooks/${application}/${token}/messages/@original` as const;
+}

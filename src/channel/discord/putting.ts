@@ -1,0 +1,93 @@
+/**
+ * How a reply gets into its channel: as a new message, as the new text of a message that is there,
+ * or as a file. Where that cannot be done, it is sent as a new message with its text.
+ *
+ * Format: https://discord.com/developers/docs/resources/message#create-message, #edit-message, and
+ * /reference#uploading-files
+ */
+import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
+import type { Reply } from '../../domain/reply.ts';
+import { multipart } from '../../lib/multipart.ts';
+import { codeAsMarkdown } from '../code-files.ts';
+import type { Api, ApiResult } from './api.ts';
+import { fieldsOf, idOf, textUnitsMax } from './wire.ts';
+
+type Body = RESTPostAPIChannelMessageJSONBody;
+
+/** Of the platform, in its channel. */
+export type PlatformMessage = { readonly place: string; readonly id: string };
+
+export function messageText({ place, id }: PlatformMessage): string {
+  return `${place}/${id}`;
+}
+
+/** @returns null for what this file did not write */
+export function parseMessageText(text: string): PlatformMessage | null {
+  const [place, id, ...rest] = text.split('/').map(idOf);
+  return place && id && rest.length === 0 ? { place, id } : null;
+}
+
+export function idIn(result: unknown): string | null {
+  return idOf(fieldsOf(result)['id']);
+}
+
+/** What a message that cannot be edited is refused with: Unknown Message, and one of another's. */
+const cannotBeEdited: ReadonlySet<unknown> = new Set([10_008, 50_005]);
+const missingPermissions = 50_013;
+
+/** `ok`: its body is the message. */
+export async function put(
+  api: Api,
+  place: string,
+  { replaces, file }: Reply,
+  body: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  if (file !== undefined) return putFile(api, place, file.name, body, signal);
+  const message = replaces === undefined ? null : parseMessageText(replaces);
+  if (message?.place === place) {
+    const edited = await edit(api, message, { components: [], ...body }, signal);
+    if (edited.kind !== 'refused' || !cannotBeEdited.has(edited.code)) return edited;
+  }
+  return api.post(`/channels/${place}/messages`, body, signal);
+}
+
+/** What an edit may have done a second edit does again: it never makes a second message. */
+async function edit(
+  api: Api,
+  { place, id }: PlatformMessage,
+  { nonce: _nonce, enforce_nonce: _enforced, message_reference: _reference, ...shown }: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  const result = await api.patch(`/channels/${place}/messages/${id}`, shown, signal);
+  return result.kind === 'fault' ? { ...result, sent: false } : result;
+}
+
+async function putFile(
+  api: Api,
+  place: string,
+  name: string,
+  { content = '', ...body }: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  const attachments = [{ id: 0, filename: name }];
+  const form = multipart([
+    { name: 'payload_json', value: JSON.stringify({ ...body, attachments }) },
+    { name: 'files[0]', value: content, file: { name, type: 'text/plain; charset=utf-8' } },
+  ]);
+  const route = `/channels/${place}/messages` as const;
+  const sent = await api.postForm(route, form, signal);
+  if (sent.kind !== 'refused' || !refusesFile(sent)) return sent;
+  return api.post(route, { ...body, content: codeAsMarkdown(content, textUnitsMax) }, signal);
+}
+
+/** Too large, malformed, or the bot may write but not attach files. */
+function refusesFile({ status, code }: Extract<ApiResult, { kind: 'refused' }>): boolean {
+  return status === 413 || status === 400 || code === missingPermissions;
+}
+
+/** Takes away what `messageText` names; that it fails changes nothing. */
+export function takeAway(api: Api, message: string): void {
+  const known = parseMessageText(message);
+  if (known !== null) void api.delete(`/channels/${known.place}/messages/${known.id}`);
+}

@@ -1,0 +1,253 @@
+/** What is shown before, instead of and after a reply, on a Discord that does as Discord does. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EnvName, MessengerConfig } from '../../config/config.ts';
+import type { MessageId } from '../../domain/ids.ts';
+import type { Inbound } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { Stopper } from '../../lib/stop.ts';
+import { startFakeDiscord } from '../../../test/fake/discord.ts';
+import type { DiscordOptions } from '../../../test/fake/discord.ts';
+import { NotingLedger } from '../../../test/fake/discord-bench.ts';
+import type { Channel as Place } from '../../../test/fake/discord/wire.ts';
+import { noteEvents } from '../../../test/fake/webhook.ts';
+import { createDiscordChannel } from './discord.ts';
+
+const first = { number: 1, possibleDuplicate: false, late: false };
+
+async function start(more: Partial<MessengerConfig> = {}, options: DiscordOptions = {}) {
+  const own = new AsyncDisposableStack();
+  const fake = own.use(await startFakeDiscord({ identifyGapMs: 0, ...options }));
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  own.defer(() => http.close());
+  const ledger = new NotingLedger();
+  const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
+  const tokenEnv = 'DISCORD_TOKEN' as EnvName;
+  const where = { type: 'messenger_b', tokenEnv, baseUrl: fake.url, access: null } as const;
+  const config: MessengerConfig = { ...where, ...manners, ...more };
+  const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
+  const { events } = noteEvents();
+  const rest = { http, deadlines, events, ...systemClock, random: Math.random, limits };
+  const channel = own.use(createDiscordChannel({ config, token: fake.token, ...rest }));
+  await channel.open();
+  const ada = fake.user('Ada');
+  const chat = fake.direct(ada);
+  const deliver = (reply: Partial<Reply>, target: string = chat.id) => {
+    const address = { channel: 'messenger_b:1', target };
+    const whole = { id: '01kz8c4h9e2q7x5t0m3vbn', inReplyTo: 'q1', address, ...reply };
+    return channel.deliver(whole as Reply, first, new Stopper());
+  };
+  const question = '01kz8c4h9e2q7x5t0m3vbp' as MessageId;
+  return {
+    fake,
+    ledger,
+    channel,
+    ada,
+    chat,
+    deliver,
+    preview: (target: string, replaces: string | null = null) => {
+      const made: string[] = [];
+      const address = { channel: 'messenger_b:1', target } as Reply['address'];
+      const shown = { address, question, replaces };
+      const preview = channel.preview!({ ...shown, made: (one) => void made.push(one) });
+      return { preview, made };
+    },
+    answer: ({ dedupeKey, address }: Inbound, text: string, id: string) =>
+      deliver({ id, text, address, inReplyTo: dedupeKey as MessageId } as never),
+    async run() {
+      const ending = new AbortController();
+      const running = channel.run(ledger.receive, ending.signal);
+      own.defer(async () => {
+        ending.abort();
+        await running;
+      });
+      await fake.waitForReady();
+    },
+    /** What stands there, by the bot. */
+    texts: ({ id }: Place = chat) =>
+      fake.sent
+        .filter(({ channelId }) => channelId === id)
+        .map(({ message }) => fake.shown(message)?.content)
+        .filter((content) => content !== undefined),
+    asked: async (n: number): Promise<void> => {
+      while (ledger.messages.length < n) await new Promise((next) => setTimeout(next, 5));
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+const long = 'An answer of some **length** that goes on for a while, and';
+const create = 'POST /channels/:id/messages';
+const patch = 'PATCH /channels/:id/messages/:id';
+
+test('a reply grows by edits, and the last edit is the reply', async () => {
+  await using it = await start();
+  const { preview, made } = it.preview(it.chat.id);
+  preview.show(long);
+  await it.fake.waitForSent(1);
+  preview.show(`${long} ends.`);
+  const edited = () => it.texts().some((text) => text.endsWith('ends. …')) || undefined;
+  await it.fake.until(edited, 'an edit');
+  await preview.end();
+  const choices = [{ label: 'Again', says: '/retry' }];
+  const reply = { text: `${long} ends so.`, replaces: made[0]!, choices };
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), [`${long} ends so.`]);
+  const shown = it.fake.shown(it.fake.sent[0]!.message);
+  assert.deepEqual((shown?.['components'] as unknown[] | undefined)?.length, 1);
+});
+
+test('the first text refers to the question, and a second try makes no second one', async () => {
+  await using it = await start();
+  const place = it.fake.textChannel(it.fake.guild('House'), 'general');
+  const question = it.fake.say(place, 'svc?', { author: it.ada });
+  it.fake.fail(create, { kind: 'reset', done: true });
+  const { preview, made } = it.preview(`${place.id}/${question.id}`);
+  preview.show(long);
+  await it.fake.until(() => it.fake.calls.filter(({ route }) => route === create)[1], 'twice');
+  await preview.end();
+  assert.equal(it.fake.sent.length, 1);
+  assert.deepEqual(made, [`${place.id}/${it.fake.sent[0]!.message.id}`]);
+  assert.deepEqual(it.fake.sent[0]?.message.mentions, []);
+  const again = it.preview(`${place.id}/${question.id}`, made[0]);
+  again.preview.show(`${long} after the crash`);
+  await it.fake.until(() => it.fake.calls.find(({ route }) => route === patch), 'an edit');
+  await again.preview.end();
+  assert.deepEqual([it.fake.sent.length, again.made], [1, []]);
+});
+
+test('it waits for no limit: what has no room is not shown, and the reply is', async () => {
+  await using it = await start({}, { routeLimit: { requests: 2, windowMs: 1_000 } });
+  const creates = () => it.fake.calls.filter(({ route }) => route === create).length;
+  // The library keeps the limit once it has learned which one it is.
+  for (const n of [0, 1]) {
+    const id = `01kz8c4h9e2q7x5t0m3vd${n}` as Reply['id'];
+    await it.deliver({ id, text: 'before' });
+  }
+  const { preview, made } = it.preview(it.chat.id);
+  preview.show(long);
+  await preview.end();
+  assert.deepEqual([creates(), made], [2, []]);
+  assert.deepEqual(await it.deliver({ text: 'four' }), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), ['before', 'before', 'four']);
+});
+
+test('without streaming there is no preview', async () => {
+  await using it = await start({ streaming: false });
+  assert.equal(Reflect.get(it.channel, 'preview'), undefined);
+});
+
+test('an edit whose end was not seen is made again; what cannot be edited is sent', async () => {
+  await using it = await start();
+  await it.deliver({ text: 'four' });
+  const reply = { text: 'five', replaces: `${it.chat.id}/${it.fake.sent[0]!.message.id}` };
+  it.fake.fail(patch, { kind: 'reset', done: true });
+  const lost = await it.deliver(reply);
+  assert.ok(lost.kind === 'retry' && !lost.mayHaveArrived);
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), ['five']);
+  const theirs = it.fake.say(it.chat, 'mine');
+  const other = it.fake.direct(it.fake.user('Bo'));
+  const gone = [`${it.chat.id}/1`, `${it.chat.id}/${theirs.id}`, `${other.id}/1`, 'nonsense'];
+  for (const [index, replaces] of gone.entries()) {
+    const id = `01kz8c4h9e2q7x5t0m3vc${index}` as Reply['id'];
+    assert.deepEqual(await it.deliver({ id, text: 'six', replaces }), { kind: 'delivered' });
+    assert.equal(it.fake.sent.length, index + 2);
+  }
+});
+
+test('long code goes as a file, once, with its buttons', async () => {
+  await using it = await start();
+  const text = 'let ü = "😀";\n'.repeat(300);
+  const choices = [{ label: 'Again', says: '/retry' }];
+  const reply = { text, file: { name: 'code.js' }, choices };
+  it.fake.fail(create, { kind: 'reset', done: true });
+  const lost = await it.deliver(reply);
+  assert.ok(lost.kind === 'retry' && lost.mayHaveArrived);
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  assert.equal(it.fake.sent.length, 1);
+  const [{ files, message } = { files: [], message: null }] = it.fake.sent;
+  assert.deepEqual([files[0]?.name, files[0]?.text, message?.content], ['code.js', text, '']);
+  assert.deepEqual((message?.['components'] as unknown[] | undefined)?.length, 1);
+});
+
+for (const error of ['tooLarge', 'missingPermissions'] as const) {
+  test(`a file that is refused (${error}) goes as text, or as its beginning`, async () => {
+    await using it = await start();
+    const file = { name: 'code.js' };
+    it.fake.fail(create, { kind: 'refuse', error });
+    assert.deepEqual(await it.deliver({ text: 'let a;\n', file }), { kind: 'delivered' });
+    it.fake.fail(create, { kind: 'refuse', error });
+    const id = '01kz8c4h9e2q7x5t0m3vbr' as Reply['id'];
+    await it.deliver({ id, text: 'let a;\n'.repeat(1_000), file });
+    const [whole, begun] = it.texts();
+    assert.equal(whole, '```\nlet a;\n```');
+    assert.match(begun!, /could not be sent as a file; this is how it begins\.$/);
+  });
+}
+
+test('a preview whose reply is a file is taken away', async () => {
+  await using it = await start();
+  await it.deliver({ text: 'the beginning …' });
+  const { message } = it.fake.sent[0]!;
+  const id = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
+  const replaces = `${it.chat.id}/${message.id}`;
+  await it.deliver({ id, text: 'let a;', file: { name: 'code.js' }, replaces });
+  await it.fake.until(() => it.fake.shown(message) === undefined || undefined, 'it is gone');
+});
+
+test('an edit is asked once, and its answer edits the former one', async () => {
+  await using it = await start({ edits: true });
+  await it.run();
+  const said = it.fake.say(it.chat, 'two and two?');
+  await it.asked(1);
+  const [question] = it.ledger.messages;
+  await it.answer(question!, 'four', '01kz8c4h9e2q7x5t0m3v00-00');
+  await it.answer(question!, 'and more', '01kz8c4h9e2q7x5t0m3v00-01');
+  const edited = it.fake.edit(it.chat, said, 'three and three?');
+  await it.asked(2);
+  const edit = it.ledger.messages[1]!;
+  assert.deepEqual([edit.text, edit.dedupeKey], ['three and three?', `edit:${said.id}`]);
+  await it.answer(edit, 'six', '01kz8c4h9e2q7x5t0m3v01');
+  await it.fake.until(() => it.texts().length === 1 || undefined, 'what is left over is gone');
+  assert.deepEqual([it.texts(), it.fake.sent.length], [['six'], 2]);
+  it.fake.edit(it.chat, edited, 'four and four?');
+  it.fake.say(it.chat, 'the next');
+  await it.asked(3);
+  assert.equal(it.ledger.messages[2]?.text, 'the next');
+});
+
+test('links that unfold, commands and edits where they are off are not asked', async () => {
+  for (const edits of [true, false]) {
+    await using it = await start({ edits });
+    await it.run();
+    const said = it.fake.say(it.chat, 'see https://svc.example');
+    const other = it.fake.say(it.chat, 'two');
+    await it.asked(2);
+    const unfolded = { ...said, embeds: [{ type: 'link' }], channel_type: 1 };
+    it.fake.gateway.dispatch('MESSAGE_UPDATE', 0, () => unfolded);
+    it.fake.edit(it.chat, other, '/new');
+    if (!edits) it.fake.edit(it.chat, said, 'another text');
+    it.fake.say(it.chat, 'the last');
+    await it.asked(3);
+    assert.equal(it.ledger.messages[2]?.text, 'the last');
+  }
+});
+
+test('in a group who was not heard is not heard with an edit', async () => {
+  await using it = await start({ edits: true });
+  const place = it.fake.textChannel(it.fake.guild('House'), 'general');
+  await it.run();
+  const overheard = it.fake.say(place, 'to others', { author: it.ada });
+  const heard = it.fake.say(place, `<@${it.fake.bot.id}> one`, { author: it.ada });
+  await it.asked(1);
+  it.fake.edit(place, overheard, `<@${it.fake.bot.id}> to others`);
+  it.fake.edit(place, heard, `<@${it.fake.bot.id}> two`);
+  await it.asked(2);
+  assert.deepEqual(it.ledger.texts, ['one', 'two']);
+  assert.equal(it.ledger.messages[1]?.address.target, `${place.id}/${heard.id}/${heard.id}`);
+});

@@ -1,0 +1,67 @@
+/**
+ * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`): an edit soon
+ * after its message is a message of its own, whose address says which question it changes. What
+ * would be a command is none in an edit.
+ */
+import type { Receipt } from '../channel.ts';
+import { editMsMax, type RecentQuestions } from '../recent-questions.ts';
+import type { Wire } from './fields.ts';
+import { parseTarget, targetOf } from './place.ts';
+import type { Heard, Update } from './wire.ts';
+
+/** @param heard what the edited message says; null: nothing that svc answers */
+export function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edits'> {
+  const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
+  if (heard === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return nothing;
+  if ((editedAt - saidAt) * 1_000 > editMsMax || heard.text.startsWith('/')) return nothing;
+  const target = parseTarget(heard);
+  const number = wire['message_id'];
+  if (target === null || typeof number !== 'number') return nothing;
+  const { dedupeKey: edits } = heard;
+  const message = {
+    ...heard,
+    target: targetOf({ ...target, edits: number }),
+    dedupeKey: `edit:${edits}`,
+  };
+  return { message, edits };
+}
+
+const nothing = { message: null } as const;
+
+const updateTypes = ['message', 'callback_query'] as const;
+const withEdits = [...updateTypes, 'edited_message'] as const;
+
+/** What the platform is asked for: it goes by the last time that it was. */
+export function updateTypesOf(questions: RecentQuestions | null) {
+  return questions === null ? updateTypes : withEdits;
+}
+
+/** The updates as they go to the ledger: an edit that is not to be asked says nothing. */
+export function heeded(
+  updates: readonly Update[],
+  questions: RecentQuestions | null,
+): readonly Update[] {
+  return updates.map((update) => heededOne(update, questions));
+}
+
+function heededOne(update: Update, questions: RecentQuestions | null): Update {
+  const { message, edits, press } = update;
+  if (message === null || press !== undefined) return update;
+  if (edits === undefined) {
+    questions?.said(message.dedupeKey, message);
+    return update;
+  }
+  const isAsked = questions?.isAsked(edits, message) ?? false;
+  return isAsked ? update : { ...update, message: null };
+}
+
+/** What became of it. @param receipt null: the gate turned it away */
+export function settled(
+  { message, edits, press }: Update,
+  receipt: Receipt | null,
+  questions: RecentQuestions | null,
+): void {
+  if (questions === null || message === null || press !== undefined) return;
+  if (edits === undefined) return questions.settled(message.dedupeKey, receipt?.id ?? null);
+  if (receipt !== null) questions.edited(edits);
+}

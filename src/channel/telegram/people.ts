@@ -1,0 +1,30 @@
+/** Who said a message (https://core.telegram.org/bots/api#message). Pure. */
+import type { Sender } from '../../domain/message.ts';
+import { object, string, type Wire } from './fields.ts';
+
+/**
+ * An administrator who stays anonymous speaks as the group itself, by Telegram's own bot. What is
+ * said as a channel is nobody's: also the posts of a linked one, which come into its group.
+ * @returns null: no person
+ */
+export function senderOf(wire: Wire, chat: number): Sender | null {
+  if (wire['is_automatic_forward'] === true) return null;
+  const as = object(wire['sender_chat']);
+  if (as === null) return personOf(wire['from']);
+  if (as['id'] !== chat) return null;
+  return { id: String(chat), name: string(as['title']) ?? string(wire['author_signature']) };
+}
+
+/** @returns null: a bot, or nobody at all */
+export function personOf(user: unknown): Sender | null {
+  const from = object(user);
+  if (typeof from?.['id'] !== 'number' || from['is_bot'] === true) return null;
+  return { id: String(from['id']), name: nameOf(from) };
+}
+
+function nameOf(from: Wire): string | null {
+  const name = [string(from['first_name']), string(from['last_name'])]
+    .filter((part) => part !== null)
+    .join(' ');
+  return name === '' ? string(from['username']) : name;
+}

@@ -1,0 +1,119 @@
+/**
+ * How a reply gets into its chat: as a new message, as the new text of a message that is there, or
+ * as a file (https://core.telegram.org/bots/api#editmessagetext, #senddocument). Where that cannot
+ * be done, it is sent as a new message with its text.
+ */
+import type { Api } from 'grammy';
+import type { Reply } from '../../domain/reply.ts';
+import { beginningOf } from '../code-files.ts';
+import type { BotApi, CallResult, Refused } from './bot-api.ts';
+import type { Entity } from './markdown.ts';
+
+/** Of Telegram, by its number in its chat. */
+type PlatformMessage = { readonly chat: number; readonly number: number };
+
+export function messageText({ chat, number }: PlatformMessage): string {
+  return JSON.stringify([chat, number]);
+}
+
+/** @returns null for what this file did not write */
+export function parseMessageText(text: string): PlatformMessage | null {
+  const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})\]$/.exec(text) ?? [];
+  return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
+}
+
+/** As far as a refusal can change it. */
+export type Manner = {
+  /** The number of the message that gets the text. */
+  edits: number | null;
+  file: Reply['file'] | null;
+};
+
+/** @param chat where the reply goes: a message of another chat is not edited */
+export function mannerOf({ replaces, file }: Reply, chat: number): Manner {
+  if (file !== undefined) return { edits: null, file };
+  const message = replaces === undefined ? null : parseMessageText(replaces);
+  return { edits: message?.chat === chat ? message.number : null, file: null };
+}
+
+type Payload = Parameters<Api['raw']['sendMessage']>[0];
+
+/** Done: `result` is the message. What an edit may have done a second edit does again. */
+export async function put(
+  api: BotApi,
+  { edits, file }: Manner,
+  payload: Payload,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  if (file) {
+    const { text, entities: _entities, link_preview_options: _preview, ...fields } = payload;
+    const document = { field: 'document', name: file.name, text };
+    return api.upload('sendDocument', fields, document, timeoutMs, signal);
+  }
+  if (edits === null) return api.call('sendMessage', payload, timeoutMs, signal);
+  const { message_thread_id: _thread, reply_parameters: _parameters, ...shown } = payload;
+  return editText(api, { ...shown, message_id: edits } as Edit, timeoutMs, signal);
+}
+
+type Edit = Parameters<Api['raw']['editMessageText']>[0];
+
+/** A message that shows this text already is done with; an edit never makes a second message. */
+export async function editText(
+  api: BotApi,
+  edit: Edit,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  const result = await api.call('editMessageText', edit, timeoutMs, signal);
+  if (result.kind === 'fault') return { ...result, sent: false };
+  if (result.kind === 'refused' && /message is not modified/i.test(result.description)) {
+    return { kind: 'done', result: { message_id: edit.message_id } };
+  }
+  return result;
+}
+
+const cannotBeEdited =
+  /message to edit not found|message can't be edited|message_id_invalid|no text in the message/i;
+const fileRefused = /document|file|too large|too big/i;
+
+/** Sends anew or as text what cannot be put so. @returns whether another try may help */
+export function mendManner(
+  outgoing: Manner & { text: string; source: string; entities: readonly Entity[] },
+  { status, description, migrateToChat }: Refused,
+  unitsMax: number,
+): boolean {
+  // The chat that a group became counts its messages anew.
+  if (migrateToChat !== null) {
+    outgoing.edits = null;
+    return false;
+  }
+  if (outgoing.edits !== null && status === 400 && cannotBeEdited.test(description)) {
+    outgoing.edits = null;
+    return true;
+  }
+  if (outgoing.file && (status === 413 || (status === 400 && fileRefused.test(description)))) {
+    outgoing.file = null;
+    const { code, note } = beginningOf(outgoing.text, unitsMax);
+    outgoing.source = outgoing.text = note === null ? code : `${code}\n\n${note}`;
+    outgoing.entities = [{ type: 'pre', offset: 0, length: code.length }];
+    return true;
+  }
+  return false;
+}
+
+export function numberOf(result: unknown): number | null {
+  const { message_id: number } = (result ?? {}) as { message_id?: unknown };
+  return typeof number === 'number' ? number : null;
+}
+
+const deleteMs = 5_000;
+
+/** Takes away what `messageText` names; that it fails changes nothing. */
+export function takeAway(api: BotApi, message: string): void {
+  const known = parseMessageText(message);
+  if (known === null) return;
+  const { chat, number } = known;
+  const { signal } = new AbortController();
+  void api.call('deleteMessage', { chat_id: chat, message_id: number }, deleteMs, signal);
+}

@@ -1,0 +1,168 @@
+/** What is shown before, instead of and after a reply, on a Telegram that does as Telegram does. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startShowing } from '../../../test/fake/showing-telegram.ts';
+import { refuse } from '../../../test/fake/telegram/wire.ts';
+
+const long = 'An answer of some **length** that goes on for a while, and';
+
+test('a reply grows by edits, and the last edit is the reply, with its formatting', async () => {
+  await using it = await startShowing();
+  const { preview, made } = it.preview([it.ann.id, null, null]);
+  preview.show(long);
+  const [sent] = await it.telegram.waitForSent(1);
+  assert.equal(sent?.text, 'An answer of some length that goes on for a while, and …');
+  assert.deepEqual(sent?.message.entities, [{ type: 'bold', offset: 18, length: 6 }]);
+  preview.show(`${long} ends.`);
+  await it.telegram.waitForCall('editMessageText');
+  await preview.end();
+  assert.deepEqual(it.texts(), ['An answer of some length that goes on for a while, and ends. …']);
+  const choices = [{ label: 'Again', says: '/retry' }];
+  const reply = { text: `${long} ends so.`, replaces: made[0]!, choices };
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), ['An answer of some length that goes on for a while, and ends so.']);
+  assert.ok('reply_markup' in it.telegram.shown(sent.message)!);
+  const last = it.telegram.callsOf('editMessageText').at(-1);
+  assert.deepEqual(last?.params['link_preview_options'], { is_disabled: true });
+});
+
+test('in a group it answers the question in its topic, and after a crash it goes on', async () => {
+  await using it = await startShowing();
+  const group = it.telegram.forum('Team');
+  const topic = it.telegram.openTopic(group, 'Plans');
+  const question = it.telegram.say(group, 'svc?', { topic });
+  const target = [group.id, topic, question.message_id];
+  const { preview, made } = it.preview(target);
+  preview.show(long);
+  const [sent] = await it.telegram.waitForSent(1);
+  assert.equal(sent?.message.reply_to_message?.message_id, question.message_id);
+  assert.equal(sent?.message.message_thread_id, topic);
+  await preview.end();
+  const again = it.preview(target, made[0]);
+  again.preview.show(`${long} after the crash`);
+  await it.telegram.waitForCall('editMessageText');
+  await again.preview.end();
+  assert.deepEqual([it.telegram.sent.length, again.made], [1, []]);
+});
+
+test('what is longer than a message waits for the reply', async () => {
+  await using it = await startShowing();
+  const { preview } = it.preview([it.ann.id, null, null]);
+  preview.show('many words '.repeat(1_000));
+  const [sent] = await it.telegram.waitForSent(1);
+  assert.ok(sent!.text.length <= 4_096 && sent!.text.length > 3_000);
+  await preview.end();
+});
+
+test('a limit silences it, and the reply comes all the same', async () => {
+  await using it = await startShowing();
+  it.telegram.fail('sendMessage', { kind: 'rate-limit', retryAfterSeconds: 1 });
+  const { preview, made } = it.preview([it.ann.id, null, null]);
+  preview.show(long);
+  await it.telegram.waitForCall('sendMessage');
+  await preview.end();
+  assert.deepEqual([it.telegram.sent.length, made], [0, []]);
+  assert.deepEqual(await it.deliver({ text: 'four' }), { kind: 'delivered' });
+});
+
+test('a message that may have been made and is not known is not made twice', async () => {
+  await using it = await startShowing();
+  it.telegram.fail('sendMessage', { kind: 'reset', done: true });
+  const { preview } = it.preview([it.ann.id, null, null]);
+  preview.show(long);
+  await it.telegram.waitForSent(1);
+  await preview.end();
+  preview.show(`${long} more`);
+  assert.equal(it.telegram.callsOf('sendMessage').length, 1);
+});
+
+test('it takes nothing of the allowance that a reply needs', async () => {
+  await using it = await startShowing();
+  for (const text of ['one', 'two', 'three']) await it.deliver({ text });
+  const { preview } = it.preview([it.ann.id, null, null]);
+  preview.show(long);
+  await preview.end();
+  assert.equal(it.telegram.callsOf('sendMessage').length, 3);
+});
+
+test('without streaming there is no preview', async () => {
+  await using it = await startShowing({ streaming: false });
+  assert.equal(Reflect.get(it.channel, 'preview'), undefined);
+});
+
+test('an edit that changes nothing is a success, and an unknown end is tried again', async () => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'four' });
+  const { message_id: number } = it.telegram.sent[0]!.message;
+  const reply = { text: 'five', replaces: JSON.stringify([it.ann.id, number]) };
+  it.telegram.fail('editMessageText', { kind: 'reset', done: true });
+  const lost = await it.deliver(reply);
+  assert.ok(lost.kind === 'retry' && !lost.mayHaveArrived);
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), ['five']);
+});
+
+test('where the message is gone, or is none of its own in that chat, one is sent', async () => {
+  await using it = await startShowing();
+  const person = it.telegram.say(it.ann, 'mine');
+  const other = it.telegram.privateChat(it.telegram.person('Bo'));
+  for (const replaces of [
+    JSON.stringify([it.ann.id, 99_999]),
+    JSON.stringify([it.ann.id, person.message_id]),
+    JSON.stringify([other.id, 1]),
+    'nonsense',
+  ]) {
+    const before = it.telegram.sent.length;
+    assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
+    assert.equal(it.telegram.sent.length, before + 1);
+  }
+});
+
+test('long code goes as a file, with its name, its reply and its buttons', async () => {
+  await using it = await startShowing();
+  const text = 'let ü = "😀";\n'.repeat(300);
+  const group = it.telegram.supergroup('Team');
+  const question = it.telegram.say(group, 'code?');
+  const choices = [{ label: 'Again', says: '/retry' }];
+  const reply = { text, file: { name: 'code.js' }, choices };
+  const target = [group.id, null, question.message_id];
+  assert.deepEqual(await it.deliver(reply, target), { kind: 'delivered' });
+  const [sent] = it.telegram.sent;
+  assert.deepEqual([sent?.file?.name, sent?.file?.text], ['code.js', text]);
+  assert.equal(sent?.message.reply_to_message?.message_id, question.message_id);
+  assert.ok('reply_markup' in sent.message);
+});
+
+test('a file whose end was not seen is as uncertain as a text', async () => {
+  await using it = await startShowing();
+  it.telegram.fail('sendDocument', { kind: 'reset', done: true });
+  const lost = await it.deliver({ text: 'let a;', file: { name: 'code.js' } });
+  assert.ok(lost.kind === 'retry' && lost.mayHaveArrived);
+});
+
+for (const answer of [
+  refuse(413, 'Request Entity Too Large'),
+  refuse(400, 'Bad Request: not enough rights to send documents to the chat'),
+]) {
+  test(`a file that is refused (${answer.error_code}) goes as text or its beginning`, async () => {
+    await using it = await startShowing();
+    it.telegram.fail('sendDocument', { kind: 'refuse', answer });
+    const file = { name: 'code.js' };
+    assert.deepEqual(await it.deliver({ text: 'let a;\n', file }), { kind: 'delivered' });
+    it.telegram.fail('sendDocument', { kind: 'refuse', answer });
+    await it.deliver({ text: 'let a;\n'.repeat(1_000), file });
+    const [whole, begun] = it.telegram.sent;
+    assert.equal(whole?.text, 'let a;');
+    assert.equal(whole?.message.entities?.[0]?.type, 'pre');
+    assert.match(begun!.text, /could not be sent as a file; this is how it begins\.$/);
+  });
+}
+
+test('a preview whose reply is a file is taken away', async () => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'the beginning …' });
+  const { message } = it.telegram.sent[0]!;
+  const replaces = JSON.stringify([it.ann.id, message.message_id]);
+  await it.deliver({ text: 'let a;', file: { name: 'code.js' }, replaces });
+  await it.telegram.until(() => it.telegram.shown(message) === undefined || undefined, 'gone');
+});

@@ -1,0 +1,59 @@
+/** Where what is spoken may go. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
+import type { Message } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
+import { systemClock } from '../lib/clock.ts';
+import { Stopper } from '../lib/stop.ts';
+import type { InClaim } from '../store/store.ts';
+import type { TurnDesk } from './desk.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+import { thinkOfAttachments } from './reading.ts';
+
+/** @returns what is spoken was handed over as; null: it was not */
+async function spokenAs(
+  brain: Sensitivity,
+  stamp: Sensitivity,
+  fetches = true,
+): Promise<Sensitivity | null> {
+  let handed: Sensitivity | null = null;
+  const route = {
+    channel: {
+      ...(fetches && {
+        fetch: () => Promise.resolve({ kind: 'fetched', bytes: Uint8Array.from([1]) }),
+      }),
+    },
+    brain: {
+      sensitivity: brain,
+      think: () => Promise.resolve({ kind: 'apology', apology: 'no_answer', why: '' }),
+    },
+    speech: {
+      transcribe: ({ sensitivity }: { sensitivity: Sensitivity }) => {
+        handed = sensitivity;
+        return Promise.resolve({ kind: 'heard', text: 'hi' });
+      },
+    },
+  } as unknown as ActiveRoute;
+  const media = { type: 'audio/ogg', reference: 'https://far.example/voice.ogg', file: 'f' };
+  const message = { sensitivity: stamp, media, text: '' } as unknown as Message;
+  const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
+  const turn = { message, text: '', history: [] };
+  const attachments = { of: () => Promise.resolve(null), keep: () => Promise.resolve(true) };
+  const kit = { ...systemClock, ledger: { attachments } } as unknown as Kit;
+  await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
+  return handed;
+}
+
+for (const brain of ['public', 'private'] as const) {
+  for (const stamp of ['public', 'private'] as const) {
+    const expected = brain === 'public' && stamp === 'public' ? 'public' : 'private';
+    test(`to a ${brain} brain a ${stamp} voice message is spoken as ${expected}`, async () => {
+      assert.equal(await spokenAs(brain, stamp), expected);
+    });
+  }
+}
+
+test('a channel that does not fetch has nothing fetched for it', async () => {
+  assert.equal(await spokenAs('public', 'public', false), null);
+});

@@ -1,0 +1,52 @@
+/**
+ * How messages come in: by the rules of their channel in the plan of now, since a connection may
+ * outlive its plan. A channel that is in no plan any more keeps its last rules.
+ */
+import type { Cursor, Handled, Receive } from '../channel/channel.ts';
+import type { AccessConfig } from '../config/config.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Inbound } from '../domain/message.ts';
+import { commandsOn } from '../flow/commands.ts';
+import type { Gate, GatedChannel } from '../flow/gate.ts';
+import type { ActiveRoute, Kit } from '../flow/kit.ts';
+import { receive, receiveAtGate } from '../flow/pipeline.ts';
+import { isCommand } from '../flow/sessions.ts';
+
+/** Who may talk on a channel, what is said there is stamped with, and which commands there are. */
+type Rules = Pick<GatedChannel, 'sensitivity' | 'knows'> & { readonly access: AccessConfig | null };
+
+export class Intake {
+  readonly #kit: Kit;
+  readonly #gate: Gate;
+  readonly #rules = new Map<ChannelKey, Rules>();
+
+  constructor(kit: Kit, gate: Gate) {
+    this.#kit = kit;
+    this.#gate = gate;
+  }
+
+  use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
+    for (const [key, route] of lines) {
+      const { access, brain } = route;
+      const knows = (inbound: Inbound): boolean =>
+        isCommand(inbound.text, commandsOn(this.#kit, route, inbound));
+      this.#rules.set(key, { access, sensitivity: brain.sensitivity, knows });
+    }
+  }
+
+  readonly acceptOn = (channel: ChannelKey): Receive => {
+    const { ledger } = this.#kit;
+    const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
+      const cursors = place === undefined ? [] : [{ channel, ...place }];
+      const { access, ...rules } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#kit, rules.sensitivity, batch, ...cursors);
+      const gated = { channel, access, ...rules };
+      return receiveAtGate(this.#kit, this.#gate, gated, batch, ...cursors);
+    };
+    return Object.assign(take, {
+      room: () => ledger.room().messages,
+      whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
+      cursor: (name: string) => ledger.cursor(channel, name),
+    });
+  };
+}

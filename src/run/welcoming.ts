@@ -1,0 +1,104 @@
+/**
+ * Tells whom an operator let in that they are, in the person's own chat: once, whatever ends in
+ * between, and whoever else works on the ledger. What is owed is kept with the pairings.
+ *
+ * It looks when somebody was let in here, and twice a minute for those whom another instance or a
+ * command let in, and those who could not be told yet.
+ */
+import type { Receipt } from '../channel/channel.ts';
+import type { Inbound } from '../domain/message.ts';
+import type { Kit } from '../flow/kit.ts';
+import type { Pairings, Unwelcomed } from '../flow/pairing.ts';
+import type { Plan, PlannedChannel } from './plan.ts';
+
+const lookMs = 30_000;
+/** How long a platform may take to say where somebody is talked to. */
+const directMs = 10_000;
+/** Later it would be no news. */
+const newsMs = 24 * 3_600_000;
+
+export type WelcomingParts = Pick<Kit, 'events' | 'now'> & {
+  readonly host: { readonly plan: Pick<Plan, 'channels'> | null; readonly pairings: Pairings };
+};
+
+/** @returns ends it */
+export function keepWelcoming(parts: WelcomingParts): () => void {
+  const welcoming = new Welcoming(parts);
+  welcoming.begin();
+  return () => welcoming.end();
+}
+
+class Welcoming {
+  readonly #parts: WelcomingParts;
+  readonly #over = new AbortController();
+  #timer: NodeJS.Timeout | null = null;
+  #isLooking = false;
+  #isWoken = false;
+
+  constructor(parts: WelcomingParts) {
+    this.#parts = parts;
+  }
+
+  begin(): void {
+    this.#parts.host.pairings.onAdmitted = this.#wake;
+    this.#wake();
+  }
+
+  end(): void {
+    this.#parts.host.pairings.onAdmitted = null;
+    this.#over.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  readonly #wake = (): void => void this.#lookSoon();
+
+  /** One look at a time; who wakes it meanwhile is heard after it. Never rejects. */
+  async #lookSoon(): Promise<void> {
+    this.#isWoken = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    while (this.#isWoken && !this.#over.signal.aborted) {
+      this.#isWoken = false;
+      try {
+        await this.#look();
+      } catch (error) {
+        if (!this.#over.signal.aborted) this.#parts.events.faulted({ where: 'a welcome', error });
+      }
+    }
+    this.#isLooking = false;
+    if (!this.#over.signal.aborted) this.#timer = setTimeout(this.#wake, lookMs).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { host } = this.#parts;
+    for (const planned of host.plan?.channels ?? []) {
+      if (planned.access?.pairing !== true) continue;
+      for (const one of await host.pairings.unwelcomed(planned.type))
+        await this.#tell(one, planned);
+    }
+  }
+
+  async #tell(one: Unwelcomed, planned: PlannedChannel): Promise<void> {
+    const { host, events, now } = this.#parts;
+    const { sender, name, at } = one;
+    if (now() - at > newsMs) return host.pairings.welcome(one, null);
+    const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(directMs)]);
+    const where = (await planned.channel.direct?.(sender, signal)) ?? null;
+    if (where === null || this.#over.signal.aborted) return;
+    const { channel } = where.address;
+    const message: Inbound = {
+      channel,
+      ...where,
+      sender: { id: sender, name },
+      text: '',
+      media: null,
+      dedupeKey: `welcome:${sender}:${at}`,
+      welcome: true,
+      sensitivity: planned.brain.sensitivity,
+    };
+    const accepted = ({ id, duplicate }: Receipt): void =>
+      events.messageAccepted({ channel, id, duplicate });
+    await host.pairings.welcome(one, { message, accepted });
+  }
+}

@@ -1,0 +1,4 @@
+import { previews } from './previews.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(previews);

@@ -1,0 +1,154 @@
+/**
+ * Slash commands of the fake: what is registered, what people chose, and the responses to it.
+ * Pages: https://discord.com/developers/docs/interactions/application-commands,
+ * /interactions/receiving-and-responding (a first response within 3 s, a token for 15 minutes).
+ */
+import type { Guilds } from './guilds.ts';
+import { componentsFault } from './interactions.ts';
+import type { RestAnswer, RestRequest } from './rest.ts';
+import { errors } from './wire.ts';
+import type { Channel, ErrorName, Message, Snowflake, User } from './wire.ts';
+
+type Option = { readonly type: number; readonly name: string; readonly description: string };
+type Registered = {
+  readonly id: Snowflake;
+  readonly type: number;
+  readonly name: string;
+  readonly description: string;
+  readonly options?: readonly Option[];
+};
+
+/** A command that somebody chose. */
+type Chosen = {
+  readonly id: Snowflake;
+  readonly token: string;
+  readonly channel: Snowflake;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The response; null: there was none yet. */
+  original: Message | null;
+};
+
+const nameShape = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
+const [commandsMax, descriptionMax, contentMax] = [100, 100, 2_000];
+const [answerMs, tokenMs] = [3_000, 15 * 60_000];
+const [deferredMessage, loading] = [5, 1 << 7];
+const suppressEmbeds = 1 << 2;
+
+export class SlashCommands {
+  registered: readonly Registered[] = [];
+  readonly chosen: Chosen[] = [];
+  readonly #parts: { guilds: Guilds; now: () => number; bot: User };
+
+  constructor(guilds: Guilds, now: () => number, bot: User) {
+    this.#parts = { guilds, now, bot };
+  }
+
+  /** The event of it. */
+  choose(from: User, channel: Channel, name: string, text?: string): object {
+    const { guilds, now, bot } = this.#parts;
+    const command = this.registered.find((one) => one.name === name);
+    if (command === undefined) throw new Error(`There is no command ${name}.`);
+    const id = guilds.nextId();
+    const token = `aW50ZXJhY3Rpb24-${id}`;
+    this.chosen.push({ id, token, channel: channel.id, at: now(), original: null });
+    const { guild_id } = channel;
+    const member = { user: from, roles: [], joined_at: null, deaf: false, mute: false, flags: 0 };
+    const options = text === undefined ? [] : [{ type: 3, name: 'text', value: text }];
+    return {
+      id,
+      application_id: bot.id,
+      type: 2,
+      token,
+      version: 1,
+      channel,
+      channel_id: channel.id,
+      data: { id: command.id, type: 1, name, ...(options.length > 0 && { options }) },
+      context: guild_id === undefined ? 1 : 0,
+      locale: 'en-US',
+      entitlements: [],
+      authorizing_integration_owners: {},
+      attachment_size_limit: 10_485_760,
+      ...(guild_id === undefined
+        ? { user: from }
+        : { guild_id, guild_locale: 'en-US', member: { ...member, permissions: '8' } }),
+    };
+  }
+
+  /** @returns null: it is none of these routes, or no answer to a command */
+  answer({ method, path, body }: RestRequest): RestAnswer | null {
+    const [, first, id = '', token = '', ...rest] = path.split('/');
+    if (first === 'applications' && token === 'commands') {
+      if (id !== this.#parts.bot.id) return failed('unknownApplication');
+      return method === 'PUT' ? this.#register(body) : { status: 200, body: this.registered };
+    }
+    if (first === 'interactions') {
+      const chosen = this.chosen.find((one) => one.id === id && one.token === token);
+      return chosen === undefined ? null : this.#respond(chosen, body);
+    }
+    if (first !== 'webhooks' || rest.join('/') !== 'messages/@original') return null;
+    const chosen = this.chosen.find((one) => one.token === token);
+    if (chosen === undefined) return failed('unknownWebhook');
+    if (this.#parts.now() - chosen.at > tokenMs) return failed('invalidWebhookToken');
+    if (chosen.original === null) return failed('unknownWebhook');
+    if (method === 'PATCH') return this.#edit(chosen, body);
+    return { status: 200, body: chosen.original };
+  }
+
+  /** They take the place of all that there were. */
+  #register(body: unknown): RestAnswer {
+    if (!Array.isArray(body) || body.length > commandsMax) return invalid('commands');
+    const list: Registered[] = [];
+    for (const one of body as Partial<Registered>[]) {
+      const { name = '', description = '', type = 1, options = [] } = one;
+      if (!nameShape.test(name) || name !== name.toLowerCase()) return invalid('name');
+      if (description === '' || description.length > descriptionMax) return invalid('description');
+      const isFit = (option: Option): boolean =>
+        nameShape.test(option.name) && option.description !== '';
+      if (!options.every(isFit) || list.some((other) => other.name === name)) {
+        return invalid('options');
+      }
+      const shown = options.length === 0 ? {} : { options };
+      list.push({ id: this.#parts.guilds.nextId(), type, name, description, ...shown });
+    }
+    this.registered = list;
+    return { status: 200, body: list };
+  }
+
+  #respond(chosen: Chosen, body: unknown): RestAnswer {
+    const { guilds, now, bot } = this.#parts;
+    if (now() - chosen.at > answerMs) return failed('unknownInteraction');
+    if (chosen.original !== null) return failed('answeredInteraction');
+    if ((body as { type?: unknown } | null)?.type !== deferredMessage) return invalid('type');
+    const state = guilds.channels.get(chosen.channel)!;
+    const fields = { flags: loading, type: 20 };
+    chosen.original = guilds.write(state, bot, '', { fields });
+    return { status: 204, body: undefined };
+  }
+
+  #edit(chosen: Chosen, body: unknown): RestAnswer {
+    const given = (body ?? {}) as Record<string, unknown>;
+    const { content = '', flags = 0, components } = given;
+    if (typeof content !== 'string' || Array.from(content).length > contentMax) {
+      return invalid('content');
+    }
+    if (content.trim() === '') return failed('emptyMessage');
+    if (flags !== 0 && flags !== suppressEmbeds) return invalid('flags');
+    if (componentsFault(components) !== null) return invalid('components');
+    const { messages } = this.#parts.guilds.channels.get(chosen.channel)!;
+    const edited = { ...chosen.original!, content: content.trim(), flags, components } as Message;
+    messages.splice(messages.indexOf(chosen.original!), 1, edited);
+    chosen.original = edited;
+    return { status: 200, body: edited };
+  }
+}
+
+function failed(name: ErrorName): RestAnswer {
+  const [status, code, message] = errors[name];
+  return { status, body: { message, code } };
+}
+
+function invalid(field: string): RestAnswer {
+  const found = { [field]: { _errors: [{ code: 'INVALID', message: 'It is not valid.' }] } };
+  return { status: 400, body: { message: 'Invalid Form Body', code: 50_035, errors: found } };
+}

@@ -1,0 +1,76 @@
+/** The whole program on a fake Telegram: edits that are asked again, and code as files. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Script } from './fake/model-server.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startFakeTelegram } from './fake/telegram.ts';
+import { startServe } from './in-process.ts';
+import { freePort, scratch } from './program.ts';
+import { writeTelegramConfig } from './telegram-program.ts';
+
+async function stage(script: Script, setup: { channel?: object; more?: object } = {}) {
+  const own = new AsyncDisposableStack();
+  const { path: folder } = own.use(await scratch());
+  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
+  const model = own.use(await startFakeOllama(script));
+  const adminPort = await freePort();
+  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort };
+  const file = await writeTelegramConfig(folder, { ...where, ...setup });
+  return {
+    telegram,
+    ann: telegram.privateChat(telegram.person('Ann')),
+    start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+const echo: Script = ({ body }) => ({
+  answer: (body as { messages: { content: string }[] }).messages.at(-1)!.content,
+});
+const storage = { storage: { path: 'svc.db' }, session: {} };
+
+for (const [form, more] of [
+  ['memory', {}],
+  ['storage', storage],
+] as const) {
+  test(`${form}: an edit is answered where the question was, and after a restart not`, async () => {
+    await using it = await stage(echo, { channel: { edits: true }, more });
+    const { telegram, ann } = it;
+    const said = telegram.say(ann, 'two and two');
+    const [sent] = await (async () => {
+      await using program = it.start();
+      const all = await telegram.waitForSent(1);
+      telegram.edit(ann, said.message_id, 'three and three');
+      const isEdited = () => telegram.shown(all[0]!.message)?.text === 'three and three';
+      await telegram.until(() => isEdited() || undefined, 'the answer is edited');
+      assert.equal(await program.stop(), 0, program.log());
+      return all;
+    })();
+    await telegram.until(() => telegram.pending === 0 || undefined, 'all are confirmed');
+    await using program = it.start();
+    telegram.edit(ann, said.message_id, 'four and four');
+    telegram.say(ann, 'the last');
+    const all = await telegram.waitForSent(2);
+    assert.equal(all[1]?.text, 'the last');
+    assert.equal(telegram.shown(sent!.message)?.text, 'three and three');
+    await program.saw('is up');
+  });
+}
+
+test('long code comes as a file between the text before and behind it', async () => {
+  const code = 'print("a line of a program")\n'.repeat(150);
+  const answer = `Here it is:\n\n\`\`\`python\n${code}\`\`\`\n\nRun it.`;
+  await using it = await stage(() => ({ answer }), { more: storage });
+  await using program = it.start();
+  it.telegram.say(it.ann, 'write me a program');
+  const sent = await it.telegram.waitForSent(3);
+  assert.deepEqual(
+    sent.map(({ text, file }) => [text, file?.name, file?.text]),
+    [
+      ['Here it is:', undefined, undefined],
+      ['', 'code.py', code],
+      ['Run it.', undefined, undefined],
+    ],
+  );
+  await program.saw('is up');
+});
