@@ -83,6 +83,8 @@ async function fill(path: string): Promise<void> {
   const begun = { ...call, rule: 'grant', hash: 'abc', arguments: '{}', sensitivity: 'public' };
   assert.equal((await ledger.calls.journal(dead, begun as never)).kind, 'run');
   ledger.calls.journalEnd(dead, call.key, { outcome: 'ran', ms: 2, text: 'done' } as never);
+  const read = { kind: 'text', name: 'a \0 \uE000.txt', text: 'buy \0 \uE000 milk' } as const;
+  await ledger.attachments.keep(dead, [read]);
   await ledger.bury(dead, failure('gone'));
   await answer(bench, await oneIn(bench));
   assert.equal(await ledger.replay(dead.message.id), 'done');
@@ -204,7 +206,10 @@ async function assertGoesOn(ledger: Ledger): Promise<void> {
   const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
   const receipts = await accept(it, said('bob', 'again', { dedupeKey: 'once' }));
   assert.equal(receipts[0]?.duplicate, true);
-  assert.deepEqual(textsIn(await takeIn(it, 5)), ['replayed']);
+  const waiting = await takeIn(it, 5);
+  assert.deepEqual(textsIn(waiting), ['replayed']);
+  const kept = await ledger.attachments.of(waiting[0]!);
+  assert.equal(kept?.[0]?.kind === 'text' && kept[0].text, 'buy \0 \uE000 milk');
   assert.deepEqual(textsIn(await takeIn(it, 5, other)), ['of a bot']);
   assert.equal(await ledger.cursor(other, 'offset'), '77');
   assert.equal((await oneOut(it)).attempt, 2);

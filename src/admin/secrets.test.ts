@@ -213,7 +213,7 @@ test('a value is in no answer, log, audit, metric or frame, whatever comes of it
     assert.ok(!all.includes(piece), all.slice(Math.max(0, all.indexOf(piece) - 200)).slice(0, 400));
   }
   // A page of numbers may have the length of the longest by chance.
-  const told = [...answers.slice(0, writes).map(({ body }) => body), world.log()].join('\n');
+  const told = [...answers.slice(0, writes).map((one) => one.body), world.log()].join('\n');
   assert.doesNotMatch(told, new RegExp(`\\b${canary.length * 100}\\b`));
 });
 

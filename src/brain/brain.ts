@@ -7,7 +7,7 @@
  */
 import type { ChannelType } from '../config/config.ts';
 import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
-import type { Attachment } from '../domain/attachment.ts';
+import type { Attachment, Picture } from '../domain/attachment.ts';
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
@@ -74,6 +74,8 @@ export type Turn = {
   readonly attachments?: readonly Attachment[];
   /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */
   readonly quoted?: QuotedBlock;
+  /** Pictures that came with turns of the history; absent: none is shown. */
+  readonly pictured?: ReadonlyMap<TurnRow, readonly Picture[]>;
   /** The turn goes on with this call, before its model is asked; absent: it follows none. */
   readonly followed?: Followed;
 };

@@ -33,7 +33,7 @@ export function sighted(
   steady: () => SteadyTime,
 ): Sighted | Promise<Sighted | Decision> {
   const hasPictures = turn.attachments?.some(({ kind }) => kind === 'picture') === true;
-  if (!hasPictures) return { members, seers: nobody };
+  if (!hasPictures && turn.pictured === undefined) return { members, seers: nobody };
   return whoSees(turn, members, sensitivity, desk, steady);
 }
 
@@ -52,6 +52,8 @@ async function whoSees(
   const seeing = members.filter((_, index) => sees[index] === true);
   const blind = members.filter((_, index) => sees[index] !== true);
   const seers = new Set(seeing.map(({ model }) => model.name));
+  // Those who do not see are told that there was a picture, and answer as before.
+  if (turn.attachments?.some(({ kind }) => kind === 'picture') !== true) return { members, seers };
   if (blind.length > 0) {
     const names = blind.map(({ model }) => model.name);
     desk.addStep({ kind: 'sight', blind: names, seeing: seeing.length });

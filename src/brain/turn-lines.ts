@@ -15,20 +15,34 @@ import { toldBy, withQuote } from '../domain/surroundings.ts';
  * @param sees whether the model is shown pictures; else it is told that there are some
  */
 export function linesOfTurn(
-  { message, text: said, attachments }: Pick<Turn, 'message' | 'text' | 'attachments'>,
+  turn: Pick<Turn, 'message' | 'text' | 'attachments' | 'pictured'>,
   history: readonly TurnRow[],
   sees = false,
   quoted: QuotedBlock | null = null,
 ): readonly HistoryLine[] {
-  const text = toldBy(message, said);
+  const { message, attachments, pictured } = turn;
+  const before = sees && pictured !== undefined ? linesWith(history, pictured) : linesOf(history);
+  const text = toldBy(message, turn.text);
   const shown =
     attachments === undefined ? lineOfMessage(message, text) : lineWith(text, attachments, sees);
-  return [...linesOf(history), { ...shown, text: withQuote(shown.text, quoted) }];
+  return [...before, { ...shown, text: withQuote(shown.text, quoted) }];
 }
 
 function lineOfMessage({ media, further = [] }: Turn['message'], text: string): HistoryLine {
   if (media === null) return { role: 'user', text };
   return { role: 'user', text: joined(text, [media, ...further].map(lineOfMedia)) };
+}
+
+function linesWith(
+  history: readonly TurnRow[],
+  pictured: NonNullable<Turn['pictured']>,
+): readonly HistoryLine[] {
+  return history.flatMap((row) => {
+    const pictures = pictured.get(row);
+    const lines = linesOf([row]);
+    if (pictures === undefined) return lines;
+    return lines.map((line) => (line.role === 'user' ? { ...line, pictures } : line));
+  });
 }
 
 function lineWith(text: string, attachments: readonly Attachment[], sees: boolean): HistoryLine {

@@ -14,6 +14,7 @@ import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
+import { mayBePictured } from './earlier-pictures.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryMessage, think } from './faults.ts';
 import { follow } from './following.ts';
@@ -178,8 +179,9 @@ async function answer(
   desk.quoted = quoted;
   const asked = again === undefined ? message : withoutContext(message);
   const turn = { message: asked, text, history, ...(quoted !== null && { quoted }) };
-  if (message.media === null) return think(kit, route.brain, turn, desk);
-  return thinkOfAttachments(kit, route, turn, desk);
+  const isBare = message.media === null && !mayBePictured(history);
+  if (isBare) return think(kit, route.brain, turn, desk);
+  return thinkOfAttachments(kit, route, claim, turn, desk);
 }
 
 /** What is asked again holds in words what stood around it. */

@@ -1,11 +1,13 @@
-/** Where what is spoken may go. */
+/** Where what is spoken may go, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/hand-clock.ts';
+import type { Attachment } from '../domain/attachment.ts';
 import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Stopper } from '../lib/stop.ts';
+import type { InClaim } from '../store/store.ts';
 import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import { thinkOfAttachments } from './reading.ts';
@@ -15,6 +17,7 @@ async function spokenAs(
   brain: Sensitivity,
   stamp: Sensitivity,
   fetches = true,
+  kept: readonly Attachment[] | null = null,
 ): Promise<Sensitivity | null> {
   let handed: Sensitivity | null = null;
   const route = {
@@ -38,7 +41,9 @@ async function spokenAs(
   const message = { sensitivity: stamp, media, text: '' } as unknown as Message;
   const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
-  await thinkOfAttachments({ ...systemClock } as Kit, route, turn, desk);
+  const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
+  const kit = { ...systemClock, ledger: { attachments } } as unknown as Kit;
+  await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return handed;
 }
 
@@ -53,4 +58,10 @@ for (const brain of ['public', 'private'] as const) {
 
 test('a channel that does not fetch has nothing fetched for it', async () => {
   assert.equal(await spokenAs('public', 'public', false), null);
+});
+
+test('what an earlier run read is not spoken again, unless more came since', async () => {
+  const heard = { kind: 'spoken', name: 'voice.ogg', text: 'hi' } as const;
+  assert.equal(await spokenAs('public', 'public', true, [heard]), null);
+  assert.equal(await spokenAs('public', 'public', true, [heard, heard]), 'public');
 });

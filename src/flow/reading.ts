@@ -8,6 +8,8 @@ import type { Turn } from '../brain/brain.ts';
 import type { Media, Message } from '../domain/message.ts';
 import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
+import type { InClaim } from '../store/store.ts';
+import { rememberedPicture, withEarlierPictures } from './earlier-pictures.ts';
 import { kindOfFile, textIn, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
 import { ownAnswer } from './commands.ts';
@@ -91,7 +93,7 @@ function rememberedOf(text: string, attachments: readonly Attachment[]): string 
       case 'text':
         return `[file: ${one.name}]\n${one.text.slice(0, rememberedCharactersMax).toWellFormed()}`;
       case 'picture':
-        return `[picture: ${one.name}]`;
+        return rememberedPicture(one.name);
       case 'unread':
         return `[attachment: ${one.name}]`;
       default:
@@ -188,16 +190,29 @@ async function pause(ms: number, stop: Stop): Promise<void> {
   stop.unlisten(resolve);
 }
 
-/** A message that holds nothing but what cannot be read is answered by svc itself. */
+/**
+ * A message that holds nothing but what cannot be read is answered by svc itself. What an earlier
+ * run of the message read is not read again.
+ */
 export async function thinkOfAttachments(
   kit: Kit,
   route: ActiveRoute,
+  claim: InClaim,
   turn: Omit<Turn, 'attachments'>,
   desk: TurnDesk,
 ): Promise<TurnEnd> {
-  const attachments = await readAttachments(kit, route, turn.message, desk);
-  if (attachments === undefined) return think(kit, route.brain, turn, desk);
+  const { attachments: keeping } = kit.ledger;
+  const { length: came } = mediaOf(turn.message);
+  const read = came === 0 ? null : await keeping.of(claim);
+  // More may be joined with the message by now than its earlier run read.
+  const kept = read?.length === came ? read : null;
+  const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
+  if (attachments === undefined) {
+    return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
+  }
   if (isUnreadable(turn.text, attachments)) return ownAnswer('unread', sayUnread(attachments));
+  if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
   desk.remembered = rememberedOf(turn.text, attachments);
-  return think(kit, route.brain, { ...turn, attachments }, desk);
+  const whole = await withEarlierPictures(kit, route, claim, { ...turn, attachments });
+  return think(kit, route.brain, whole, desk);
 }

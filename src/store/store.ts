@@ -46,6 +46,7 @@ import type { ToldUse, ToolOutcome, ToolUse, ToolUseRow, ToolUseText } from '../
 import type { Trace } from '../domain/trace.ts';
 import type { Stopper } from '../lib/stop.ts';
 import type { Approvals, ApprovalsReader } from './approvals.ts';
+import type { KeptAttachments } from './attachments.ts';
 import type { ByHand } from './by-hand.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { FiguresReader, StoredFigures } from './figures.ts';
@@ -109,6 +110,7 @@ export interface Ledger extends AuditTrail {
   /** Calls of tools that change something elsewhere, which are not repeated silently. */
   readonly calls: CallJournal<InClaim>;
   readonly previews: Previews<InClaim>;
+  readonly attachments: KeptAttachments<InClaim>;
   readonly deferred: DeferredReplies;
   readonly byHand: ByHand;
   /**

@@ -1,13 +1,14 @@
 /**
  * Kills the program where a Telegram poller loses messages or doubles them: when a poll was just
- * answered and nothing is written, when the next poll confirms, while a model thinks, when a reply
- * has arrived and svc does not know it yet.
+ * answered and nothing is written, when the next poll confirms, while a photo is downloaded, while
+ * a model thinks, when a reply has arrived and svc does not know it yet.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
+import { jpegOf } from '../fake/pictures.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import { freePort, scratch } from '../program.ts';
@@ -19,13 +20,16 @@ import { spawnPast } from './ran-alone.ts';
 
 const people = ['Ann', 'Bo', 'Cy', 'Di'];
 const waitingMax = 40;
-const moments = ['start', 'polled', 'confirming', 'model', 'sent', 'running'] as const;
+const moments = ['start', 'polled', 'confirming', 'download', 'model', 'sent', 'running'] as const;
+/** Of so many messages one brings a photo. */
+const photoEvery = 4;
+const photo = Buffer.from(jpegOf(8, 8));
 
 export const telegramKill: Proof = {
   name: 'telegram-kill',
   title:
-    'SIGKILL between poll, commit, confirmation, answer and send on Telegram: nothing is lost, ' +
-    'answered out of order, or answered twice but across a kill',
+    'SIGKILL between poll, commit, confirmation, download, answer and send on Telegram: nothing ' +
+    'is lost, answered out of order, or answered twice but across a kill',
   unit: 'kills',
   sizes: { test: 3, change: 20, nightly: 500 },
   async run(count, seed, say) {
@@ -55,6 +59,7 @@ async function attack(
     await talk.some(() => strikeAt(scene, program, random));
     program.child.kill('SIGKILL');
     await program.ended;
+    telegram.downloads.stalled = false;
     // What it had sent is read before the next one begins, and so not taken for that one's.
     await telegram.unconnected();
     // Ids that begin anew are part of it, at a moment at which nothing waits there.
@@ -81,15 +86,21 @@ type Scene = AsyncDisposable & {
   readonly spawn: () => Program;
 };
 
+type Asked = { messages: { content: string; images?: readonly string[] }[] };
+
 async function open(random: () => number, more: object): Promise<Scene> {
   const own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
   const telegram = own.use(await startFakeTelegram({ secondMs: 20, random }));
   const model = own.use(
-    await startFakeOllama(({ body }) => {
-      const { messages } = body as { messages: { content: string }[] };
-      return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 15 };
-    }),
+    await startFakeOllama(
+      ({ body }) => {
+        const { content, images } = (body as Asked).messages.at(-1)!;
+        const missed = Number(content) % photoEvery === 0 && images?.length !== 1;
+        return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * 15 };
+      },
+      { capabilities: ['completion', 'vision'] },
+    ),
   );
   const adminPort = await freePort();
   const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort, more };
@@ -115,6 +126,8 @@ async function strikeAt(scene: Scene, program: Program, random: () => number): P
         return telegram.until(() => answeredPoll(telegram), 'a poll with updates');
       case 'confirming':
         return confirmation(telegram);
+      case 'download':
+        return stalledDownload(telegram);
       case 'model':
         return model.call(model.calls.length);
       case 'sent':
@@ -139,6 +152,13 @@ function confirmation(telegram: FakeTelegram): Promise<unknown> {
   return telegram.until(() => telegram.confirmed.length > length || undefined, 'a confirmation');
 }
 
+function stalledDownload(telegram: FakeTelegram): Promise<unknown> {
+  const { downloads } = telegram;
+  const { length } = downloads.asked;
+  downloads.stalled = true;
+  return telegram.until(() => downloads.asked.length > length || undefined, 'a download');
+}
+
 type Saying = { readonly chat: number; readonly text: string };
 
 /** What people say, each in a private chat, numbered. */
@@ -147,10 +167,12 @@ class Talk {
   readonly #telegram: FakeTelegram;
   readonly #random: () => number;
   readonly #chats;
+  readonly #file: string;
 
   constructor(telegram: FakeTelegram, random: () => number) {
     this.#telegram = telegram;
     this.#random = random;
+    this.#file = telegram.storeFile('photos/file_1.jpg', photo);
     this.#chats = people.map((name) => telegram.privateChat(telegram.person(name)));
   }
 
@@ -164,10 +186,16 @@ class Talk {
       if (this.#telegram.pending >= waitingMax) continue;
       const chat = this.#chats[Math.floor(this.#random() * people.length)]!;
       const text = `${this.said.length}`;
-      this.#telegram.say(chat, text);
+      if (this.said.length % photoEvery === 0) this.#telegram.post(chat, this.#photo(text));
+      else this.#telegram.say(chat, text);
       this.said.push({ chat: chat.id, text });
     }
     await ended;
+  }
+
+  #photo(caption: string): Readonly<Record<string, unknown>> {
+    const size = { width: 8, height: 8, file_size: photo.length };
+    return { caption, photo: [{ file_id: this.#file, file_unique_id: 'p', ...size }] };
   }
 
   /** Resolves when every message has an answer, or when no more answers come. */

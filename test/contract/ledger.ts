@@ -5,6 +5,7 @@
 import { suite, test } from 'node:test';
 import { agentCases } from './ledger/agents.ts';
 import { approvalCases } from './ledger/approvals.ts';
+import { attachmentCases } from './ledger/attachments.ts';
 import { boundCases } from './ledger/bounds.ts';
 import { byHandCases } from './ledger/by-hand.ts';
 import { claimCases } from './ledger/claims.ts';
@@ -37,6 +38,7 @@ const all = [
   ...servingCases,
   ...endingCases,
   ...agentCases,
+  ...attachmentCases,
   ...byHandCases,
   ...approvalCases,
   ...spendCases,

@@ -100,6 +100,11 @@ export async function fillAll(client: Client, messages: number): Promise<void> {
       `SELECT 'k' || i, lpad(i::text, 22, '0'), 't', 'h', false ${many}`,
   );
   await client.query(
+    'INSERT INTO svc.attachment ' +
+      '(message_id, place, channel, conversation, kind, name, private, content) ' +
+      `SELECT lpad(i::text, 22, '0'), 0, 'webhook', 'c1', 'picture', 'n', false, 'AA==' ${many}`,
+  );
+  await client.query(
     'INSERT INTO svc.dedupe (channel, key, message_id, expires_at) ' +
       `SELECT 'webhook', 'k' || i, lpad(i::text, 22, '0'), $1::bigint + i ${many}`,
     [beganAt],

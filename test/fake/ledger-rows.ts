@@ -48,6 +48,16 @@ const usual: Readonly<Record<string, Columns>> = {
     expires_at: 2,
     body: '{}',
   },
+  attachment: {
+    message_id: idOf(1),
+    place: 0,
+    ...here,
+    kind: 'picture',
+    name: 'photo',
+    type: 'image/jpeg',
+    private: false,
+    content: 'AA==',
+  },
   outbox: {
     id: `${idOf(1)}-00`,
     ...here,

@@ -15,7 +15,7 @@ import type { Reaction } from './telegram/commands.ts';
 import { takesEffect } from './breakage.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
-import { download } from './telegram/files.ts';
+import { Downloads } from './telegram/files.ts';
 import { callMethod } from './telegram/methods.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
@@ -60,6 +60,7 @@ export class FakeTelegram implements AsyncDisposable {
   onCall: ((call: TelegramCall) => Promise<void>) | null = null;
   readonly #world: World;
   readonly #watch = new Watch();
+  readonly downloads = new Downloads(() => this.#watch.changed());
   readonly #server: Server;
   readonly #planned: { method: string; fault: Fault; left: number }[] = [];
   readonly #now: () => number;
@@ -358,7 +359,7 @@ export class FakeTelegram implements AsyncDisposable {
     // The platform's own servers know by its shape that a token is none.
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
-    if (file !== undefined) return download(this.#world.files, rest, response);
+    if (file !== undefined) return this.downloads.answer(this.#world.files, rest, response);
     const params = await readParams(url, Buffer.concat(parts), request.headers['content-type']);
     const port = request.socket.remotePort ?? 0;
     const called = { method: rest, params: params ?? {}, at: this.#now(), port };

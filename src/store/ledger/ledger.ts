@@ -27,6 +27,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from '../order/unroutable.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import { Accepting, type ArrivalParts } from './accepting.ts';
+import { ClaimedAttachments } from './attachments.ts';
 import { OpenApprovals } from './approvals.ts';
 import { Claiming } from './claiming.ts';
 import { Deferred } from './deferred.ts';
@@ -54,6 +55,7 @@ export class LaneLedger implements Ledger {
   readonly spend: Ledger['spend'];
   readonly calls: ToolCalls;
   readonly previews: KeptPreviews;
+  readonly attachments: ClaimedAttachments;
   readonly deferred: Deferred;
   readonly byHand: Holding;
   readonly #now: () => number;
@@ -83,6 +85,7 @@ export class LaneLedger implements Ledger {
     this.spend = storage.spend;
     this.calls = new ToolCalls(this.#open, storage);
     this.previews = new KeptPreviews(this.#open, storage);
+    this.attachments = new ClaimedAttachments(this.#open, storage.attachments);
     this.#intakeLimit = new IntakeLimit(() => this.room());
     this.#accepting = new Accepting(parts, this.#intakeLimit);
     const failed = (error: unknown): void => this.#fail(error);

@@ -20,6 +20,7 @@ import type { ConversationKey, Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { Trace } from '../../domain/trace.ts';
 import type { HeldConversation, Hold } from '../../domain/hold.ts';
+import type { StoredAttachments } from './attachments.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { Approvals } from '../approvals.ts';
 import type { StoredFigures } from '../figures.ts';
@@ -44,6 +45,7 @@ export interface LedgerStorage {
   readonly quarantine: Quarantine | null;
   readonly history: StoredHistory;
   readonly agents: StoredAgents;
+  readonly attachments: StoredAttachments;
   readonly deadLetters: StoredDeadLetters;
   readonly forgetting: StoredForgetting;
   readonly figures: StoredFigures;

@@ -6,6 +6,7 @@ import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
+import { attachmentsInMemory } from '../ledger/attachments.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type {
   Arrival,
@@ -52,6 +53,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly figures: LedgerStorage['figures'];
   readonly approvals: LedgerStorage['approvals'];
   readonly spend: LedgerStorage['spend'];
+  readonly attachments = attachmentsInMemory();
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
   protected readonly cursors = new Cursors(() => null);

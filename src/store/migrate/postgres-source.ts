@@ -51,6 +51,8 @@ const selects: Readonly<Record<TableName, string>> = {
   tool_uses: `SELECT seq, key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome,
     arguments, told FROM svc.tool_use ORDER BY seq`,
   tool_calls: 'SELECT key, message_id, tool, hash, private, text, outcome, ms FROM svc.tool_call',
+  attachments: `SELECT message_id, place, channel, conversation, kind, name, type, private,
+    content FROM svc.attachment`,
   keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM svc.dedupe',
   cursors: 'SELECT channel, name, value FROM svc.cursor',
   audit: 'SELECT seq, at, action, target, status, reason FROM svc.audit ORDER BY seq',
@@ -93,9 +95,9 @@ export class PostgresSide implements Side {
   async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
     await this.client.query(`DECLARE moved NO SCROLL CURSOR FOR ${selects[table]}`);
     for (;;) {
-      const { rows } = await this.client.query(`FETCH ${pageRows} FROM moved`);
+      const { rows } = await this.client.query(`FETCH ${pageRows(table)} FROM moved`);
       if (rows.length > 0) yield rows.map((found) => rowOf(table, found));
-      if (rows.length < pageRows) break;
+      if (rows.length < pageRows(table)) break;
     }
     await this.client.query('CLOSE moved');
   }

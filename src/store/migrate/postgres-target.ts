@@ -60,6 +60,12 @@ const intos: Readonly<Record<TableName, Into>> = {
       'key text, message_id text, tool text, hash text, private boolean, text text, ' +
       'outcome text, ms double precision',
   },
+  attachments: {
+    table: 'attachment',
+    columns:
+      'message_id text, place integer, channel text, conversation text, kind text, name text, ' +
+      'type text, private boolean, content text',
+  },
   keys: {
     table: 'dedupe',
     columns: 'channel text, key text, message_id text, expires_at bigint, fingerprint text',

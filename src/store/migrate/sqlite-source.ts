@@ -43,6 +43,9 @@ const selects: Readonly<Record<TableName, string>> = {
   tool_calls:
     'SELECT key, message_id, tool, hash, coalesce(private, 1) AS private, text, outcome, ms ' +
     'FROM tool_calls',
+  attachments:
+    'SELECT message_id, place, channel, conversation, kind, name, type, private, content ' +
+    'FROM attachments',
   keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM dedupe',
   cursors: "SELECT channel, name, value FROM cursors WHERE channel <> ''",
   audit: 'SELECT seq, at, action, target, status, reason FROM audit ORDER BY seq',
@@ -84,7 +87,7 @@ export class SqliteSide implements Side {
       if (table === 'messages') page.push({ ...row, replayed: wasReplayed(row) });
       else if (table === 'replies') page.push({ ...row, replayed_at: again.at(row) });
       else page.push(row);
-      if (page.length < pageRows) continue;
+      if (page.length < pageRows(table)) continue;
       yield page;
       page = [];
     }

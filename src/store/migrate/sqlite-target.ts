@@ -12,6 +12,7 @@ const names: Readonly<Record<TableName, string>> = {
   notes: 'notes',
   tool_uses: 'tool_uses',
   tool_calls: 'tool_calls',
+  attachments: 'attachments',
   keys: 'dedupe',
   cursors: 'cursors',
   audit: 'audit',

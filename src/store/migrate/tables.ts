@@ -15,6 +15,7 @@ export const tableNames = [
   'notes',
   'tool_uses',
   'tool_calls',
+  'attachments',
   'keys',
   'cursors',
   'audit',
@@ -63,6 +64,7 @@ export const tables: Readonly<Record<TableName, Table>> = {
     'seq key message_id channel conversation at ms tool mode rule outcome arguments told',
   ),
   tool_calls: tableOf('key message_id tool hash private text outcome ms'),
+  attachments: tableOf('message_id place channel conversation kind name type private content'),
   keys: tableOf('channel key message_id expires_at fingerprint'),
   cursors: tableOf('channel name value'),
   audit: tableOf('seq at action target status reason'),
@@ -96,5 +98,7 @@ export interface Target extends Side {
   keep(): Promise<void>;
 }
 
-/** How many rows go at once. */
-export const pageRows = 500;
+/** How many rows go at once; a picture is long. */
+export function pageRows(table: TableName): number {
+  return table === 'attachments' ? 8 : 500;
+}

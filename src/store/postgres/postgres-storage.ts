@@ -18,6 +18,7 @@ import { unroutableCursor } from '../order/unroutable.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agents.ts';
 import { StoredApprovals } from './ledger/approvals.ts';
+import { storedAttachments } from './ledger/attachments.ts';
 import type { ByHand } from './ledger/by-hand.ts';
 import type { DeadLetters } from './ledger/dead-letters.ts';
 import { StoredReplies, triedNowWrite } from './ledger/deferred.ts';
@@ -42,6 +43,7 @@ export class PostgresStorage implements LedgerStorage {
   readonly quarantine: Quarantine;
   readonly history: History;
   readonly agents: AgentReads;
+  readonly attachments: LedgerStorage['attachments'];
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: PostgresParts['figures'];
@@ -66,6 +68,7 @@ export class PostgresStorage implements LedgerStorage {
     [this.history, this.deadLetters, this.byHand] = [history, deadLetters, byHand];
     [this.figures, this.spend] = [parts.figures, parts.spend];
     this.agents = new AgentReads(reads);
+    this.attachments = storedAttachments(reads, flights);
     const slow = { ...parts, reads: parts.slowReads };
     this.approvals = new StoredApprovals(slow);
     this.deferredReplies = new StoredReplies(slow);

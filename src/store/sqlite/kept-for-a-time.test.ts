@@ -8,6 +8,7 @@ import {
   answer,
   deliver,
   exchange,
+  hook,
   noneIn,
   noneOut,
   oneIn,
@@ -57,6 +58,32 @@ suite('what is kept for a time', () => {
     await exchange(again, 'ann', 'two', 'c');
     await accept(again, said('ann', 'three'));
     assert.equal((await oneIn(again)).memory.turns.length, 2);
+  });
+
+  test('what was read of what came with a message goes with it', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    await accept(it, said('ann', 'one'), said('bob', 'two'));
+    const [ann, bob] = await takeIn(it, 2);
+    const read = [{ kind: 'text', name: 'a.txt', text: 'a' }] as const;
+    for (const claim of [ann!, bob!]) await it.ledger.attachments.keep(claim, read);
+    await answer(it, ann!);
+    await ended(it.ledger);
+    const db = beside(place.path);
+    const left = (): number =>
+      Number(db.prepare('SELECT count(*) AS n FROM attachments').get()!['n']);
+    sweep(db, 30, Date.now() + 29 * dayMs);
+    assert.equal(left(), 2);
+    db.exec('UPDATE outbox SET state = 1, settled_at = 0');
+    sweep(db, 30, Date.now() + 31 * dayMs);
+    sweep(db, 30, Date.now() + 31 * dayMs);
+    assert.equal(left(), 1, 'of the one that waits');
+    db.close();
+    const again = await place.open();
+    await again.ledger.forget({ kind: 'sender', channel: hook, sender: 'sender of bob' });
+    const after = beside(place.path);
+    assert.equal(after.prepare('SELECT count(*) AS n FROM attachments').get()!['n'], 0);
+    after.close();
   });
 
   test('an approval goes after it once it is settled, and never before', async () => {

@@ -23,6 +23,7 @@ import { isWhole, type InRow, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agent-reads.ts';
 import { StoredApprovals } from './ledger/approvals.ts';
+import { storedAttachments } from './ledger/attachments.ts';
 import { begunWrites } from './write/agent-writes.ts';
 import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
@@ -51,6 +52,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly quarantine: Quarantine;
   readonly history: HistoryCache;
   readonly agents: AgentReads;
+  readonly attachments: LedgerStorage['attachments'];
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
   readonly figures: Figures;
@@ -71,6 +73,7 @@ export class SqliteStorage implements LedgerStorage {
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = new HistoryCache(reader, stamps);
     this.agents = new AgentReads(reader, stamps);
+    this.attachments = storedAttachments(reader, journal);
     this.#texts = new StoredTexts(reader, stamps);
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);

@@ -77,6 +77,8 @@ WITH gone AS (
   DELETE FROM svc.tool_use USING gone WHERE message_id = gone.id
 ), calls AS (
   DELETE FROM svc.tool_call USING gone WHERE message_id = gone.id
+), attachments AS (
+  DELETE FROM svc.attachment USING gone WHERE message_id = gone.id
 )
 SELECT id FROM gone`;
 const discardReplies = 'DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL';

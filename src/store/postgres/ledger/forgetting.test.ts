@@ -13,7 +13,8 @@ const talk = (name: string): Whose => {
   return { kind: 'conversation', channel, conversation: name as ConversationId };
 };
 const person = (sender: string): Whose => ({ kind: 'sender', channel, sender });
-const tables = 'inbox outbox message sent turn cut note tool_use tool_call dedupe lane'.split(' ');
+const tables =
+  'inbox outbox message sent turn cut note tool_use tool_call attachment dedupe lane'.split(' ');
 
 /** @param before number of the first id that stays */
 async function forget(it: LedgerParts, whose: Whose, before = 1_000): Promise<number> {
@@ -42,6 +43,7 @@ async function fillTalk({ client }: LedgerParts, conversation: string, first: nu
   await put(client, 'note', { ...here, message_id: id }, { ...here, message_id: id, brain: 'b' });
   await put(client, 'tool_use', { ...here, key: `k${first}`, message_id: id });
   await put(client, 'tool_call', { key: `k${first}`, message_id: id });
+  await put(client, 'attachment', { ...here, message_id: id }, { ...here, message_id: waiting });
   await put(client, 'dedupe', { key: `k${first}`, message_id: id });
 }
 
@@ -55,7 +57,7 @@ postgresTest(
     await put(it.client, 'turn', { message_id: idOf(10), channel: 'other' });
     assert.equal(await forget(it, talk(hostile)), 5, 'two messages, two replies, a turn');
     const left = { inbox: 1, outbox: 1, message: 1, sent: 1, turn: 2, cut: 1, note: 2 };
-    const rest = { tool_use: 1, tool_call: 1, dedupe: 2, lane: 1 };
+    const rest = { tool_use: 1, tool_call: 1, attachment: 2, dedupe: 2, lane: 1 };
     assert.deepEqual(await counts(it), { ...left, ...rest });
     assert.deepEqual(await all(it.client, 'lane', 'conversation'), ['bob']);
   },

@@ -23,7 +23,7 @@ import type { DeadLetters } from './dead-letters.ts';
 import type { History } from './history.ts';
 import { lastIdMark } from './marks.ts';
 import type { Invalidations } from './invalidations.ts';
-import { deleteOf, given, rowsOf } from './of-messages.ts';
+import { deleteAttachmentsOf, deleteOf, given, rowsOf } from './of-messages.ts';
 import { deleteSpend } from './spend.ts';
 
 /** At most so many rows are deleted in one commit. */
@@ -187,6 +187,8 @@ export class Forgetting {
         deleteOf('tool_call', given),
         'DELETE FROM svc.inbox WHERE id = ANY($1)',
         'DELETE FROM svc.message WHERE id = ANY($1)',
+        // Behind the messages: from then on nothing more is kept with them.
+        deleteAttachmentsOf(given),
       ].map((text) => ({ text, values: [ids] })),
     );
     for (const id of ids) this.#parts.deadLetters.remove(id);

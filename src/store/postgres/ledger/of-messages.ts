@@ -16,3 +16,9 @@ export function rowsOf(table: string, columns: string, messages: string): string
 export function deleteOf(table: 'tool_use' | 'tool_call', messages: string): string {
   return `DELETE FROM svc.${table} WHERE key = ANY(ARRAY(${rowsOf(table, 'key', messages)}))`;
 }
+
+/** By their place on the disk, which does not change: nothing is ever written over them. */
+export function deleteAttachmentsOf(messages: string): string {
+  const found = rowsOf('attachment', 'ctid', messages);
+  return `DELETE FROM svc.attachment WHERE ctid = ANY(ARRAY(${found}))`;
+}

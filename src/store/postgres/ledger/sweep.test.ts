@@ -70,11 +70,15 @@ postgresTest('a message stays as long as a reply to it, and goes with its uses',
   for (const at of [0, 2]) {
     await put(it.client, 'tool_use', { key: `k${at}`, message_id: idOf(at) });
     await put(it.client, 'tool_call', { key: `k${at}`, message_id: idOf(at) });
+    await put(it.client, 'attachment', { message_id: idOf(at) });
   }
+  await put(it.client, 'inbox', { id: idOf(4) });
+  await put(it.client, 'attachment', { message_id: idOf(4) });
   await sweepAll(it);
   assert.deepEqual(await all(it.client, 'message'), [idOf(0), idOf(1), idOf(3)]);
   assert.deepEqual(await all(it.client, 'tool_use', 'key'), ['k0']);
   assert.deepEqual(await all(it.client, 'tool_call', 'key'), ['k0']);
+  assert.deepEqual(await all(it.client, 'attachment', 'message_id'), [idOf(0), idOf(4)]);
 });
 
 postgresTest('an approval goes once it was settled long enough ago', async () => {
@@ -157,11 +161,11 @@ test('it begins by itself, and ends with the storage', async (t) => {
   t.mock.timers.tick(60_000);
   await first;
   await new Promise(setImmediate);
-  assert.equal(asked, 9);
+  assert.equal(asked, 10);
   sweeping[Symbol.dispose]();
   t.mock.timers.tick(600_000);
   await new Promise(setImmediate);
-  assert.equal(asked, 9);
+  assert.equal(asked, 10);
 });
 
 postgresTest('figures go by their own times, and the oldest of very many', async () => {

@@ -45,6 +45,17 @@ WITH gone AS (
 )
 SELECT id, dead FROM gone`;
 
+/** Of messages that are gone, also those that a release took away which knows of no attachments. */
+const attachments = `
+DELETE FROM svc.attachment WHERE message_id = ANY(ARRAY(
+  SELECT message_id FROM (
+    SELECT message_id FROM svc.attachment ORDER BY message_id LIMIT ${rowsLooked}
+  ) AS oldest
+  WHERE (SELECT true FROM svc.message WHERE id = oldest.message_id) IS NULL
+    AND (SELECT true FROM svc.inbox WHERE id = oldest.message_id) IS NULL
+  LIMIT ${rowsAtOnce}
+)) RETURNING message_id`;
+
 const approvals = `
 DELETE FROM svc.approval WHERE id = ANY(ARRAY(
   SELECT id FROM svc.approval WHERE settled_at < $1
@@ -103,6 +114,7 @@ export async function sweepOnce({
   const steps: readonly Asked[] = [
     { text: replies, values: [before] },
     { text: messages, values: [before] },
+    { text: attachments, values: [] },
     { text: approvals, values: [before] },
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },

@@ -130,6 +130,11 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?)',
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
+  // A message that is gone keeps nothing; what it keeps goes with it.
+  attachment:
+    'INSERT OR IGNORE INTO attachments ' +
+    '(message_id, place, channel, conversation, kind, name, type, private, content) ' +
+    'SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE EXISTS (SELECT 1 FROM inbox WHERE id = ?1)',
   approvalAsked:
     'INSERT OR IGNORE INTO approvals (id, code, state, channel, conversation, sender, ' +
     'message_id, brain, tool, private, asked_at, expires_at, body) ' +

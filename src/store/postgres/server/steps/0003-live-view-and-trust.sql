@@ -118,3 +118,21 @@ CREATE TABLE svc.spend (
   open_output bigint NOT NULL,
   PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs, instance)
 ) WITH (fillfactor = 70);
+
+-- What was read of what came with a message. content: a text, or a picture in base64, which alone has a
+-- type; of one that could not be read, why. Kept as long as the message. What a release leaves behind
+-- that does not know it is swept away.
+CREATE TABLE svc.attachment (
+  message_id text COLLATE "C" NOT NULL,
+  place integer NOT NULL,
+  channel text COLLATE "C" NOT NULL,
+  conversation text COLLATE "C" NOT NULL,
+  kind text NOT NULL,
+  name text NOT NULL,
+  type text,
+  private boolean NOT NULL,
+  content text NOT NULL,
+  PRIMARY KEY (message_id, place)
+);
+CREATE INDEX attachment_pictures ON svc.attachment (channel, conversation, message_id, place)
+  WHERE kind = 'picture';

@@ -101,3 +101,24 @@ CREATE TABLE spend (
   open_output INTEGER NOT NULL,
   PRIMARY KEY (day, channel, sender, brain, model, price_input, price_output, costs)
 ) STRICT, WITHOUT ROWID;
+
+-- What was read of what came with a message. content: a text, or a picture in base64, which alone has a
+-- type; of one that could not be read, why.
+CREATE TABLE attachments (
+  message_id TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  channel TEXT NOT NULL,
+  conversation TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT,
+  private INTEGER NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX attachments_message ON attachments (message_id, place);
+CREATE INDEX attachments_pictures ON attachments (channel, conversation, message_id, place)
+  WHERE kind = 'picture';
+-- They are kept as long as their message, and go with it whatever takes it away.
+CREATE TRIGGER attachments_gone AFTER DELETE ON inbox BEGIN
+  DELETE FROM attachments WHERE message_id = OLD.id;
+END;

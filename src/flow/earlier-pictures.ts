@@ -1,0 +1,43 @@
+import type { Turn } from '../brain/brain.ts';
+import { picturesMax, type Picture } from '../domain/attachment.ts';
+import type { TurnRow } from '../domain/conversation.ts';
+import type { InClaim } from '../store/store.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+
+const mark = '[picture: ';
+
+/** How later turns remember that a picture came. */
+export function rememberedPicture(name: string): string {
+  return `${mark}${name}]`;
+}
+
+/** Whether pictures may be kept of these; else nothing is asked of the ledger. */
+export function mayBePictured(history: readonly TurnRow[]): boolean {
+  return history.some(({ text }) => text.includes(mark));
+}
+
+/**
+ * The turn with the newest pictures of its history, as many as one message may have with its own.
+ * A picture is no less private than the turn that it came with. Each costs again whenever it is
+ * shown: within a budget none is.
+ */
+export async function withEarlierPictures<T extends Turn>(
+  { ledger }: Pick<Kit, 'ledger'>,
+  { brain }: Pick<ActiveRoute, 'brain'>,
+  claim: InClaim,
+  turn: T,
+): Promise<T> {
+  const { history, attachments = [] } = turn;
+  const first = history.find(({ text }) => text.includes(mark));
+  const most = picturesMax - attachments.filter(({ kind }) => kind === 'picture').length;
+  if (first === undefined || most <= 0 || brain.budget !== null) return turn;
+  const pictured = new Map<TurnRow, readonly Picture[]>();
+  const kept = await ledger.attachments.picturesSince(claim, first.at, most);
+  for (const { at, sensitivity, picture } of kept.toReversed()) {
+    const row = history.find((one) => one.at === at && one.text.includes(mark));
+    if (row === undefined) continue;
+    if (sensitivity === 'private' && row.sensitivity !== 'private') continue;
+    pictured.set(row, [...(pictured.get(row) ?? []), picture]);
+  }
+  return pictured.size === 0 ? turn : { ...turn, pictured };
+}

@@ -1,0 +1,58 @@
+import { timeText } from '../../../domain/ids.ts';
+import { attachmentOf, attachmentRows, pictureOf } from '../../ledger/attachments.ts';
+import { idLagMs, type StoredAttachments } from '../../ledger/attachments.ts';
+import type { PostgresFlights, Reads } from '../parts.ts';
+import { fromText, toText } from '../server/text.ts';
+
+/** Whoever deletes the message just now deletes what it keeps behind it. */
+const keep = `
+WITH kept AS (
+  SELECT id, channel, conversation, private FROM svc.inbox WHERE id = $1
+  FOR KEY SHARE SKIP LOCKED
+)
+INSERT INTO svc.attachment
+  (message_id, place, channel, conversation, kind, name, type, private, content)
+SELECT kept.id, x.place, kept.channel, kept.conversation, x.kind, x.name, x.type, kept.private,
+  x.content
+FROM kept CROSS JOIN json_to_recordset($2) AS x(place integer, kind text, name text, type text,
+  content text)
+ON CONFLICT (message_id, place) DO NOTHING`;
+
+const ofMessage =
+  'SELECT kind, name, type, content FROM svc.attachment WHERE message_id = $1 ORDER BY place';
+
+const pictures = `
+SELECT a.type, a.content, a.private, m.accepted_at AS at
+FROM svc.attachment AS a JOIN svc.message AS m ON m.id = a.message_id
+WHERE a.kind = 'picture' AND a.channel = $1 AND a.conversation = $2 AND a.message_id >= $3
+  AND m.accepted_at >= $4
+ORDER BY a.message_id DESC, a.place DESC LIMIT $5`;
+
+export function storedAttachments(reads: Reads, flights: PostgresFlights): StoredAttachments {
+  return {
+    keep({ id }, attachments) {
+      const rows = attachmentRows(attachments).map((row) => {
+        return { ...row, name: toText(row.name), content: toText(row.content) };
+      });
+      flights.add({ kind: 'single', text: keep, values: [id, JSON.stringify(rows)] });
+      return flights.writtenNow();
+    },
+    async of({ id }) {
+      const rows = await reads.ask({ text: ofMessage, values: [id] });
+      return rows.map(({ kind, name, type, content }) => {
+        const texts = { name: fromText(String(name)), content: fromText(String(content)) };
+        return attachmentOf({ kind, type, ...texts });
+      });
+    },
+    async picturesSince({ channel, conversation }, since, n) {
+      const first = timeText(Math.max(0, since - idLagMs));
+      const values = [channel, toText(conversation), first, since, n];
+      const rows = await reads.ask({ text: pictures, values });
+      return rows.map(({ at, type, private: stamp, content }) => ({
+        at: Number(at),
+        sensitivity: stamp === false ? 'public' : 'private',
+        picture: pictureOf(type, String(content)),
+      }));
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { timeText } from '../../../domain/ids.ts';
+import { attachmentOf, attachmentRows, pictureOf } from '../../ledger/attachments.ts';
+import { idLagMs, type StoredAttachments } from '../../ledger/attachments.ts';
+import type { Journal } from '../write/journal.ts';
+import { stampOf } from './stamps.ts';
+
+/** @param reader a connection that only reads */
+export function storedAttachments(reader: DatabaseSync, journal: Journal): StoredAttachments {
+  const ofMessage = reader.prepare(
+    'SELECT kind, name, type, content FROM attachments WHERE message_id = ? ORDER BY place',
+  );
+  const pictures = reader.prepare(
+    'SELECT a.type, a.content, a.private, m.accepted_at AS at ' +
+      'FROM attachments AS a JOIN inbox AS m ON m.id = a.message_id ' +
+      "WHERE a.kind = 'picture' AND a.channel = ? AND a.conversation = ? AND a.message_id >= ? " +
+      'AND m.state > 0 AND m.accepted_at >= ? ORDER BY a.message_id DESC, a.place DESC LIMIT ?',
+  );
+  return {
+    keep({ id, channel, conversation, sensitivity }, attachments) {
+      const stamp = stampOf(sensitivity);
+      for (const { place, kind, name, type, content } of attachmentRows(attachments)) {
+        const values = [
+          id,
+          place,
+          channel,
+          conversation,
+          kind,
+          name,
+          type,
+          stamp,
+          content,
+        ] as const;
+        journal.add(['attachment', ...values]);
+      }
+      return journal.writtenNow();
+    },
+    of: ({ id }) => ofMessage.all(id).map(attachmentOf),
+    picturesSince({ channel, conversation }, since, n) {
+      const first = timeText(Math.max(0, since - idLagMs));
+      return pictures.all(channel, conversation, first, since, n).map((row) => ({
+        at: Number(row['at']),
+        sensitivity: row['private'] === 0 ? 'public' : 'private',
+        picture: pictureOf(row['type'], String(row['content'])),
+      }));
+    },
+  };
+}
