@@ -203,9 +203,9 @@ export async function thinkOfAttachments(
 ): Promise<TurnEnd> {
   const { attachments: keeping } = kit.ledger;
   const { length: came } = mediaOf(turn.message);
-  const read = came === 0 ? null : await keeping.of(claim);
+  const ofBefore = came === 0 ? null : await keeping.of(claim);
   // More may be joined with the message by now than its earlier run read.
-  const kept = read?.length === came ? read : null;
+  const kept = ofBefore?.length === came ? ofBefore : null;
   const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
   if (attachments === undefined) {
     return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);

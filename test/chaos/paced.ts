@@ -53,7 +53,8 @@ async function talk(platform: Platform, chats: number, count: number): Promise<v
   await using scene = await scratch();
   await using model = await startFakeOllama(({ body }) => {
     const { messages } = body as { messages: { content: string }[] };
-    return { answer: `re: ${messages.at(-1)!.content}` };
+    // In a group a name stands before it.
+    return { answer: `re: ${/\d+$/.exec(messages.at(-1)!.content)?.[0]}` };
   });
   const config = await writeConfig(scene.path, await documentOf(platform, model.url));
   const env = { [`${platform.type.toUpperCase()}_TOKEN`]: platform.token };
@@ -72,7 +73,7 @@ async function talk(platform: Platform, chats: number, count: number): Promise<v
       `chat ${chat}`,
     );
   }
-  assert.equal(platform.refused(), 0, 'refused by rate');
+  assert.equal(platform.refused(), 0, `${platform.type}: refused by rate`);
 }
 
 /** A reply may be shown before it is whole. */

@@ -32,7 +32,8 @@ export function payerAt(host: string, changes: (order: number) => boolean) {
     const { messages } = body as { messages: readonly Line[] };
     const last = messages.at(-1)!;
     if (last.role !== 'tool') {
-      const order = /^pay (\d+)$/.exec(last.content)?.[1];
+      // In a group the name of who says it stands before it.
+      const order = /^(?:[^\n:]+: )?pay (\d+)$/.exec(last.content)?.[1];
       return order === undefined ? { answer: `heard ${last.content}` } : pay(Number(order), 1);
     }
     const calls = messages.findLast((line) => line.tool_calls !== undefined)?.tool_calls;
