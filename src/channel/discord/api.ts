@@ -10,10 +10,12 @@
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
-import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { limited, refusal, responseOf } from './answers.ts';
 import type { Answer, ApiResult } from './answers.ts';
+import { BotPace } from './bot-pace.ts';
+import { Fault, Limited, Redirect } from './thrown.ts';
 
 export type { ApiResult } from './answers.ts';
 
@@ -33,7 +35,12 @@ export interface Api {
     manner?: Manner,
   ): Promise<ApiResult>;
   postForm(route: `/${string}`, form: Form, signal?: AbortSignal): Promise<ApiResult>;
-  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  put(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult>;
   patch(
     route: `/${string}`,
     body: unknown,
@@ -52,9 +59,10 @@ export type ApiParts = Clock & {
 };
 
 const callMs = 15_000;
-/** A limit that ends within this time (50 requests a second in all) is waited for. */
+/** A limit that ends within this time is waited for. */
 const waitMsMax = 1_500;
 const limitedMsMax = 86_400_000;
+const uncountedMax = 1_000_000;
 /** When the time of day is set back by less than this, nothing is done. */
 const clockSlackMs = 1_000;
 const bodyBytesMax = 4 * 1024 * 1024;
@@ -89,6 +97,7 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
+  readonly #pace: BotPace;
   /** What waits for no limit, by its method and address, and how many calls do so. */
   readonly #spare = new Map<string, number>();
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
@@ -100,6 +109,7 @@ class LimitedApi implements Api {
     this.#library = library;
     this.#parts = parts;
     this.#limitedUntil = parts.steady();
+    this.#pace = new BotPace(parts.steady);
     this.#ahead = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: parts.baseUrl ?? discordApi,
@@ -108,6 +118,8 @@ class LimitedApi implements Api {
       // The HTTP client's own deadline comes first.
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
+      // What the bot may send in all is counted here; the library knows only what a 429 says.
+      globalRequestsPerSecond: uncountedMax,
       rejectOnRateLimit: ({ timeToReset, method, url }) =>
         timeToReset > waitMsMax || this.#spare.has(`${method} ${url}`),
       makeRequest: (url, init) => this.#send(url, init as Init),
@@ -150,8 +162,13 @@ class LimitedApi implements Api {
     return this.#call({ method: 'DELETE', fullRoute: route }, signal);
   }
 
-  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
+  put(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
   }
 
   close(): void {
@@ -212,7 +229,7 @@ class LimitedApi implements Api {
       return limited(Math.max(error.retryAfter, error.timeToReset), true);
     }
     if (error instanceof Redirect) return refusal(error.status);
-    if (error instanceof Limited) return limited(error.retryAfterMs, false);
+    if (error instanceof Limited) return limited(error.retryAfterMs, error.unasked);
     if (error instanceof DiscordAPIError) {
       return refusal(error.status, error.rawError);
     }
@@ -231,14 +248,24 @@ class LimitedApi implements Api {
       this.#rest.globalRemaining = 0;
       this.#rest.globalReset = Date.now() + ms;
     }
-    return new Limited(ms);
+    return new Limited(ms, false);
+  }
+
+  /** @throws Limited, when there is no place for it among the bot's requests */
+  async #admitted(address: string, url: string, { signal }: Init): Promise<void> {
+    const mostMs = this.#spare.has(address) ? 0 : waitMsMax;
+    const ms = await this.#pace.admit(url, mostMs, signal);
+    if (ms !== null) throw new Limited(ms, true);
+    if (signal?.aborted) throw new Fault('cancelled', false);
   }
 
   async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
     const { http, steady } = this.#parts;
+    const method = (init.method ?? 'GET') as Call['method'];
+    await this.#admitted(`${method} ${url}`, url, init);
     const result = await http.send(
       {
-        method: (init.method ?? 'GET') as Call['method'],
+        method,
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,
@@ -254,36 +281,5 @@ class LimitedApi implements Api {
       throw new Redirect(result.status);
     }
     return responseOf(result) as unknown as discordRest.ResponseLike;
-  }
-}
-
-/** Keeps the library from waiting for a 429, and from asking again. */
-class Limited extends Error {
-  readonly retryAfterMs: number;
-
-  constructor(ms: number) {
-    super('429');
-    this.retryAfterMs = ms;
-  }
-}
-
-/** Carries a fault through the library. */
-class Fault extends Error {
-  readonly fault: HttpFault;
-  readonly sent: boolean;
-
-  constructor(fault: HttpFault, sent: boolean) {
-    super(fault);
-    this.fault = fault;
-    this.sent = sent;
-  }
-}
-
-class Redirect extends Error {
-  readonly status: number;
-
-  constructor(status: number) {
-    super('a redirect is not followed');
-    this.status = status;
   }
 }

@@ -75,5 +75,6 @@ async function put(
 
 function shownAfter(result: ApiResult): Shown {
   if (result.kind === 'ok') return { kind: 'shown' };
-  return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
+  if (result.kind !== 'refused' || result.status !== 429) return { kind: 'failed' };
+  return { kind: result.unasked ? 'busy' : 'over' };
 }

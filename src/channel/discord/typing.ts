@@ -4,6 +4,8 @@
  */
 import type { Api } from './api.ts';
 
+/** It takes nothing of the bot's allowance that a reply may need. */
+const spare = { spare: true } as const;
 const everyMs = 8_000;
 const mostMs = 300_000;
 const placesMax = 1_000;
@@ -21,8 +23,9 @@ export class Typing {
     };
     const say = async (): Promise<void> => {
       if ((saidMs += everyMs) > mostMs) return end();
-      const said = await api.post(`/channels/${place}/typing`, undefined);
-      if (said.kind !== 'ok') end();
+      const said = await api.post(`/channels/${place}/typing`, undefined, undefined, spare);
+      const isUnasked = said.kind === 'refused' && said.unasked;
+      if (said.kind !== 'ok' && !isUnasked) end();
     };
     const timer = setInterval(() => void say(), everyMs);
     timer.unref();

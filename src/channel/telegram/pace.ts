@@ -3,15 +3,13 @@
  * messages a second in all, one a second in a chat with short bursts, 20 a minute in a group. What
  * is sent here stays below each of them, in any second and any minute.
  *
- * An allowance is one time a bucket: when it is full again. A chat's place is taken first, then
+ * A chat's place is taken first, then
  * the bot's, which is given out in the order of asking. Whoever would wait for its chat for longer
  * than a moment is sent away with the time, so that a slow group holds up nobody else.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
-
-/** One send `everyMs`, and `burst` at once after a rest. */
-type Allowance = { readonly everyMs: number; readonly burst: number };
+import { fullAfterOne, msUntilOne, type Allowance } from '../allowance.ts';
 
 export type PaceLimits = {
   readonly bot: Allowance;
@@ -114,17 +112,15 @@ class BotPace implements Pace {
     return chat < 0 ? this.#limits.group : this.#limits.person;
   }
 
-  /** @param spare how many are to be left over; @returns 0: there is one now */
-  #msUntil(full: SteadyTime | undefined, { everyMs, burst }: Allowance, spare = 0): number {
-    if (full === undefined) return 0;
-    return Math.max(0, full - this.#steady() - everyMs * (burst - 1 - spare));
+  #msUntil(full: SteadyTime | undefined, allowance: Allowance, spare = 0): number {
+    return msUntilOne(full, allowance, this.#steady(), spare);
   }
 
-  #takeOf(chat: number, { everyMs }: Allowance): void {
+  #takeOf(chat: number, allowance: Allowance): void {
     const now = this.#steady();
     const full = this.#chats.get(chat);
     if (full === undefined && this.#chats.size >= chatsMax) this.#forget(now);
-    this.#chats.set(chat, later(full === undefined || full < now ? now : full, everyMs));
+    this.#chats.set(chat, fullAfterOne(full, allowance, now));
   }
 
   /** More than a few hundred cannot be short of anything: the bot's allowance is too small. */
@@ -143,8 +139,7 @@ class BotPace implements Pace {
   }
 
   #spend(): void {
-    const now = this.#steady();
-    this.#full = later(this.#full < now ? now : this.#full, this.#limits.bot.everyMs);
+    this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
   }
 
   #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {

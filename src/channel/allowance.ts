@@ -1,0 +1,32 @@
+/**
+ * How much a platform takes in a time, as one number: when the allowance is full again (the generic
+ * cell rate algorithm). Each one that is sent puts that off by `everyMs`.
+ */
+import { later, type SteadyTime } from '../lib/clock.ts';
+
+/** One each `everyMs`, and `burst` at once after a rest. */
+export type Allowance = { readonly everyMs: number; readonly burst: number };
+
+/**
+ * @param full when it is full again; undefined: it is
+ * @param spare how many are to be left over
+ * @returns milliseconds until one may be sent; 0: now
+ */
+export function msUntilOne(
+  full: SteadyTime | undefined,
+  { everyMs, burst }: Allowance,
+  now: SteadyTime,
+  spare = 0,
+): number {
+  if (full === undefined) return 0;
+  return Math.max(0, full - now - everyMs * (burst - 1 - spare));
+}
+
+/** When it is full again once one more is sent. */
+export function fullAfterOne(
+  full: SteadyTime | undefined,
+  { everyMs }: Allowance,
+  now: SteadyTime,
+): SteadyTime {
+  return later(full === undefined || full < now ? now : full, everyMs);
+}
