@@ -95,6 +95,28 @@ test('later turns are shown the newest four pictures of their window', async () 
   assert.equal(it.telegram.downloads.asked.length, 5);
 });
 
+test('what is asked again is asked with its picture, which stays with it', async () => {
+  await using it = await stage();
+  await using _program = it.spawn();
+  await it.model.script({ fail: '401' });
+  it.show('what is it?');
+  assert.match((await it.sent(1))[0]!, /no answer/);
+  await it.model.script(saysWhatItSees);
+  it.say('/retry');
+  assert.equal((await it.sent(2))[1], '1');
+  it.say('and now?');
+  assert.equal((await it.sent(3))[2], '1, 0');
+});
+
+test('who saw no picture has no button to be asked again', async () => {
+  await using it = await stage(['completion']);
+  await using _program = it.spawn();
+  it.show('');
+  const [sent] = await it.telegram.waitForSent(1);
+  assert.match(sent!.text, /cannot see pictures/);
+  assert.equal(sent!.message['reply_markup'], undefined);
+});
+
 test('a model that sees nothing answers later turns as ever', async () => {
   await using it = await stage(['completion']);
   await using _program = it.spawn();

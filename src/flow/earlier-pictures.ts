@@ -1,5 +1,5 @@
 import type { Turn } from '../brain/brain.ts';
-import { picturesMax, type Picture } from '../domain/attachment.ts';
+import { picturesMax, type Attachment, type Picture } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { InClaim } from '../store/store.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
@@ -14,6 +14,21 @@ export function rememberedPicture(name: string): string {
 /** Whether pictures may be kept of these; else nothing is asked of the ledger. */
 export function mayBePictured(history: readonly TurnRow[]): boolean {
   return history.some(({ text }) => text.includes(mark));
+}
+
+/** The pictures that came with a turn of the session, as attachments of the turn that asks again. */
+export async function picturesOf(
+  { ledger }: Pick<Kit, 'ledger'>,
+  claim: InClaim,
+  { at, text }: TurnRow,
+): Promise<readonly Attachment[]> {
+  if (!text.includes(mark)) return [];
+  // Newer turns may have some, too; a turn that failed is seldom far behind.
+  const kept = await ledger.attachments.picturesSince(claim, at, 2 * picturesMax);
+  return kept
+    .filter((one) => one.at === at)
+    .toReversed()
+    .map(({ picture }) => ({ kind: 'picture', name: 'picture', picture }));
 }
 
 /**

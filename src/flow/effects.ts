@@ -169,7 +169,7 @@ function waysOn(
 ): readonly Choice[] | undefined {
   if (!isMessengerType(channelTypeOf(channel))) return undefined;
   const triggers = session?.triggers ?? [];
-  const isAskable = Boolean(said) && sorry.apology !== 'over_budget';
+  const isAskable = Boolean(said) && sorry.apology !== 'over_budget' && sorry.apology !== 'unseen';
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
   const [trigger] = triggers;
   const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;

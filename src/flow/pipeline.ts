@@ -7,7 +7,6 @@
 import type { Acceptance, Accepted, Handled, Refused } from '../channel/channel.ts';
 import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
-import type { Inbound, Message } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
@@ -20,6 +19,7 @@ import { buryMessage, think } from './faults.ts';
 import { follow } from './following.ts';
 import type { GatedChannel, Gate } from './gate.ts';
 import { withGather } from './gathering.ts';
+import { askAgain } from './asking-again.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
 import { quotedIn } from './quoted-message.ts';
@@ -171,22 +171,16 @@ async function answer(
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
   const seen = decision.move === null ? memory.turns : [];
   const { text, again } = act;
-  const history = again === undefined ? seen : seen.filter((turn) => turn !== again);
+  if (again !== undefined) return askAgain(kit, route, claim, { again, seen }, desk);
   const quoted =
-    message.context?.quoted === undefined || again !== undefined
+    message.context?.quoted === undefined
       ? null
       : await quotedIn(kit.ledger, route.brain.sensitivity, message, memory.turns);
   desk.quoted = quoted;
-  const asked = again === undefined ? message : withoutContext(message);
-  const turn = { message: asked, text, history, ...(quoted !== null && { quoted }) };
-  const isBare = message.media === null && !mayBePictured(history);
+  const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
+  const isBare = message.media === null && !mayBePictured(seen);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
-}
-
-/** What is asked again holds in words what stood around it. */
-function withoutContext({ context: _context, ...message }: Message): Message {
-  return message;
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */

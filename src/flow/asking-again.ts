@@ -1,0 +1,41 @@
+/**
+ * What had no answer is asked again: in the words that were kept of it, with its pictures, and no
+ * less private than it was, whatever brain is asked now.
+ */
+import type { TurnRow } from '../domain/conversation.ts';
+import type { Message } from '../domain/message.ts';
+import { strictest } from '../domain/sensitivity.ts';
+import type { InClaim } from '../store/store.ts';
+import type { TurnDesk } from './desk.ts';
+import { picturesOf, withEarlierPictures } from './earlier-pictures.ts';
+import type { TurnEnd } from './effects.ts';
+import { think } from './faults.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+
+/** @param seen the turns of the session, that one among them */
+export async function askAgain(
+  kit: Kit,
+  route: ActiveRoute,
+  claim: InClaim,
+  { again, seen }: { readonly again: TurnRow; readonly seen: readonly TurnRow[] },
+  desk: TurnDesk,
+): Promise<TurnEnd> {
+  const message = askedAs(claim.message, again);
+  if (message.sensitivity === 'private') desk.becomePrivate();
+  const pictures = await picturesOf(kit, claim, again);
+  // So that later turns find them with the turn that takes the place of the other.
+  if (pictures.length > 0) await kit.ledger.attachments.keep(claim, pictures);
+  const history = seen.filter((turn) => turn !== again);
+  const turn = {
+    message,
+    text: again.text,
+    history,
+    ...(pictures.length > 0 && { attachments: pictures }),
+  };
+  return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
+}
+
+/** What stood around it is in its words. */
+function askedAs({ context: _context, ...message }: Message, { sensitivity }: TurnRow): Message {
+  return { ...message, sensitivity: strictest(message.sensitivity, sensitivity) };
+}
