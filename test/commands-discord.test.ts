@@ -104,7 +104,7 @@ test('what is chosen is as if it had been written, and the response is completed
   it.discord.choose(it.ann, it.chat, 'help');
   assert.match(await it.response(0), /^You can write:\n\/new: /);
   it.discord.choose(it.ann, general, 'new', 'what is x?');
-  assert.equal(await it.response(1), 'heard: what is x?');
+  assert.equal(await it.response(1), 'heard: Ann: what is x?');
   it.discord.choose(it.ann, general, 'new');
   assert.match(await it.response(2), /^A new session begins\./);
   assert.equal(it.discord.sent.length, 0, 'no message besides');
@@ -117,6 +117,27 @@ test('what is chosen is as if it had been written, and the response is completed
   const told = await Promise.all(['/api/v1/messages', '/metrics', ...paths].map(it.tell));
   assert.ok(rows.length >= 3);
   for (const text of [...told, program.log()]) assert.ok(!text.includes(token), text);
+  assert.equal(await program.stop(), 0);
+});
+
+test('no reply grows beside a response that was put off', async () => {
+  await using it = await stage();
+  await using program = await it.start();
+  const gate = Promise.withResolvers<void>();
+  const between = (): Promise<void> => gate.promise;
+  await it.model.script({
+    answer: 'a beginning of more than forty characters, and its end',
+    between,
+  });
+  it.discord.choose(it.ann, it.chat, 'new', 'why?');
+  await it.model.call(0);
+  const bob = it.discord.user('Bob');
+  it.discord.say(it.discord.direct(bob), 'why?', { author: bob });
+  // The reply to a message grows, and it began later.
+  await it.discord.waitForSent(1);
+  gate.resolve();
+  assert.match(await it.response(0), /its end$/);
+  assert.equal(it.discord.sent.length, 1, 'the beginning of the other reply');
   assert.equal(await program.stop(), 0);
 });
 

@@ -7,6 +7,7 @@
 import type { Acceptance, Accepted, Handled, Refused } from '../channel/channel.ts';
 import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
+import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';

@@ -34,7 +34,12 @@ export interface Api {
     signal?: AbortSignal,
     manner?: Manner,
   ): Promise<ApiResult>;
-  postForm(route: `/${string}`, form: Form, signal?: AbortSignal): Promise<ApiResult>;
+  sendForm(
+    method: 'POST' | 'PATCH',
+    route: `/${string}`,
+    form: Form,
+    signal?: AbortSignal,
+  ): Promise<ApiResult>;
   put(
     route: `/${string}`,
     body: unknown,
@@ -139,14 +144,15 @@ class LimitedApi implements Api {
     return this.#inManner({ method: 'POST', fullRoute: route, body }, signal, manner);
   }
 
-  postForm(
+  sendForm(
+    method: 'POST' | 'PATCH',
     route: `/${string}`,
     { contentType, body }: Form,
     signal?: AbortSignal,
   ): Promise<ApiResult> {
     const headers = { 'content-type': contentType };
     const form = { body, headers, passThroughBody: true } as const;
-    return this.#call({ method: 'POST', fullRoute: route, ...form }, signal);
+    return this.#call({ method, fullRoute: route, ...form }, signal);
   }
 
   patch(

@@ -52,6 +52,21 @@ test('the first reply completes it, and what comes after is a message', async ()
   assert.equal(it.shown(), 'one');
 });
 
+test('where a reply begins with a file, that is what completes it', async () => {
+  await using it = await stage();
+  const { deferral, target } = it.choose();
+  const deferrals = new Deferrals();
+  deferrals.defer(it.api, deferral);
+  const file = { name: 'code.ts' };
+  const uploaded = { field: 'files[0]', type: 'text/plain; charset=utf-8' };
+  const long = { ...reply('let x = 1;'), file } as Reply;
+  const done = await deferrals.complete(it.api, long, target, 'bot token', signal);
+  assert.deepEqual(done, { kind: 'delivered' });
+  const { original } = it.discord.slash.chosen.at(-1)!;
+  assert.equal(original?.content, '');
+  assert.deepEqual(original?.['files'], [{ ...file, ...uploaded, text: 'let x = 1;' }]);
+});
+
 test('another process completes what waits, and nothing twice', async () => {
   await using it = await stage();
   const { deferral, target } = it.choose();

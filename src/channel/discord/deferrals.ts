@@ -11,6 +11,7 @@ import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
 import { outcomeOf } from './outbound.ts';
+import { putFile } from './putting.ts';
 import type { Deferral } from './slash-commands.ts';
 import { fieldsOf } from './fields.ts';
 import { toWire, type Deferred, type Target } from './wire.ts';
@@ -52,13 +53,16 @@ export class Deferrals {
     signal: AbortSignal,
   ): Promise<DeliveryOutcome | null> {
     const { deferred } = target;
-    if (deferred === undefined || reply.file !== undefined) return null;
+    if (deferred === undefined) return null;
     const waits = await this.#waits(api, deferred, signal);
     if (typeof waits === 'object') return outcomeOf(waits, bot, reply);
     if (!waits) return null;
     const { content, allowed_mentions, flags } = toWire(reply, target);
     const body = { content, allowed_mentions, flags, ...componentsOf(reply) };
-    const result = await api.patch(routeOf(deferred), body, signal);
+    const [route, { file }] = [routeOf(deferred), reply];
+    const result = await (file === undefined
+      ? api.patch(route, body, signal)
+      : putFile(api, 'PATCH', route, file.name, body, signal));
     if (isOver(result)) {
       this.#open.delete(deferred.token);
       return null;

@@ -157,7 +157,9 @@ class Discord implements Messenger {
     const api = this.#api.value;
     if (api === null) return noPreview;
     const { deadlines, steady } = this.#parts;
-    const edits = parseTarget(shown.address.target)?.edits;
+    const { edits, deferred } = parseTarget(shown.address.target) ?? {};
+    // A response that was put off is completed by the reply itself.
+    if (deferred !== undefined) return noPreview;
     const former = edits === undefined ? null : (this.#questions?.answerTo(edits)[0] ?? null);
     return beginPreview({ api, deadlines, steady }, shown, former) ?? noPreview;
   }

@@ -44,7 +44,9 @@ export async function put(
   body: Body,
   signal: AbortSignal,
 ): Promise<ApiResult> {
-  if (file !== undefined) return putFile(api, place, file.name, body, signal);
+  if (file !== undefined) {
+    return putFile(api, 'POST', `/channels/${place}/messages`, file.name, body, signal);
+  }
   const message = replaces === undefined ? null : parseMessageText(replaces);
   if (message?.place === place) {
     const edited = await edit(api, message, { components: [], ...body }, signal);
@@ -64,9 +66,11 @@ async function edit(
   return result.kind === 'fault' ? { ...result, sent: false } : result;
 }
 
-async function putFile(
+/** The text of the body as a file; where the platform takes none, as code. */
+export async function putFile(
   api: Api,
-  place: string,
+  method: 'POST' | 'PATCH',
+  route: `/${string}`,
   name: string,
   { content = '', ...body }: Body,
   signal: AbortSignal,
@@ -76,10 +80,10 @@ async function putFile(
     { name: 'payload_json', value: JSON.stringify({ ...body, attachments }) },
     { name: 'files[0]', value: content, file: { name, type: 'text/plain; charset=utf-8' } },
   ]);
-  const route = `/channels/${place}/messages` as const;
-  const sent = await api.postForm(route, form, signal);
+  const sent = await api.sendForm(method, route, form, signal);
   if (sent.kind !== 'refused' || !refusesFile(sent)) return sent;
-  return api.post(route, { ...body, content: codeAsMarkdown(content, textUnitsMax) }, signal);
+  const asCode = { ...body, content: codeAsMarkdown(content, textUnitsMax) };
+  return method === 'POST' ? api.post(route, asCode, signal) : api.patch(route, asCode, signal);
 }
 
 /** Too large, malformed, or the bot may write but not attach files. */

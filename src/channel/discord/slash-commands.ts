@@ -53,6 +53,7 @@ export function parseCommand(wire: unknown): Commanded | null {
     text: typeof value === 'string' ? `/${name} ${value}` : `/${name}`,
     media: null,
     setting: isDirect ? 'direct' : 'addressed',
+    ...(!isDirect && { context: { inGroup: true } }),
     target: targetOf({ place, message: null, deferred: { application, token } }),
     deferral: { id, token },
   };

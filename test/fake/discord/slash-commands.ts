@@ -76,7 +76,7 @@ export class SlashCommands {
   }
 
   /** @returns null: it is none of these routes, or no answer to a command */
-  answer({ method, path, body }: RestRequest): RestAnswer | null {
+  answer({ method, path, body, files = [] }: RestRequest): RestAnswer | null {
     const [, first, id = '', token = '', ...rest] = path.split('/');
     if (first === 'applications' && token === 'commands') {
       if (id !== this.#parts.bot.id) return failed('unknownApplication');
@@ -91,7 +91,7 @@ export class SlashCommands {
     if (chosen === undefined) return failed('unknownWebhook');
     if (this.#parts.now() - chosen.at > tokenMs) return failed('invalidWebhookToken');
     if (chosen.original === null) return failed('unknownWebhook');
-    if (method === 'PATCH') return this.#edit(chosen, body);
+    if (method === 'PATCH') return this.#edit(chosen, body, files);
     return { status: 200, body: chosen.original };
   }
 
@@ -126,17 +126,23 @@ export class SlashCommands {
     return { status: 204, body: undefined };
   }
 
-  #edit(chosen: Chosen, body: unknown): RestAnswer {
+  #edit(chosen: Chosen, body: unknown, files: NonNullable<RestRequest['files']>): RestAnswer {
     const given = (body ?? {}) as Record<string, unknown>;
     const { content = '', flags = 0, components } = given;
     if (typeof content !== 'string' || Array.from(content).length > contentMax) {
       return invalid('content');
     }
-    if (content.trim() === '') return failed('emptyMessage');
+    if (content.trim() === '' && files.length === 0) return failed('emptyMessage');
     if (flags !== 0 && flags !== suppressEmbeds) return invalid('flags');
     if (componentsFault(components) !== null) return invalid('components');
     const { messages } = this.#parts.guilds.channels.get(chosen.channel)!;
-    const edited = { ...chosen.original!, content: content.trim(), flags, components } as Message;
+    const edited = {
+      ...chosen.original!,
+      content: content.trim(),
+      flags,
+      components,
+      files,
+    } as Message;
     messages.splice(messages.indexOf(chosen.original!), 1, edited);
     chosen.original = edited;
     return { status: 200, body: edited };
