@@ -16,7 +16,7 @@ export function mayBePictured(history: readonly TurnRow[]): boolean {
   return history.some(({ text }) => text.includes(mark));
 }
 
-/** The pictures that came with a turn of the session, as attachments of the turn that asks again. */
+/** The pictures of a turn of the session, as attachments of the one that asks it again. */
 export async function picturesOf(
   { ledger }: Pick<Kit, 'ledger'>,
   claim: InClaim,

@@ -73,6 +73,27 @@ test('a provider that knows no stream_options is asked without from then on', as
   assert.equal(fake.calls.length, 3);
 });
 
+test('a provider that refuses to stream is asked for the whole from then on', async () => {
+  for (const error of [
+    { message: 'Your organization must be verified to stream this model.', param: 'stream' },
+    { message: 'Streaming is not supported for this model' },
+  ]) {
+    await using fake = await startFakeOpenai(({ body }) =>
+      (body as { stream?: unknown }).stream === true
+        ? { status: 400, body: JSON.stringify({ error }) }
+        : { answer: 'hello' },
+    );
+    await using bench = new Bench();
+    const kind = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
+    const model = bench.build(kind, fake.url);
+    for (let times = 0; times < 2; times++) {
+      const outcome = await model.ask(requestOf({ onText() {} }), neverStopped);
+      assert.ok(outcome.kind === 'answer' && outcome.text === 'hello');
+    }
+    assert.equal(fake.calls.length, 3);
+  }
+});
+
 test('what an error in a stream names beside itself, and tells of usage, is told', () => {
   const ofLocal = new LocalStream();
   ofLocal.push(

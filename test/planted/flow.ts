@@ -95,10 +95,17 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'What is asked again is shown to the model twice.',
-    file: 'src/flow/pipeline.ts',
-    find: 'again === undefined ? seen : seen.filter((turn) => turn !== again)',
+    file: 'src/flow/asking-again.ts',
+    find: 'seen.filter((turn) => turn !== again)',
     replace: 'seen',
-    seenBy: ['test/commands-telegram.test.ts'],
+    seenBy: ['src/flow/asking-again.test.ts', 'test/commands-telegram.test.ts'],
+  },
+  {
+    name: 'What is asked again is as private as the command alone.',
+    file: 'src/flow/asking-again.ts',
+    find: 'strictest(message.sensitivity, sensitivity)',
+    replace: 'message.sensitivity',
+    seenBy: ['src/flow/asking-again.test.ts'],
   },
   {
     name: 'What was asked again is remembered twice.',

@@ -10,7 +10,7 @@ import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provi
 import { refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening } from '../streaming.ts';
-import { findModel, fromWire, refusesUsage, seesBy, toWire } from './wire.ts';
+import { findModel, fromWire, refusesStream, refusesUsage, seesBy, toWire } from './wire.ts';
 import { wantsOtherLimit, type LimitField } from './wire.ts';
 
 /** Its parser is a package, which a start does without. */
@@ -39,6 +39,8 @@ class HostedRuntime implements Model {
   #limitField: LimitField = 'max_tokens';
   /** False once it has refused to be asked for the usage of a stream. */
   #tellsUsage = true;
+  /** False once it has refused to stream. */
+  #streams = true;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -50,7 +52,8 @@ class HostedRuntime implements Model {
     this.#otherBase = pathname === '/' ? baseOf(`${options.baseUrl}/v1`) : null;
   }
 
-  async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
+  async ask(asked: ModelRequest, stop: Stop): Promise<Outcome> {
+    const request = this.#streams ? asked : unstreamed(asked);
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
@@ -85,6 +88,10 @@ class HostedRuntime implements Model {
         this.#tellsUsage = false;
         return this.#askAt({ chatUrl: url }, request, stop, tries);
       }
+    }
+    if (listening !== null && answer !== null && refusesStream(answer.status, answer.body)) {
+      this.#streams = false;
+      return this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
     }
     if (tokens === null || field !== 'max_tokens' || answer === null) return result;
     if (!wantsOtherLimit(answer.status, answer.body)) return result;
@@ -125,6 +132,10 @@ class HostedRuntime implements Model {
     this.#base = base;
     this.#otherBase = null;
   }
+}
+
+function unstreamed({ onText: _onText, ...request }: ModelRequest): ModelRequest {
+  return request;
 }
 
 type Base = { readonly chatUrl: URL; readonly modelsUrl: URL };

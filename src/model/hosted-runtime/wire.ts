@@ -100,6 +100,16 @@ export function refusesUsage(status: number, body: string): boolean {
   return (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
 }
 
+/**
+ * Whether the provider refuses to stream, for this model or for whoever asks. It is looked at only
+ * where a stream was asked for.
+ */
+export function refusesStream(status: number, body: string): boolean {
+  if (status !== 400 && status !== 422 && status !== 501) return false;
+  const error = recordOf(recordOf(parseJson(body))?.['error']);
+  return error?.['param'] === 'stream' || /\bstream(?:ing|ed)?\b/i.test(body.slice(0, 4_000));
+}
+
 /** Whether the list of `GET /models` has this model; null when it is no list. */
 export function findModel(body: string, modelId: string): boolean | null {
   const data = recordOf(parseJson(body))?.['data'];
