@@ -314,10 +314,10 @@ function* fieldsOf(field: Field, value: unknown, path: string): Generator<string
   }
   if (field.type !== 'object' || typeof value !== 'object' || value === null) return;
   const object = value as Record<string, unknown>;
-  const isWebhook = object['type'] === 'webhook';
+  const condition = field.conditions?.find(({ when }) => when['type'] === object['type']);
+  const others = object['type'] === undefined ? [] : (condition?.forbids ?? []);
   for (const [key, inner] of Object.entries(field.fields)) {
-    const isOther = isWebhook ? ['mode', 'access', 'base_url'] : ['webhook'];
-    if (object['type'] !== undefined && isOther.includes(key)) continue;
+    if (others.includes(key)) continue;
     yield* fieldsOf(inner, object[key], memberPath(path, key));
   }
 }
