@@ -145,6 +145,26 @@ test('a chat that has had its allowance is sent away unasked, and others are not
   assert.equal(it.payloads().length, 5);
 });
 
+test('where a group has had its allowance, what is mended waits for its place', async () => {
+  await using it = await start({ paced: true });
+  const group = '[-100200,5,null]';
+  for (let i = 0; i < 3; i++) {
+    await it.send('four', group);
+    it.clock.pass(100);
+  }
+  it.telegram.plan('sendMessage', refusal(400, 'Bad Request: message thread not found'));
+  const sending = it.send('five', group);
+  await it.telegram.until(() => it.payloads().length === 4);
+  let outcome: unknown = null;
+  void sending.then((one) => (outcome = one));
+  while (outcome === null) {
+    it.clock.pass(500);
+    await new Promise((next) => setTimeout(next, 5));
+  }
+  assert.deepEqual(outcome, { kind: 'delivered' });
+  assert.deepEqual(it.payloads().length, 5);
+});
+
 test('a question that was deleted costs the reference, not the reply', async () => {
   await using it = await start();
   const gone = refusal(400, 'Bad Request: message to be replied not found');

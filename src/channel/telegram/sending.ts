@@ -56,7 +56,8 @@ export async function send(
   const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
   const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
-    const admission = await pace.admit(outgoing.chat, signal);
+    // What was mended is known to this try alone: sent away, the next would be refused again.
+    const admission = await pace.admit(outgoing.chat, signal, tries === 1 ? undefined : tryMs);
     if (admission.kind !== 'go') return outcomeOfAdmission(admission);
     const payload = payloadOf(outgoing);
     const result = await put(api, outgoing, payload, tryMs, signal);
