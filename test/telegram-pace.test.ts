@@ -90,6 +90,18 @@ test('a relay that restarts, and resets whatever comes within 15 s, loses no rep
   );
 });
 
+test('a relay that answers 502 and then resets, within 15 s, loses no reply', async (t) => {
+  await using it = await stage(t);
+  it.telegram.fail('sendMessage', { kind: 'html', status: 502 });
+  it.telegram.fail('sendMessage', { kind: 'reset' }, 100);
+  it.telegram.say(it.ann, 'one');
+  await it.until(() => it.passedMs() > 15_000);
+  assert.equal(it.sends().length, 1, 'it is not tried again while the relay is away');
+  it.telegram.heal();
+  await it.until(() => it.telegram.sent.length === 1);
+  assert.equal(it.dead(), 0);
+});
+
 test('a send whose end is never seen is made twice, and no more', async (t) => {
   await using it = await stage(t);
   it.telegram.fail('sendMessage', { kind: 'reset', done: true }, 100);

@@ -121,6 +121,9 @@ test('it is had once, even where the schedule is over', () => {
   const last = decideRetry(unseen, claim(3), memory, clock);
   assert.ok(last.kind === 'defer' && last.at === clock.now() + 60_000);
   assert.equal(decideRetry(unseen, claim(4, true), memory, clock).kind, 'bury');
+  const relay = failure('server_error', { status: 502, retryAfterMs: 60_000 });
+  const step = decideRetry({ ...unseen, failure: relay }, claim(3), memory, clock);
+  assert.ok(step.kind === 'defer' && step.at === clock.now() + 60_000);
   // A receiver's own answer, or an end without such a wish, gets what the schedule has.
   assert.equal(decideRetry(retry('timeout', true), claim(3), memory, clock).kind, 'bury');
 });

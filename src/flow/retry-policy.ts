@@ -81,8 +81,8 @@ function decidePaced(
 }
 
 /** Of a try whose end nobody saw: the channel wants the next one, which is the last, by then. */
-function asksForPause({ status, retryAfterMs }: Failure): boolean {
-  return status === null && retryAfterMs !== null;
+function asksForPause({ retryAfterMs }: Failure): boolean {
+  return retryAfterMs !== null;
 }
 
 /** Longer than any pause for which the conversation's later replies are to wait. */

@@ -228,6 +228,17 @@ test('the second try of a send whose end was not seen comes 20 to 60 s later', a
   }
 });
 
+test('so does the one after a page of a relay, and not after an answer of Telegram', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', { page: '<h1>Bad Gateway</h1>', status: 502 });
+  it.telegram.plan('sendMessage', refusal(500, 'Internal Server Error'));
+  const pauses = [await it.send('four'), await it.send('four')].map((outcome) => {
+    assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+    return outcome.failure.retryAfterMs;
+  });
+  assert.deepEqual(pauses, [20_000, null]);
+});
+
 test('no answer is a time-out after 15 s', async () => {
   await using it = await start();
   it.telegram.plan('sendMessage', 'hang');
