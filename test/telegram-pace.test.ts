@@ -161,3 +161,16 @@ test('a 429 holds every chat for what it says, and costs the order of none', asy
     ['b: one', 'b: two'],
   );
 });
+
+test('20 refusals for a second each cost no reply, and are asked about once a second', async (t) => {
+  await using it = await stage(t);
+  it.telegram.fail('sendMessage', { kind: 'rate-limit', retryAfterSeconds: 1 }, 20);
+  for (const text of ['one', 'two']) it.telegram.say(it.ann, text);
+  await it.until(() => it.telegram.sent.length === 2);
+  assert.ok(it.passedMs() >= 20_000, `${it.passedMs()} ms`);
+  assert.deepEqual(
+    it.telegram.sent.map(({ text }) => text),
+    ['b: one', 'b: two'],
+  );
+  assert.deepEqual([it.dead(), it.sends().length], [0, 22]);
+});
