@@ -162,7 +162,7 @@ test('a 429 holds every chat for what it says, and costs the order of none', asy
   );
 });
 
-test('20 refusals for a second each cost no reply, and are asked about once a second', async (t) => {
+test('20 refusals for a second each cost no reply, and are met once a second', async (t) => {
   await using it = await stage(t);
   it.telegram.fail('sendMessage', { kind: 'rate-limit', retryAfterSeconds: 1 }, 20);
   for (const text of ['one', 'two']) it.telegram.say(it.ann, text);

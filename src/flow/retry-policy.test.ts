@@ -153,7 +153,7 @@ test('a platform that answers that it takes no more costs no try, and no order',
   }
 });
 
-test('once the schedule would be over, or the time of its channel, it is a try as any other', () => {
+test('once the schedule or the time of its channel would be over, it is a try as any other', () => {
   const paced = { kind: 'paced', pauseMs: 90_000, asked } as const;
   const after = (ms: number, attempt: number, spanMsMax?: number) => {
     const late = { ...clock, now: () => clock.now() + ms };

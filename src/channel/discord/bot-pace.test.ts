@@ -27,11 +27,13 @@ test('eight at once after a rest, then one each 30 ms, in the order of asking', 
   const it = start(t);
   const gone: { readonly number: number; readonly at: number }[] = [];
   const told: (number | null)[] = [];
+  const ask = async (number: number): Promise<void> => {
+    const ms = await it.pace.admit(messages, waitMsMax);
+    if (ms === null) gone.push({ number, at: it.passedMs() });
+    else told.push(ms);
+  };
   for (let number = 0; number < 60; number++) {
-    void it.pace.admit(messages, waitMsMax).then((ms) => {
-      if (ms === null) gone.push({ number, at: it.passedMs() });
-      else told.push(ms);
-    });
+    void ask(number);
   }
   await it.pass(2_000);
   assert.deepEqual(

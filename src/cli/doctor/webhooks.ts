@@ -74,7 +74,7 @@ function lineAfter({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | 
       return failed(
         type,
         `its webhook, which leads to ${plainLine(seen.host)}, could not be deleted`,
-        'Run svc doctor --delete-webhook again in a minute. svc serve deletes it too, at its start.',
+        'Run svc doctor --delete-webhook again in a minute. svc deletes it too, when it starts.',
       );
     case 'unknown':
       return failed(
