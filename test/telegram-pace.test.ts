@@ -90,6 +90,18 @@ test('a relay that restarts, and resets whatever comes within 15 s, loses no rep
   );
 });
 
+test('a relay that answers 502 and then resets, within 15 s, loses no reply', async (t) => {
+  await using it = await stage(t);
+  it.telegram.fail('sendMessage', { kind: 'html', status: 502 });
+  it.telegram.fail('sendMessage', { kind: 'reset' }, 100);
+  it.telegram.say(it.ann, 'one');
+  await it.until(() => it.passedMs() > 15_000);
+  assert.equal(it.sends().length, 1, 'it is not tried again while the relay is away');
+  it.telegram.heal();
+  await it.until(() => it.telegram.sent.length === 1);
+  assert.equal(it.dead(), 0);
+});
+
 test('a send whose end is never seen is made twice, and no more', async (t) => {
   await using it = await stage(t);
   it.telegram.fail('sendMessage', { kind: 'reset', done: true }, 100);
@@ -148,4 +160,17 @@ test('a 429 holds every chat for what it says, and costs the order of none', asy
     toAnn.map(({ text }) => text),
     ['b: one', 'b: two'],
   );
+});
+
+test('20 refusals for a second each cost no reply, and are met once a second', async (t) => {
+  await using it = await stage(t);
+  it.telegram.fail('sendMessage', { kind: 'rate-limit', retryAfterSeconds: 1 }, 20);
+  for (const text of ['one', 'two']) it.telegram.say(it.ann, text);
+  await it.until(() => it.telegram.sent.length === 2);
+  assert.ok(it.passedMs() >= 20_000, `${it.passedMs()} ms`);
+  assert.deepEqual(
+    it.telegram.sent.map(({ text }) => text),
+    ['b: one', 'b: two'],
+  );
+  assert.deepEqual([it.dead(), it.sends().length], [0, 22]);
 });

@@ -210,17 +210,23 @@ test('svc doctor tells where a webhook leads, and deletes it when asked to', asy
   const doctor = async (...flags: readonly string[]): Promise<string> => {
     const env = { TELEGRAM_TOKEN: telegram.token };
     const args = ['doctor', '--config', it.file, ...flags];
-    const { out, err } = await runCommand(args, { env });
-    return out + err;
+    const { code, out, err } = await runCommand(args, { env });
+    return `${code} ${out}${err}`;
   };
   const told = await doctor();
   assert.match(told, /! messenger_a: another program set a webhook.* to relay\.example:8443/);
   assert.doesNotMatch(told, /s3cret/);
   assert.equal(telegram.callsOf('deleteWebhook').length, 0, 'it only looks');
   const away = refuse(500, 'Internal Server Error');
-  telegram.fail('deleteWebhook', { kind: 'refuse', answer: away });
-  assert.match(await doctor('--delete-webhook'), /! messenger_a: another program set a webhook/);
-  assert.match(await doctor('--delete-webhook'), /✓ messenger_a: its webhook.*is deleted/);
+  for (const [method, failure] of [
+    ['deleteWebhook', /^1 [^]*✗ messenger_a: its webhook, .* to relay\.example:8443, could not/],
+    ['getWebhookInfo', /^1 [^]*✗ messenger_a: it could not be asked for a webhook/],
+  ] as const) {
+    telegram.fail(method, { kind: 'refuse', answer: away });
+    assert.match(await doctor('--delete-webhook'), failure);
+  }
+  const deleted = await doctor('--delete-webhook');
+  assert.match(deleted, /^0 [^]*✓ messenger_a: its webhook.*is deleted/);
   assert.equal(telegram.pending, 1, 'what waits is kept');
   assert.doesNotMatch(await doctor(), /webhook/);
 });

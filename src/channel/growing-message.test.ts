@@ -7,16 +7,17 @@ const long = 'This answer has more than forty characters in it.';
 
 function start(given: { message?: string; former?: string } = {}) {
   const clock = handClock();
-  const calls: { message: string | null; text: string; settle: (shown: Shown) => void }[] = [];
+  type Call = { message: string | null; text: string; settle: (shown: Shown) => void };
+  const calls: (Call & { signal: AbortSignal })[] = [];
   const [made, gone]: [string[], string[]] = [[], []];
   const growing = new GrowingMessage({
     message: given.message ?? null,
     former: given.former ?? null,
     made: (message) => void made.push(message),
     takeAway: (message) => void gone.push(message),
-    put: (message, text) => {
+    put: (message, text, signal) => {
       const { promise, resolve } = Promise.withResolvers<Shown>();
-      calls.push({ message, text, settle: resolve });
+      calls.push({ message, text, signal, settle: resolve });
       return promise;
     },
     everyMs: 1_500,
@@ -33,6 +34,11 @@ function start(given: { message?: string; former?: string } = {}) {
     gone,
     growing,
     until,
+    /** What is due has acted. */
+    acted: async (): Promise<void> => {
+      await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));
+      await new Promise(setImmediate);
+    },
     /** The call under way ends, and all that follows at once is done. */
     settle: async (shown: Shown): Promise<void> => {
       calls.at(-1)!.settle(shown);
@@ -134,12 +140,31 @@ test('its end waits for the call under way, and nothing follows', async () => {
   assert.deepEqual([it.calls.length, it.made, it.gone], [1, ['m'], []]);
 });
 
-test('its end waits for 3 s at most; a message that is made later is taken away', async () => {
+test('its end waits until an edit has ended, which is given up after 4 s', async () => {
+  const it = start({ message: 'm' });
+  it.growing.show(long);
+  let isOver = false;
+  const ending = it.growing.end().then(() => (isOver = true));
+  it.clock.pass(3_999);
+  await it.acted();
+  assert.deepEqual([isOver, it.calls[0]!.signal.aborted], [false, false]);
+  it.clock.pass(1);
+  await it.until(() => it.calls[0]!.signal.aborted);
+  assert.equal(isOver, false);
+  await it.settle({ kind: 'failed' });
+  await ending;
+});
+
+test('a message that is made 4.5 s after its end, or later, is taken away', async () => {
   const it = start();
   it.growing.show(long);
   const ending = it.growing.end();
-  it.clock.pass(3_000);
+  it.clock.pass(4_499);
+  await it.acted();
+  assert.equal(it.calls[0]!.signal.aborted, false);
+  it.clock.pass(1);
   await ending;
+  assert.equal(it.calls[0]!.signal.aborted, true);
   await it.settle(made);
   assert.deepEqual([it.made, it.gone], [[], ['m']]);
 });

@@ -35,7 +35,12 @@ export type GrowingParts = {
 const firstMs = 700;
 const firstCharacters = 40;
 const failuresMax = 3;
-const endMs = 3_000;
+/** An edit that takes longer is given up. */
+const editMs = 4_000;
+/**
+ * What its end waits for at most, above `editMs`: an edit that comes after the reply's would stand.
+ */
+const endMs = 4_500;
 
 /** What stands behind a text that goes on. */
 export const goesOn = ' …';
@@ -101,9 +106,10 @@ export class GrowingMessage implements Preview {
 
   async #put(text: string): Promise<void> {
     const { put, made, takeAway } = this.#parts;
-    const shown = await (this.#former === null
-      ? put(this.#message, text, this.#ending.signal)
-      : this.#adopt(this.#former, text));
+    const existing = this.#former ?? this.#message;
+    const shown = await (existing === null
+      ? put(null, text, this.#ending.signal)
+      : this.#edit(existing, text));
     this.#underWay = null;
     if (shown.kind === 'made' && this.#ending.signal.aborted) {
       if (shown.message !== this.#parts.former) takeAway(shown.message);
@@ -133,9 +139,14 @@ export class GrowingMessage implements Preview {
     this.#plan();
   }
 
-  async #adopt(former: string, text: string): Promise<Shown> {
-    const shown = await this.#parts.put(former, text, this.#ending.signal);
+  async #edit(message: string, text: string): Promise<Shown> {
+    const { put, deadlines } = this.#parts;
+    const tooLong = new AbortController();
+    const limit = deadlines.after(editMs, () => tooLong.abort());
+    const shown = await put(message, text, tooLong.signal);
+    limit.cancel();
+    if (this.#former === null) return shown;
     if (shown.kind !== 'busy') this.#former = null;
-    return shown.kind === 'shown' ? { kind: 'made', message: former } : shown;
+    return shown.kind === 'shown' ? { kind: 'made', message } : shown;
   }
 }

@@ -58,7 +58,8 @@ export type DeliveryOutcome =
 
 /**
  * How a reply that is tried again goes on. `park`: from now on it holds up nothing behind it and is
- * marked late. `uncounted`: the try was cancelled, and does not move it along its schedule.
+ * marked late. `uncounted`: the try was cancelled or came too soon for the platform, and does not
+ * move it along its schedule.
  */
 export type Deferral = {
   readonly park: boolean;

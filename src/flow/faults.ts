@@ -47,7 +47,8 @@ export async function buryMessage(
   const { message, memory } = claim;
   const decision = decideSession(message, memory, commandsOn(kit, route, message));
   const sensitivity = strictest(claim.message.sensitivity, route.brain.sensitivity);
-  const timeline = { decision, claimedAt: now, decidedAt: now, desk: bareDesk(sensitivity) };
+  const desk = { ...bareDesk(sensitivity), shownAs: kit.ledger.previews.of(claim) };
+  const timeline = { decision, claimedAt: now, decidedAt: now, desk };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
   const kept = kind === 'poison' ? notAgain(effects) : effects;

@@ -154,6 +154,15 @@ test('what met a bug and was forgotten is no dead letter', async () => {
   assert.deepEqual(it.told(), []);
 });
 
+test('the sentence after a bug takes the place of what the turn had shown', async () => {
+  const it = house();
+  const claim = await it.claimed();
+  await it.ledger.previews.keep(claim, '[7]');
+  await buryMessage(it.kit, it.line, claim);
+  const [sorry] = await it.ledger.claim('out', channel, 1);
+  assert.equal(sorry?.reply.replaces, '[7]');
+});
+
 test('who was turned away is told only once the rest of the batch is in the ledger', async () => {
   const it = house(1);
   const gate = new Gate({

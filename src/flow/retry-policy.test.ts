@@ -20,6 +20,7 @@ const claim = (attempt: number, possibleDuplicate = false): OutClaim =>
     attemptOfSchedule: attempt,
     possibleDuplicate,
     late: false,
+    reply: { createdAt: 1_000_000 },
   }) as OutClaim;
 const retry = (kind: 'overloaded' | 'timeout' | 'cancelled', mayHaveArrived = false) =>
   ({ kind: 'retry', failure: failure(kind), mayHaveArrived }) as const;
@@ -121,6 +122,9 @@ test('it is had once, even where the schedule is over', () => {
   const last = decideRetry(unseen, claim(3), memory, clock);
   assert.ok(last.kind === 'defer' && last.at === clock.now() + 60_000);
   assert.equal(decideRetry(unseen, claim(4, true), memory, clock).kind, 'bury');
+  const relay = failure('server_error', { status: 502, retryAfterMs: 60_000 });
+  const step = decideRetry({ ...unseen, failure: relay }, claim(3), memory, clock);
+  assert.ok(step.kind === 'defer' && step.at === clock.now() + 60_000);
   // A receiver's own answer, or an end without such a wish, gets what the schedule has.
   assert.equal(decideRetry(retry('timeout', true), claim(3), memory, clock).kind, 'bury');
 });
@@ -133,11 +137,30 @@ test('a reply that waits for its place loses no try and nobody its order', () =>
   }
 });
 
-test('a platform that answers that it takes no more costs a try, and no order', () => {
-  const asked = failure('rate_limited', { status: 429, retryAfterMs: 90_000 });
+const asked = failure('rate_limited', { status: 429, retryAfterMs: 90_000 });
+
+test('a platform that answers that it takes no more costs no try, and no order', () => {
+  for (const [pauseMs, waitsMs] of [
+    [90_000, 90_000],
+    [10, 1_000],
+    [86_400_000, 3_600_000],
+  ] as const) {
+    for (const form of [durability, memory]) {
+      const step = decideRetry({ kind: 'paced', pauseMs, asked }, claim(3, true), form, clock);
+      const how = { park: false, possibleDuplicate: true, uncounted: true };
+      assert.deepEqual(step, { kind: 'defer', at: clock.now() + waitsMs, why: asked, how });
+    }
+  }
+});
+
+test('once the schedule or the time of its channel would be over, it is a try as any other', () => {
   const paced = { kind: 'paced', pauseMs: 90_000, asked } as const;
-  const step = decideRetry(paced, claim(1, true), durability, clock);
-  const how = { park: false, possibleDuplicate: true };
-  assert.deepEqual(step, { kind: 'defer', at: clock.now() + 90_000, why: asked, how });
-  assert.deepEqual(decideRetry(paced, claim(4), durability, clock), { kind: 'bury', why: asked });
+  const after = (ms: number, attempt: number, spanMsMax?: number) => {
+    const late = { ...clock, now: () => clock.now() + ms };
+    const step = decideRetry(paced, claim(attempt), durability, late, spanMsMax);
+    return step.kind === 'defer' ? (step.how.uncounted ?? false) : step.kind;
+  };
+  assert.equal(after(305_999, 1), true);
+  assert.deepEqual([after(306_000, 1), after(306_000, 4)], [false, 'bury']);
+  assert.deepEqual([after(59_999, 1, 60_000), after(60_000, 1, 60_000)], [true, false]);
 });

@@ -5,6 +5,8 @@ import type { OutClaim, Durability } from '../store/store.ts';
 
 /** A receiver that asks for a longer pause than this is asked again after this one. */
 const retryAfterMsMax = 3_600_000;
+/** Between two tries of a reply that the platform limits. */
+const limitedMsMin = 1_000;
 
 export type RetryDecision =
   | { readonly kind: 'delivered' }
@@ -18,6 +20,9 @@ export type RetryDecision =
     }
   | { readonly kind: 'bury'; readonly why: Failure };
 
+type Retry = Extract<DeliveryOutcome, { kind: 'retry' }>;
+type Clock = { readonly now: () => number; readonly random: () => number };
+
 /**
  * What follows from one try to deliver, by the one schedule that the ledger's `Durability` gives. A
  * try that was cancelled (drain, reload) is no attempt, unless it may have arrived: then the next
@@ -28,14 +33,13 @@ export function decideRetry(
   outcome: DeliveryOutcome,
   claim: OutClaim,
   durability: Durability,
-  clock: { readonly now: () => number; readonly random: () => number },
+  clock: Clock,
   spanMsMax = Infinity,
 ): RetryDecision {
   if (outcome.kind === 'delivered') return { kind: 'delivered' };
   if (outcome.kind === 'dead') return { kind: 'bury', why: outcome.failure };
   if (outcome.kind === 'paced') return decidePaced(outcome, claim, durability, clock, spanMsMax);
   const { failure, mayHaveArrived } = outcome;
-  const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
   if (failure.kind === 'cancelled') {
     if (!mayHaveArrived) return { kind: 'release', at: null };
     return {
@@ -43,9 +47,20 @@ export function decideRetry(
       at: clock.now(),
       why: failure,
       // A reply that is parked stays parked.
-      how: { park: false, possibleDuplicate, uncounted: true },
+      how: { park: false, possibleDuplicate: true, uncounted: true },
     };
   }
+  return decideCounted(outcome, claim, durability, clock, spanMsMax);
+}
+
+function decideCounted(
+  { failure, mayHaveArrived }: Pick<Retry, 'failure' | 'mayHaveArrived'>,
+  claim: OutClaim,
+  durability: Durability,
+  clock: Clock,
+  spanMsMax: number,
+): RetryDecision {
+  const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
   const isUnseen = mayHaveArrived && !claim.possibleDuplicate && asksForPause(failure);
   const gapMs = gapAfter(claim.attemptOfSchedule, durability.deliveryGapsMs, spanMsMax);
   if (gapMs === null && !isUnseen) return { kind: 'bury', why: failure };
@@ -61,28 +76,36 @@ export function decideRetry(
 
 /**
  * A reply that nothing was asked about waits for its place, as often as it takes: it has lost no
- * try and nobody's order. An answer of the platform is a try, and the pause is what it says.
+ * try and nobody's order. Nor has one of which the platform says that it comes too soon, as long
+ * as its schedule lasts; after that it is a try as any other.
  */
 function decidePaced(
   { pauseMs, asked }: Extract<DeliveryOutcome, { kind: 'paced' }>,
   claim: OutClaim,
-  { deliveryGapsMs, hotGaps }: Durability,
-  { now }: { readonly now: () => number },
+  durability: Durability,
+  clock: Clock,
   spanMsMax: number,
 ): RetryDecision {
-  const at = Math.ceil(now() + Math.min(pauseMs, retryAfterMsMax));
-  if (asked === null) return { kind: 'release', at };
-  if (gapAfter(claim.attemptOfSchedule, deliveryGapsMs, spanMsMax) === null) {
-    return { kind: 'bury', why: asked };
+  const askedMs = Math.min(pauseMs, retryAfterMsMax);
+  if (asked === null) return { kind: 'release', at: Math.ceil(clock.now() + askedMs) };
+  const { reply, possibleDuplicate } = claim;
+  const scheduleMs = durability.deliveryGapsMs.reduce((sum, gapMs) => sum + gapMs, 0);
+  if (clock.now() - reply.createdAt >= Math.min(scheduleMs, spanMsMax)) {
+    const outcome = { failure: asked, mayHaveArrived: false };
+    return decideCounted(outcome, claim, durability, clock, spanMsMax);
   }
-  const { attemptOfSchedule, possibleDuplicate } = claim;
-  const how = { park: attemptOfSchedule > hotGaps, possibleDuplicate };
-  return { kind: 'defer', at, why: asked, how };
+  const at = Math.ceil(clock.now() + Math.max(askedMs, limitedMsMin));
+  return {
+    kind: 'defer',
+    at,
+    why: asked,
+    how: { park: false, possibleDuplicate, uncounted: true },
+  };
 }
 
 /** Of a try whose end nobody saw: the channel wants the next one, which is the last, by then. */
-function asksForPause({ status, retryAfterMs }: Failure): boolean {
-  return status === null && retryAfterMs !== null;
+function asksForPause({ retryAfterMs }: Failure): boolean {
+  return retryAfterMs !== null;
 }
 
 /** Longer than any pause for which the conversation's later replies are to wait. */

@@ -10,4 +10,6 @@ export interface Previews<Claim> {
    * or the claim is over.
    */
   keep(claim: Claim, preview: string): Promise<boolean>;
+  /** What its message has now: a claim is as it was when it was made. Null: nothing. */
+  of(claim: Claim): string | null;
 }

@@ -77,8 +77,15 @@ export const flow: readonly Fault[] = [
   {
     name: 'A reply that waits for its place is used up by it, try by try.',
     file: 'src/flow/retry-policy.ts',
-    find: "if (asked === null) return { kind: 'release', at };",
-    replace: "if (asked === null) return { kind: 'bury', why: asked as never };",
+    find: 'if (asked === null) return',
+    replace:
+      "if (asked === null) return { kind: 'bury', why: asked as never };\n  if (!asked) return",
+  },
+  {
+    name: 'A platform that answers "too soon" uses up the tries of a reply.',
+    file: 'src/flow/retry-policy.ts',
+    find: 'how: { park: false, possibleDuplicate, uncounted: true }',
+    replace: 'how: { park: false, possibleDuplicate }',
   },
   {
     name: 'A reply that cannot be delivered holds up its conversation for days.',

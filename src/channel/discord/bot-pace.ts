@@ -25,7 +25,8 @@ export class BotPace {
   /**
    * Waits for a place, which is given out in the order of asking.
    * @param waitMsMax what it waits for at most; 0: only where a place is left over besides
-   * @returns null: it may be sent now; else the milliseconds after which it may ask again
+   * @returns null: it may be sent now, unless the signal was aborted meanwhile; else the
+   *   milliseconds after which it may ask again
    */
   async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
     if (uncounted.test(url)) return null;

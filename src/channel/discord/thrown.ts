@@ -1,4 +1,4 @@
-/** What is thrown through the library, whose own errors hold requests. */
+/** Thrown through the library, and caught where it was called: its own errors hold requests. */
 import type { HttpFault } from '../../lib/http-client.ts';
 
 /** Keeps the library from waiting for a 429, and from asking again. `unasked`: nothing was sent. */

@@ -32,8 +32,11 @@ export type Admission =
   | { readonly kind: 'later'; readonly ms: number };
 
 export interface Pace {
-  /** Resolves with `go` when one message may be sent to that chat, within moments. */
-  admit(chat: number, signal: AbortSignal): Promise<Admission>;
+  /**
+   * Resolves with `go` when one message may be sent to that chat.
+   * @param waitMsMax what it waits for its chat at most; left out: moments
+   */
+  admit(chat: number, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
   /** Takes what nobody needs, for what may be left out: never waits, and leaves one for a reply. */
   tryTake(chat: number): boolean;
   /** The platform asked for a pause: nothing is sent in it. */
@@ -77,12 +80,16 @@ class BotPace implements Pace {
     this.#full = this.#heldUntil = steady();
   }
 
-  async admit(chat: number, signal: AbortSignal): Promise<Admission> {
+  async admit(
+    chat: number,
+    signal: AbortSignal,
+    waitMsMax = this.#limits.waitMsMax,
+  ): Promise<Admission> {
     if (signal.aborted) return { kind: 'stopped' };
     const allowance = this.#allowanceOf(chat);
     const chatMs = this.#msUntil(this.#chats.get(chat), allowance);
     const ms = Math.max(chatMs, this.#heldMs);
-    if (ms > this.#limits.waitMsMax) return { kind: 'later', ms };
+    if (ms > waitMsMax) return { kind: 'later', ms };
     this.#takeOf(chat, allowance);
     if (chatMs === 0 && this.#takeOwn()) return go;
     return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);

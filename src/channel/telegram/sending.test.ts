@@ -145,6 +145,25 @@ test('a chat that has had its allowance is sent away unasked, and others are not
   assert.equal(it.payloads().length, 5);
 });
 
+test('where a group has had its allowance, what is mended waits for its place', async () => {
+  await using it = await start({ paced: true });
+  const group = '[-100200,5,null]';
+  for (let i = 0; i < 3; i++) {
+    await it.send('four', group);
+    it.clock.pass(100);
+  }
+  it.telegram.plan('sendMessage', refusal(400, 'Bad Request: message thread not found'));
+  const sending = it.send('five', group);
+  await it.telegram.until(() => it.payloads().length === 4);
+  let passedMs = 0;
+  await it.telegram.until(() => {
+    if (passedMs < 5_000) it.clock.pass(100);
+    passedMs += 100;
+    return it.payloads().length === 5;
+  });
+  assert.deepEqual(await sending, { kind: 'delivered' });
+});
+
 test('a question that was deleted costs the reference, not the reply', async () => {
   await using it = await start();
   const gone = refusal(400, 'Bad Request: message to be replied not found');
@@ -206,6 +225,17 @@ test('the second try of a send whose end was not seen comes 20 to 60 s later', a
     const outcome = await it.send('four');
     assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs === pauseMs);
   }
+});
+
+test('so does the one after a page of a relay, and not after an answer of Telegram', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', { page: '<h1>Bad Gateway</h1>', status: 502 });
+  it.telegram.plan('sendMessage', refusal(500, 'Internal Server Error'));
+  const pauses = [await it.send('four'), await it.send('four')].map((outcome) => {
+    assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+    return outcome.failure.retryAfterMs;
+  });
+  assert.deepEqual(pauses, [20_000, null]);
 });
 
 test('no answer is a time-out after 15 s', async () => {

@@ -9,7 +9,7 @@
  * then left.
  */
 import { failure } from '../../domain/failure.ts';
-import type { Failure, FailureKind } from '../../domain/failure.ts';
+import type { Failure } from '../../domain/failure.ts';
 import { isFirstPart } from '../../domain/reply.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { spread } from '../../lib/backoff.ts';
@@ -56,7 +56,8 @@ export async function send(
   const place = isFirstPart(reply) ? target : { ...target, replyTo: null };
   const outgoing = outgoingOf(reply, lexer, place);
   for (let tries = 1; ; tries++) {
-    const admission = await pace.admit(outgoing.chat, signal);
+    // What was mended is known to this try alone: sent away, the next would be refused again.
+    const admission = await pace.admit(outgoing.chat, signal, tries === 1 ? undefined : tryMs);
     if (admission.kind !== 'go') return outcomeOfAdmission(admission);
     const payload = payloadOf(outgoing);
     const result = await put(api, outgoing, payload, tryMs, signal);
@@ -68,7 +69,7 @@ export async function send(
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
     if (tries >= triesMax || !mend(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
-      return outcomeOfRefusal(result, said ?? undefined);
+      return outcomeOfRefusal(result, said ?? undefined, random);
     }
   }
 }
@@ -172,12 +173,19 @@ function outcomeOfFault(
   const unseen = sent && fault !== 'cancelled';
   if (!unseen) return { kind: 'retry', failure: failure(fault), mayHaveArrived: sent };
   if (attempt.possibleDuplicate) return dead(failure(fault));
-  const pauseMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
-  return retry(failure(fault, { retryAfterMs: pauseMs }), true);
+  return retry(failure(fault, { retryAfterMs: unseenPauseMs(random) }), true);
+}
+
+function unseenPauseMs(random: () => number): number {
+  return Math.round(spread(unseenPause.ms, unseenPause.share, random));
 }
 
 /** @param said in the platform's words, scrubbed */
-function outcomeOfRefusal({ status, retryAfterMs }: Refused, said?: string): DeliveryOutcome {
+function outcomeOfRefusal(
+  { status, description, retryAfterMs }: Refused,
+  said: string | undefined,
+  random: () => number,
+): DeliveryOutcome {
   const words = said === undefined ? {} : { said };
   const more = { status, retryAfterMs, ...words };
   if (status === 403) {
@@ -193,14 +201,15 @@ function outcomeOfRefusal({ status, retryAfterMs }: Refused, said?: string): Del
       asked: failure('rate_limited', more),
     };
   }
-  if (status >= 500) return retry(failure(serverFailureOf(status), more), status !== 503);
+  if (status === 503) return retry(failure('overloaded', more));
+  if (status >= 500) {
+    // A relay's page, which says as little as a reset: the relay may be about to restart.
+    const pause = description === '' ? { retryAfterMs: unseenPauseMs(random) } : {};
+    return retry(failure('server_error', { ...more, ...pause }), true);
+  }
   if (status < 400) return retry(failure('redirected', { status, ...words }));
   if (status === 409) return retry(failure('overloaded', more));
   return dead(failure('rejected', { status, ...words }));
-}
-
-function serverFailureOf(status: number): FailureKind {
-  return status === 503 ? 'overloaded' : 'server_error';
 }
 
 function retry(why: Failure, mayHaveArrived = false): DeliveryOutcome {

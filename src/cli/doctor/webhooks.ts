@@ -1,4 +1,5 @@
 /** Webhooks that other programs have set for the bots of messengers, for which svc polls. */
+import type { WebhookSeen } from '../../channel/channel.ts';
 import { isMessenger } from '../../channel/kinds.ts';
 import type { Config, MessengerConfig } from '../../config/config.ts';
 import { namedSecrets, resolveSecrets } from '../../config/secrets.ts';
@@ -6,7 +7,7 @@ import { createEvents } from '../../events.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { programVersion } from '../../lib/program.ts';
-import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
 import { createMessenger, createServiceKit } from '../../service.ts';
 import type { Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
@@ -14,7 +15,8 @@ import { createCommandLog } from '../frame/boot.ts';
 const askMs = 10_000;
 
 /**
- * A line for each one that is set. A bot that cannot be asked is told by whose token it is.
+ * A line for each one that is set. A bot that cannot be asked is told by whose token it is, and
+ * where a webhook of it was to be deleted, also here.
  * @param deleting they are deleted
  */
 export async function webhookLines(
@@ -33,8 +35,9 @@ export async function webhookLines(
   const lines = messengers.map(async (messenger) => {
     if (!secrets.has(messenger.tokenEnv)) return [];
     await using channel = createMessenger(messenger, secrets, kit);
-    const seen = (await channel.webhook?.(signal, deleting)) ?? { kind: 'none' };
-    return 'host' in seen ? [lineOf(messenger, seen.kind, plainLine(seen.host))] : [];
+    const seen = (await channel.webhook?.(signal, deleting)) ?? ({ kind: 'none' } as const);
+    const line = deleting ? lineAfter(messenger, seen) : lineOf(messenger, seen);
+    return line === null ? [] : [line];
   });
   try {
     return (await Promise.all(lines)).flat();
@@ -43,18 +46,44 @@ export async function webhookLines(
   }
 }
 
-function lineOf(
-  { type, tokenEnv }: Pick<MessengerConfig, 'type' | 'tokenEnv'>,
-  kind: 'set' | 'deleted',
-  host: string,
-): PreflightLine {
-  if (kind === 'deleted') {
-    return ok(type, `its webhook, which led to ${host}, is deleted; no message that waits is lost`);
-  }
+type Bot = Pick<MessengerConfig, 'type' | 'tokenEnv'>;
+
+function lineOf({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
+  if (seen.kind !== 'set') return null;
   return warning(
     type,
-    `another program set a webhook for its bot, to ${host}: meanwhile svc gets no messages`,
+    `another program set a webhook for its bot, to ${plainLine(seen.host)}: ` +
+      'meanwhile svc gets no messages',
     `End that program, or give svc a bot of its own in ${tokenEnv}; then svc doctor ` +
       '--delete-webhook deletes it, as svc does when it starts. No message that waits is lost.',
   );
+}
+
+/** After it was to be deleted. */
+function lineAfter({ type, tokenEnv }: Bot, seen: WebhookSeen): PreflightLine | null {
+  switch (seen.kind) {
+    case 'none':
+      return null;
+    case 'deleted':
+      return ok(
+        type,
+        `its webhook, which led to ${plainLine(seen.host)}, is deleted; ` +
+          'no message that waits is lost',
+      );
+    case 'set':
+      return failed(
+        type,
+        `its webhook, which leads to ${plainLine(seen.host)}, could not be deleted`,
+        'Run svc doctor --delete-webhook again in a minute. svc deletes it too, when it starts.',
+      );
+    case 'unknown':
+      return failed(
+        type,
+        'it could not be asked for a webhook of its bot, so none is deleted',
+        `Look at the token in ${tokenEnv} and at the network; then run svc doctor ` +
+          '--delete-webhook again.',
+      );
+    default:
+      return seen satisfies never;
+  }
 }

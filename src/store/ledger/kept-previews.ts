@@ -23,4 +23,8 @@ export class KeptPreviews implements Previews<InClaim> {
     row.message = { ...row.message, preview };
     return this.#storage.previewed(row.message);
   }
+
+  of(claim: InClaim): string | null {
+    return this.#open.rowOf(claim)?.message.preview ?? null;
+  }
 }

@@ -61,8 +61,11 @@ export const claimCases: readonly LedgerCase[] = [
   promise('what shows a reply is kept with its message, as long as the claim holds', async (it) => {
     await accept(it, said('ann', 'hi'));
     const first = await oneIn(it);
+    assert.equal(it.ledger.previews.of(first), null);
     assert.equal(await it.ledger.previews.keep(first, '[7]'), true);
+    assert.equal(it.ledger.previews.of(first), '[7]');
     await it.ledger.release(first);
+    assert.equal(it.ledger.previews.of(first), null, 'the claim is over');
     assert.equal(await it.ledger.previews.keep(first, '[8]'), false, 'the claim is over');
     const again = await oneIn(it);
     assert.deepEqual([again.message.preview, again.message.text], ['[7]', 'hi']);

@@ -176,6 +176,19 @@ export const deadLetterCases: readonly LedgerCase[] = [
       assert.deepEqual(await deliverAll(it), ['a']);
     },
   ),
+  durably('what showed a reply to it before is nothing to a message that is back', async (it) => {
+    const text = 'back\\slash, "preview":"[1]"} \0 and ,"preview":"[2]"}';
+    for (const preview of ['[501,7]', '"quoted\\"', null]) {
+      await accept(it, said('ann', text));
+      const dead = await oneIn(it);
+      if (preview !== null) assert.equal(await it.ledger.previews.keep(dead, preview), true);
+      await it.ledger.bury(dead, why);
+      await it.ledger.replay(dead.message.id);
+      const again = await oneIn(it);
+      assert.deepEqual([again.message.preview, again.message.text], [undefined, text]);
+      await answer(it, again, 'a');
+    }
+  }),
   durably('a message that is back is still known by its key', async (it) => {
     await accept(it, said('ann', 'one', { dedupeKey: 'k' }));
     const dead = await oneIn(it);

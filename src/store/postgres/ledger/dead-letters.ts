@@ -31,7 +31,13 @@ const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, wa
     waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
   RETURNING tail, owner`;
 
-/** The turn that the message's burial left in the history goes in the same commit. */
+/** At the end of what `messageBody` wrote. */
+const preview = `,"preview":"([^"\\\\]|\\\\.)*"\\}$`;
+
+/**
+ * The turn that the message's burial left in the history goes in the same commit, and its preview:
+ * it has become the apology.
+ */
 const rerun = `
 WITH gone AS (
   DELETE FROM svc.message WHERE id = $1 AND failure IS NOT NULL RETURNING *
@@ -43,7 +49,7 @@ WITH gone AS (
 )
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, replayed, body)
 SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, true,
-  gone.body
+  regexp_replace(gone.body, '${preview}', '}')
 FROM gone CROSS JOIN lane
 RETURNING ${messageColumns}, n AS tail, (SELECT owner FROM lane) AS owner`;
 const rerunBefore = `

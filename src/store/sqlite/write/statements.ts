@@ -80,9 +80,10 @@ export const statements = {
     'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
     'WHERE seq = ?',
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
-  // Dead, and back: at the end of its lane.
+  // Dead, and back: at the end of its lane. Its preview has become the apology.
   messageReplayed:
-    'UPDATE inbox SET seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
+    "UPDATE inbox SET body = iif(json_valid(body), json_remove(body, '$.preview'), body), " +
+    'seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
     // The brain that would tell its stamp goes with this.
     `private = coalesce(private, NOT (${isPublicBefore})), ` +
     'settled_at = NULL, failure = NULL, brain = NULL, outcome = NULL, model = NULL, ' +
