@@ -156,9 +156,9 @@ async function readBytes(
       return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
     }
     case 'picture': {
-      const remade = await route.pictures?.remake(bytes);
+      const remade = await route.pictures?.remake(bytes, stop);
       if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
-      if (remade?.kind === 'busy') return { kind: 'unread', name, why: say.notFetched };
+      if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
       return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
     }
     default:
