@@ -221,7 +221,11 @@ export async function thinkOfAttachments(
   if (attachments === undefined) {
     return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
   }
-  if (isUnreadable(turn.text, attachments)) return ownAnswer('unread', sayUnread(attachments));
+  if (isUnreadable(turn.text, attachments)) {
+    // Who speaks to others is not told what svc cannot read.
+    const isToOthers = turn.message.context?.overheard === true;
+    return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
+  }
   if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
   desk.remembered = rememberedOf(turn.text, attachments);
   const whole = await withEarlierPictures(kit, route, claim, { ...turn, attachments });
