@@ -1,4 +1,4 @@
-/** What a picture may take, whatever its file says of itself; measured, so in a process of its own. */
+/** What a picture may take, whatever its file says of itself: measured, so in an own process. */
 import assert from 'node:assert/strict';
 import { deflateSync } from 'node:zlib';
 import { test } from 'node:test';

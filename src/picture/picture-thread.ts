@@ -25,7 +25,8 @@ const pngStart = 0x89;
 
 /** @throws where it is no such picture, or damaged, or more than it says of itself */
 function decode(bytes: Buffer): Bitmap {
-  switch (bytes[0]) {
+  const [first = 0] = bytes;
+  switch (first) {
     case jpegStart: {
       const maxMemoryUsageInMB = countedBytesOf(bytes) / 1024 / 1024;
       const limits = { maxMemoryUsageInMB, maxResolutionInMP: Infinity } as const;

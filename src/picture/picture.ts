@@ -15,8 +15,8 @@ export interface Pictures extends AsyncDisposable {
 }
 
 /**
- * `too_large`: it takes more than is decoded. `unknown`: no format that is read, or damaged, or more
- * than it says of itself.
+ * `too_large`: it takes more memory than there is for it. `unknown`: no format that is read,
+ * damaged, or more than it says of itself.
  */
 export type Remade =
   | { readonly kind: 'remade'; readonly picture: Picture }

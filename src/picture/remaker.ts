@@ -40,8 +40,8 @@ type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) =>
 const stopped: Remade = { kind: 'stopped' };
 
 /**
- * One picture at a time in one thread; those that wait are as many as turns ask for. A thread that takes too long, or ends, is given up with its
- * picture; the next one has a new thread.
+ * One picture at a time in one thread; those that wait are as many as turns ask for. A thread that
+ * takes too long, or ends, is given up with its picture; the next one has a new thread.
  */
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;

@@ -1,7 +1,7 @@
 /**
- * How large a picture says that it is, and what a decoder holds for that, read from its first bytes:
- * a file of some kilobytes can name a size that fills all memory, so it is asked before anything is
- * decoded. Pure.
+ * How large a picture says that it is, and what a decoder holds for that, read from its first
+ * bytes: a file of some kilobytes can name a size that fills all memory, so it is asked before
+ * anything is decoded. Pure.
  *
  * Formats: JPEG (ITU T.81, B.2.2), PNG (W3C, 11.2.2), GIF (89a, 18).
  */

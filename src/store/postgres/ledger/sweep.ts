@@ -151,7 +151,8 @@ export async function sweepOnce(
     rows += gone.length;
   }
   const [strays] = await reads.ask({ text: strayAttachments, values: [place.attachment] });
-  place.attachment = String(strays?.['last'] ?? '');
+  const last = strays?.['last'];
+  place.attachment = typeof last === 'string' ? last : '';
   return rows + Number(strays?.['gone'] ?? 0);
 }
 
