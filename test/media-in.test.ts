@@ -147,6 +147,37 @@ for (const [what, content, expected] of unreadable) {
   });
 }
 
+test('what nobody could read is not remembered, and is no question to ask again', async () => {
+  await using it = await stage();
+  const video = { video: { file_id: 'v', file_unique_id: 'v' } };
+  const forward_origin = { type: 'hidden_user', sender_user_name: 'Bob', date: 1 };
+  assert.match(await it.replyTo({ ...video, forward_origin }), /^I cannot read this/);
+  await it.replyTo({ text: '/retry' });
+  assert.equal(it.model.calls.length, 0, 'nothing is asked again');
+  await it.replyTo({ text: 'hello' });
+  const { messages } = it.model.calls[0]!.body as Asked;
+  assert.deepEqual(
+    messages.filter(({ role }) => role === 'user').map(({ content }) => content),
+    ['hello'],
+  );
+});
+
+test('what is said to others and cannot be read has no answer', async () => {
+  await using it = await stage({ channel: { access: { groups: 'all' } } });
+  const { telegram, model } = it;
+  const [team, from] = [telegram.supergroup('Team'), telegram.person('Ann')];
+  const video = { video: { file_id: 'v', file_unique_id: 'v' } };
+  telegram.post(team, video, { from });
+  telegram.say(team, 'hello all', { from });
+  const [first] = await telegram.waitForSent(1);
+  assert.match(first!.text, /hello all/);
+  const asked = (model.calls[0]!.body as Asked).messages.filter(({ role }) => role === 'user');
+  assert.equal(asked.length, 1, 'nothing of it is remembered');
+  telegram.post(team, { ...video, reply_to_message: first!.message }, { from });
+  const [, second] = await telegram.waitForSent(2);
+  assert.match(second!.text, /^I cannot read this/, 'to us');
+});
+
 test('with a text beside it the model is told what could not be read', async () => {
   await using it = await stage();
   const said = await it.replyTo({ ...documentOf('a.pdf', 4), caption: 'sum it up' });

@@ -50,7 +50,14 @@ function plan(platform: FakePlatform, number: number, broken = false): Plan {
 async function swapUnderLoad(ledger: Ledger): Promise<void> {
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const events = createEvents({ log, now, steady });
-  const kit: Omit<Kit, 'approvals'> = { ledger, events, ids, now, steady, random: Math.random };
+  const kit: Omit<Kit, 'approvals' | 'fileBytes'> = {
+    ledger,
+    events,
+    ids,
+    now,
+    steady,
+    random: Math.random,
+  };
   const host = new Host(kit);
   const platform = new FakePlatform();
   assert.equal(await host.use(plan(platform, 0)), null);

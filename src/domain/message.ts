@@ -42,6 +42,8 @@ export type Message = {
 export type MessageContext = {
   /** It was said in a group: who speaks is told by name. */
   readonly inGroup?: true;
+  /** It was said to others there, and is heard since all is. Set by the gate alone. */
+  readonly overheard?: true;
   /** What it replies to, or quotes. */
   readonly quoted?: Quoted;
   /** From whom or what its text was forwarded, by name; null: the platform does not say. */

@@ -9,6 +9,7 @@ import { createIdSource, type ChannelKey, type ConversationId } from '../domain/
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { createMemoryLedger } from '../store/memory/memory.ts';
 import type { ByHandMessage, Effects, Ledger } from '../store/store.ts';
+import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { ApprovalWork } from './approval-work.ts';
 import { answerByHand } from './by-hand.ts';
 import type { ActiveRoute } from './kit.ts';
@@ -39,6 +40,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}, p
     steady,
     random: () => 0.5,
     approvals: new ApprovalWork({ steady }),
+    fileBytes: new ByteSemaphore(0),
     ledger: { byHand: noting } as unknown as Ledger,
   };
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;

@@ -69,7 +69,7 @@ export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): Tur
 /**
  * Everything one finished turn changes: the replies, what later turns remember, and the trace. A
  * sentence of svc's own is sent but not remembered. The person's message is always remembered,
- * unless it was a command.
+ * unless it was a command, or nothing that can be read.
  */
 export function effectsOf(
   kit: Kit,
@@ -85,7 +85,10 @@ export function effectsOf(
   const command = end.kind === 'command' ? end : null;
   // What was asked for waits only where the question goes out.
   const asked = end.kind === 'reply' ? desk.asked : null;
-  const said = saidIn(message, decision, command === null ? desk.followed : null, desk);
+  // What nobody could read is no question, and later turns learn nothing from it.
+  const isUnread = command?.command === 'unread';
+  const followed = command === null ? desk.followed : null;
+  const said = isUnread ? null : saidIn(message, decision, followed, desk);
   const choices =
     asked !== null
       ? choicesOn(route, message.channel, asked)

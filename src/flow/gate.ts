@@ -79,7 +79,7 @@ export class Gate {
     for (const inbound of batch) {
       const judged = judge(access, { isAdmitted, knows }, inbound);
       const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
-      if (end.kind === 'passes') messages.push(inbound);
+      if (end.kind === 'passes') messages.push(withSetting(inbound));
       else if (end.kind === 'code') {
         codes.push(end);
         const { further: _, context: __, gather: ___, ...bare } = inbound;
@@ -113,6 +113,12 @@ export class Gate {
     const [oldest] = this.#turnedAway.keys();
     this.#turnedAway.delete(oldest!);
   }
+}
+
+/** What is said to others is known as that when it is answered. */
+function withSetting(inbound: Inbound): Inbound {
+  if (inbound.setting !== 'overheard') return inbound;
+  return { ...inbound, context: { ...inbound.context, overheard: true } };
 }
 
 /** One move in the place of several of the same cursor, each of which follows the one before. */

@@ -3,6 +3,7 @@ import type { Channel } from '../channel/channel.ts';
 import type { AccessConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
+import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Pictures } from '../picture/picture.ts';
 import type { Speech } from '../speech/speech.ts';
@@ -34,4 +35,6 @@ export type Kit = Clock & {
   readonly ids: IdSource;
   readonly random: () => number;
   readonly approvals: ApprovalWork;
+  /** What is fetched and read of files, for all turns at work. */
+  readonly fileBytes: ByteSemaphore;
 };

@@ -15,6 +15,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createMemoryLedger } from '../store/memory/memory.ts';
 import { openSqliteLedger } from '../store/sqlite/sqlite.ts';
 import type { Ledger } from '../store/store.ts';
+import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { ApprovalWork } from './approval-work.ts';
 import { Gate } from './gate.ts';
 import { Pairings } from './pairing.ts';
@@ -40,7 +41,8 @@ function desk(ledger: Ledger) {
   const pairings = new Pairings(ledger, now, random);
   const gate = new Gate({ pairings, events, now });
   const approvals = new ApprovalWork({ steady });
-  const kit = { ledger, events, ids, now, steady, random: Math.random, approvals };
+  const fileBytes = new ByteSemaphore(0);
+  const kit = { ledger, events, ids, now, steady, random: Math.random, approvals, fileBytes };
   const knock = (...senders: readonly string[]): Promise<Handled> =>
     receiveAtGate(kit, gate, gated, senders.map(said));
   return { pairings, gate, knock };

@@ -12,6 +12,7 @@ import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Whose } from '../domain/story.ts';
 import { createMemoryLedger } from '../store/memory/memory.ts';
+import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { ApprovalWork } from './approval-work.ts';
 import { buryMessage } from './faults.ts';
 import { Gate } from './gate.ts';
@@ -38,7 +39,8 @@ function house(messagesMax = 10) {
   const ledger = createMemoryLedger({ now, steady, ids, limits: { messagesMax } });
   const { events, calls } = noteEvents();
   const approvals = new ApprovalWork({ steady });
-  const kit = { ledger, events, ids, now, steady, random: () => 0.5, approvals };
+  const fileBytes = new ByteSemaphore(0);
+  const kit = { ledger, events, ids, now, steady, random: () => 0.5, approvals, fileBytes };
   const does = {
     think: async (_desk: Desk): Promise<void> => {},
     deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),

@@ -5,6 +5,7 @@ import { fromNow } from '../../test/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
+import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Stopper } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
@@ -42,7 +43,8 @@ async function spokenAs(
   const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
   const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
-  const kit = { ...systemClock, ledger: { attachments } } as unknown as Kit;
+  const fileBytes = new ByteSemaphore(1024);
+  const kit = { ...systemClock, ledger: { attachments }, fileBytes } as unknown as Kit;
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return handed;
 }

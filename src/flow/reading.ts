@@ -5,6 +5,7 @@
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
 import type { Turn } from '../brain/brain.ts';
+import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import type { Media, Message } from '../domain/message.ts';
 import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
@@ -34,6 +35,7 @@ type Reading = {
   readonly message: Message;
   readonly stop: Stop;
   readonly deadlineAt: ReturnType<Kit['steady']>;
+  readonly fileBytes: ByteSemaphore;
 };
 
 /** All that came with it. */
@@ -47,7 +49,7 @@ function mediaOf({ media, further = [] }: Pick<Message, 'media' | 'further'>): r
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 async function readAttachments(
-  kit: Pick<Kit, 'steady'>,
+  kit: Pick<Kit, 'steady' | 'fileBytes'>,
   route: ActiveRoute,
   message: Message,
   desk: Pick<TurnDesk, 'stop' | 'deadlineAt'>,
@@ -61,7 +63,8 @@ async function readAttachments(
   desk.stop.listen(halt);
   if (desk.stop.stopped) halt();
   try {
-    const reading = { route, message, stop, deadlineAt };
+    const { fileBytes } = kit;
+    const reading = { route, message, stop, deadlineAt, fileBytes };
     const counts = { pictures: 0, files: 0 };
     return await Promise.all(all.map((media) => read(reading, media, counts)));
   } finally {
@@ -118,10 +121,18 @@ async function read(
   if (kind === 'spoken' && reading.route.speech === undefined) return unread(say.notListened);
   const bytesMax = bytesMaxOf[kind];
   if ((media.bytes ?? 0) > bytesMax) return unread(say.tooLarge(bytesMax));
-  const fetched = await fetch(reading, media.file, bytesMax);
-  if (fetched === 'too_large') return unread(say.tooLarge(bytesMax));
-  if (fetched === 'failed') return unread(say.notFetched);
-  return (await readBytes(reading, kind, media, fetched)) ?? unread(say.unknown(media));
+  const { file } = media;
+  const attachment = await reading.fileBytes.within(
+    media.bytes || bytesMax,
+    reading.stop,
+    async () => {
+      const fetched = await fetch(reading, file, bytesMax);
+      if (fetched === 'too_large') return unread(say.tooLarge(bytesMax));
+      if (fetched === 'failed') return unread(say.notFetched);
+      return (await readBytes(reading, kind, media, fetched)) ?? unread(say.unknown(media));
+    },
+  );
+  return attachment ?? unread(say.notFetched);
 }
 
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
@@ -156,9 +167,9 @@ async function readBytes(
       return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
     }
     case 'picture': {
-      const remade = await route.pictures?.remake(bytes);
+      const remade = await route.pictures?.remake(bytes, stop);
       if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
-      if (remade?.kind === 'busy') return { kind: 'unread', name, why: say.notFetched };
+      if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
       return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
     }
     default:
@@ -210,7 +221,11 @@ export async function thinkOfAttachments(
   if (attachments === undefined) {
     return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
   }
-  if (isUnreadable(turn.text, attachments)) return ownAnswer('unread', sayUnread(attachments));
+  if (isUnreadable(turn.text, attachments)) {
+    // Who speaks to others is not told what svc cannot read.
+    const isToOthers = turn.message.context?.overheard === true;
+    return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
+  }
   if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
   desk.remembered = rememberedOf(turn.text, attachments);
   const whole = await withEarlierPictures(kit, route, claim, { ...turn, attachments });

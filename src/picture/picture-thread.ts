@@ -4,42 +4,56 @@ import jpeg from 'jpeg-js';
 import { GifReader } from 'omggif';
 import { PNG } from 'pngjs';
 import { fitted, onWhite, turned, type Bitmap } from './bitmap.ts';
-import { orientationOf } from './orientation.ts';
+import { orientationOf, type Orientation } from './orientation.ts';
+import { checkPng } from './png.ts';
 import type { FromPictureThread, ToPictureThread } from './remaker.ts';
+import { countedBytesOf } from './size.ts';
 
 /** Models look at no more of the longer side. */
 const sideMax = 1_568;
 const quality = 85;
-/** Of one JPEG while it is decoded. */
-const decodingMbMax = 512;
 
 /** It is turned as its file says; what else the file says is lost. */
 function remake(bytes: Buffer): Uint8Array<ArrayBuffer> {
-  const { data } = jpeg.encode(onWhite(fitted(decode(bytes), sideMax)), quality);
+  const looked = turned(fitted(decode(bytes), sideMax), orientationIn(bytes));
+  const { data } = jpeg.encode(onWhite(looked), quality);
   return new Uint8Array(data);
 }
 
-/** @throws where it is no such picture, or damaged */
+const jpegStart = 0xff;
+const pngStart = 0x89;
+
+/** @throws where it is no such picture, or damaged, or more than it says of itself */
 function decode(bytes: Buffer): Bitmap {
   const [first = 0] = bytes;
   switch (first) {
-    case 0xff: {
-      const options = {
-        useTArray: true,
-        maxMemoryUsageInMB: decodingMbMax,
-        tolerantDecoding: true,
-      } as const;
-      return turned(jpeg.decode(bytes, options), orientationOf(bytes));
+    case jpegStart: {
+      const maxMemoryUsageInMB = countedBytesOf(bytes) / 1024 / 1024;
+      const limits = { maxMemoryUsageInMB, maxResolutionInMP: Infinity } as const;
+      return jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits });
     }
-    case 0x89:
+    case pngStart:
+      checkPng(bytes);
       return PNG.sync.read(bytes);
-    default: {
-      const gif = new GifReader(bytes);
-      const data = new Uint8Array(gif.width * gif.height * 4);
-      gif.decodeAndBlitFrameRGBA(0, data);
-      return { width: gif.width, height: gif.height, data };
-    }
+    default:
+      return firstFrameOf(new GifReader(bytes));
   }
+}
+
+/** Other pictures lie as they are to be looked at. */
+function orientationIn(bytes: Buffer): Orientation {
+  return bytes[0] === jpegStart ? orientationOf(bytes) : 1;
+}
+
+/** The decoder makes room for a frame, and not for its part that lies on the screen. */
+function firstFrameOf(gif: GifReader): Bitmap {
+  const frame = gif.frameInfo(0);
+  if (frame.x + frame.width > gif.width || frame.y + frame.height > gif.height) {
+    throw new Error('a frame beside the screen');
+  }
+  const data = new Uint8Array(gif.width * gif.height * 4);
+  gif.decodeAndBlitFrameRGBA(0, data);
+  return { width: gif.width, height: gif.height, data };
 }
 
 const port = parentPort;

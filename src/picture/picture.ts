@@ -7,15 +7,20 @@
  * Who calls it: the flow, before a brain is asked.
  */
 import type { Picture } from '../domain/attachment.ts';
+import type { Stop } from '../lib/stop.ts';
 
 export interface Pictures extends AsyncDisposable {
-  remake(bytes: Uint8Array): Promise<Remade>;
+  /** Waits for its place until it is stopped, however many wait already. */
+  remake(bytes: Uint8Array, stop: Stop): Promise<Remade>;
 }
 
-/** `too_large`: more pixels than are looked at. `unknown`: no format that is read, or damaged. */
+/**
+ * `too_large`: it takes more memory than there is for it. `unknown`: no format that is read,
+ * damaged, or more than it says of itself.
+ */
 export type Remade =
   | { readonly kind: 'remade'; readonly picture: Picture }
-  | { readonly kind: 'too_large' | 'unknown' | 'busy' };
+  | { readonly kind: 'too_large' | 'unknown' | 'stopped' };
 
 /** JPEG, PNG and GIF (its first frame), by the MIME types that platforms tell. */
 export const pictureTypes: ReadonlySet<string> = new Set([

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import jpeg from 'jpeg-js';
-import { bombOf, denseOf, jpegOf, pngOf, withExif } from '../../test/fake/pictures.ts';
+import { jpegOf, pngOf, withExif } from '../../test/fake/pictures.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
+import { Stopper } from '../lib/stop.ts';
 import { createPictures, type RemakerLimits } from './remaker.ts';
 import type { Remade } from './picture.ts';
 import { sizeOf } from './size.ts';
 
 async function remake(bytes: Uint8Array, limits: Partial<RemakerLimits> = {}): Promise<Remade> {
   await using pictures = createPictures(createDeadlines(), limits);
-  return await pictures.remake(bytes);
+  return await pictures.remake(bytes, new Stopper());
 }
 
 function seen(remade: Remade) {
@@ -52,43 +53,60 @@ test('what was hidden in the file is gone, and it is turned as the file says', a
   assert.ok(isNear(at(16, 8), [255, 0, 0]) && isNear(at(16, 56), [0, 0, 255]));
 });
 
-test('one that says that it is too large is not even looked at', async () => {
-  assert.equal((await remake(bombOf(100_000, 100_000))).kind, 'too_large');
-  assert.equal((await remake(bombOf(6_325, 6_325))).kind, 'too_large', 'above 40 megapixels');
-});
-
 test('what is no picture, or damaged, is told so, and the next one is made', async () => {
   await using pictures = createPictures(createDeadlines());
   const cut = jpegOf(64, 64).subarray(0, 60);
   const damaged = Buffer.from(pngOf(64, 64, [1, 2, 3]));
   damaged.fill(7, 50);
   for (const bytes of [Buffer.from('<html>'), new Uint8Array(0), cut, damaged]) {
-    assert.equal((await pictures.remake(bytes)).kind, 'unknown');
+    assert.equal((await pictures.remake(bytes, new Stopper())).kind, 'unknown');
   }
-  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]))).kind, 'remade');
-});
-
-test('more data than its size holds harms nobody', async () => {
-  assert.notEqual((await remake(denseOf())).kind, 'too_large');
+  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), new Stopper())).kind, 'remade');
 });
 
 test('one that takes too long is given up, and the next one is made', async () => {
   await using pictures = createPictures(createDeadlines(), { remakeMs: 1 });
-  assert.equal((await pictures.remake(jpegOf(2_000, 2_000))).kind, 'too_large');
+  assert.equal((await pictures.remake(jpegOf(2_000, 2_000), new Stopper())).kind, 'too_large');
+});
+
+test('more than ever waited are made, one after the other', async () => {
+  await using pictures = createPictures(createDeadlines());
+  const made = Array.from({ length: 70 }, () => {
+    return pictures.remake(pngOf(4, 4, [1, 2, 3]), new Stopper());
+  });
+  const kinds = new Set((await Promise.all(made)).map(({ kind }) => kind));
+  assert.deepEqual([...kinds], ['remade']);
+});
+
+test('one that is stopped leaves its place, also while it is made', async () => {
+  await using pictures = createPictures(createDeadlines());
+  const [atWork, waiting, last] = [new Stopper(), new Stopper(), new Stopper()];
+  const making = pictures.remake(jpegOf(2_000, 2_000), atWork);
+  const behind = pictures.remake(jpegOf(2_000, 2_000), waiting);
+  const next = pictures.remake(pngOf(4, 4, [1, 2, 3]), last);
+  waiting.stop();
+  assert.equal((await behind).kind, 'stopped');
+  atWork.stop();
+  assert.equal((await making).kind, 'stopped');
+  assert.equal((await next).kind, 'remade');
+  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), atWork)).kind, 'stopped');
 });
 
 test('after the end nothing is made any more', async () => {
   const pictures = createPictures(createDeadlines());
-  const making = pictures.remake(jpegOf(2_000, 2_000));
+  const making = pictures.remake(jpegOf(2_000, 2_000), new Stopper());
   await pictures[Symbol.asyncDispose]();
-  assert.equal((await making).kind, 'busy');
-  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]))).kind, 'busy');
+  assert.equal((await making).kind, 'stopped');
+  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), new Stopper())).kind, 'stopped');
 });
 
 test('the size is read of every format', () => {
-  const gif = Buffer.from('GIF89a\x20\x01\x10\x00', 'latin1');
-  assert.deepEqual(sizeOf(gif), { width: 288, height: 16 });
-  assert.deepEqual(sizeOf(pngOf(7, 9, [0, 0, 0])), { width: 7, height: 9 });
-  assert.deepEqual(sizeOf(withExif(jpegOf(11, 13), 1, 'x')), { width: 11, height: 13 });
+  const side = (bytes: Uint8Array): readonly (number | undefined)[] => {
+    const size = sizeOf(bytes);
+    return [size?.width, size?.height];
+  };
+  assert.deepEqual(side(Buffer.from('GIF89a\x20\x01\x10\x00', 'latin1')), [288, 16]);
+  assert.deepEqual(side(pngOf(7, 9, [0, 0, 0])), [7, 9]);
+  assert.deepEqual(side(withExif(jpegOf(11, 13), 1, 'x')), [11, 13]);
   assert.equal(sizeOf(Buffer.from('RIFF....WEBP')), null);
 });

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { startThread } from '../lib/own-thread.ts';
+import type { Stop } from '../lib/stop.ts';
 import type { Pictures, Remade } from './picture.ts';
 import { sizeOf } from './size.ts';
 
@@ -9,21 +10,21 @@ export type ToPictureThread = { readonly bytes: Uint8Array };
 export type FromPictureThread = { readonly made: Uint8Array<ArrayBuffer> | null };
 
 export type RemakerLimits = {
-  readonly pixelsMax: number;
+  /** What decoding one picture may take. */
+  readonly heldBytesMax: number;
   /** For one picture. */
   readonly remakeMs: number;
   /** A thread without work ends after this. */
   readonly restMs: number;
-  readonly waitingMax: number;
+  /** Of the thread, without what decoding takes. */
   readonly heapMbMax: number;
 };
 
 const remakerLimits: RemakerLimits = {
-  pixelsMax: 40_000_000,
+  heldBytesMax: 360 * 1024 * 1024,
   remakeMs: 10_000,
   restMs: 60_000,
-  waitingMax: 64,
-  heapMbMax: 1_024,
+  heapMbMax: 256,
 };
 
 /** Makes the room for pictures; its thread starts with the first of them. */
@@ -36,9 +37,11 @@ export function createPictures(
 
 type Asked = { readonly bytes: Uint8Array; readonly resolve: (remade: Remade) => void };
 
+const stopped: Remade = { kind: 'stopped' };
+
 /**
- * One picture at a time in one thread. A thread that takes too long, or ends, is given up with its
- * picture; the next one has a new thread.
+ * One picture at a time in one thread; those that wait are as many as turns ask for. A thread that
+ * takes too long, or ends, is given up with its picture; the next one has a new thread.
  */
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;
@@ -54,21 +57,31 @@ class Remaker implements Pictures {
     this.#limits = limits;
   }
 
-  async remake(bytes: Uint8Array): Promise<Remade> {
+  async remake(bytes: Uint8Array, stop: Stop): Promise<Remade> {
     const size = sizeOf(bytes);
     if (size === null) return { kind: 'unknown' };
-    if (size.width * size.height > this.#limits.pixelsMax) return { kind: 'too_large' };
-    if (this.#closed || this.#waiting.length >= this.#limits.waitingMax) return { kind: 'busy' };
-    return new Promise((resolve) => {
-      this.#waiting.push({ bytes, resolve });
-      if (this.#asked === null) this.#next();
-    });
+    if (size.heldBytes > this.#limits.heldBytesMax) return { kind: 'too_large' };
+    if (this.#closed || stop.stopped) return stopped;
+    const { promise, resolve } = Promise.withResolvers<Remade>();
+    const asked = { bytes, resolve };
+    const leave = (): void => this.#leave(asked);
+    stop.listen(leave);
+    this.#waiting.push(asked);
+    if (this.#asked === null) this.#next();
+    return promise.finally(() => stop.unlisten(leave));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    for (const { resolve } of this.#waiting.splice(0)) resolve({ kind: 'busy' });
-    await this.#lose({ kind: 'busy' });
+    for (const { resolve } of this.#waiting.splice(0)) resolve(stopped);
+    await this.#lose(stopped);
+  }
+
+  #leave(asked: Asked): void {
+    const at = this.#waiting.indexOf(asked);
+    if (at >= 0) this.#waiting.splice(at, 1);
+    else if (this.#asked === asked) return void this.#lose(stopped);
+    asked.resolve(stopped);
   }
 
   #next(): void {

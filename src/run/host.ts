@@ -16,6 +16,7 @@ import { Pump } from '../flow/pumps.ts';
 import type { ChannelProblem } from '../channel/channel.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { ConversationKey } from '../domain/story.ts';
+import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { sayDraining } from './draining.ts';
 import { Intake } from './intake.ts';
 import { openPlan, type OpenedPlan } from './opened-plan.ts';
@@ -45,6 +46,9 @@ const defaults = (): HostOptions => ({
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
 
+/** Of files that came with messages and are read at the same time. */
+const fileBytesMax = 128 * 1024 * 1024;
+
 export class Host {
   readonly #kit: Kit;
   readonly #pumps = new Map<ChannelKey, Pair>();
@@ -65,9 +69,10 @@ export class Host {
   #drained: Promise<Left> | null = null;
   #rested: (() => void) | null = null;
 
-  constructor(kit: Omit<Kit, 'approvals'>, options: Partial<HostOptions> = {}) {
+  constructor(kit: Omit<Kit, 'approvals' | 'fileBytes'>, options: Partial<HostOptions> = {}) {
     this.approvals = new ApprovalWork(kit);
-    this.#kit = { ...kit, approvals: this.approvals };
+    const fileBytes = new ByteSemaphore(fileBytesMax);
+    this.#kit = { ...kit, approvals: this.approvals, fileBytes };
     this.#options = { ...defaults(), ...options };
     const { ledger, events, now } = kit;
     const pairings = sharedPairings(this.#kit, this.#options);

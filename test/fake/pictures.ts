@@ -1,5 +1,5 @@
 /** Picture files for tests, each of one colour or made of four. */
-import { deflateSync } from 'node:zlib';
+import { constants, crc32, deflateRawSync } from 'node:zlib';
 import jpeg from 'jpeg-js';
 import { PNG } from 'pngjs';
 
@@ -37,20 +37,57 @@ export function withExif(file: Uint8Array, orientation: number, words: string): 
   return Buffer.concat([file.subarray(0, 2), head, body, file.subarray(2)]);
 }
 
-/** A file of a few bytes that says that it is so large. */
-export function bombOf(width: number, height: number): Uint8Array {
-  const png = Buffer.from(pngOf(1, 1, [0, 0, 0]));
-  png.writeUInt32BE(width, 16);
-  png.writeUInt32BE(height, 20);
-  return png;
+const depth8 = 8;
+export const rgba = 6;
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** A chunk of a PNG, with its checksum. */
+export function chunkOf(name: string, data: Uint8Array = Buffer.alloc(0)): Buffer {
+  const named = Buffer.concat([Buffer.from(name, 'latin1'), data]);
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(named));
+  return Buffer.concat([length, named, sum]);
 }
 
-/** One that says that it is small, and holds more than a gigabyte of nothing. */
-export function denseOf(): Uint8Array {
-  const png = Buffer.from(pngOf(1, 1, [0, 0, 0]));
-  const data = deflateSync(Buffer.alloc(64 * 1024 * 1024));
-  const head = Buffer.alloc(8);
-  head.writeUInt32BE(data.length, 0);
-  head.write('IDAT', 4, 'latin1');
-  return Buffer.concat([png.subarray(0, 33), head, data, png.subarray(33)]);
+export function headerOf(
+  width: number,
+  height: number,
+  { depth = depth8, colourType = rgba, interlaced = false } = {},
+): Buffer {
+  const data = Buffer.alloc(13);
+  data.writeUInt32BE(width, 0);
+  data.writeUInt32BE(height, 4);
+  data.set([depth, colourType, 0, 0, interlaced ? 1 : 0], 8);
+  return chunkOf('IHDR', data);
+}
+
+/** A PNG of those chunks, which are what a decoder takes for whole. */
+export function pngWith(...chunks: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat([pngSignature, ...chunks, chunkOf('IEND')]);
+}
+
+/** So many zeros, deflated a thousandfold, as the data of a PNG. */
+export function zerosOf(bytes: number): Buffer {
+  const mib = 1024 * 1024;
+  const piece = deflateRawSync(Buffer.alloc(mib), { finishFlush: constants.Z_FULL_FLUSH });
+  const pieces = Array.from({ length: Math.floor(bytes / mib) }, () => piece);
+  const end = deflateRawSync(Buffer.alloc(bytes % mib));
+  const sum = Buffer.alloc(4);
+  sum.writeUInt16BE(bytes % 65_521, 0);
+  sum.writeUInt16BE(1, 2);
+  return chunkOf('IDAT', Buffer.concat([Buffer.from([0x78, 0x9c]), ...pieces, end, sum]));
+}
+
+/** A GIF whose only frame is of another size than its screen. */
+export function gifOf(screen: readonly number[], frame: readonly number[]): Uint8Array {
+  const head = Buffer.alloc(13 + 6 + 10);
+  head.write('GIF89a', 0, 'latin1');
+  for (const [index, side] of screen.entries()) head.writeUInt16LE(side, 6 + index * 2);
+  head[10] = 0x80;
+  head.set([0xff, 0, 0, 0, 0, 0xff], 13);
+  head[19] = 0x2c;
+  for (const [index, part] of frame.entries()) head.writeUInt16LE(part, 20 + index * 2);
+  // Codes of three bits: clear, the first colour, the end.
+  return Buffer.concat([head, Buffer.from([2, 2, 0b01_000_100, 0b1, 0, 0x3b])]);
 }

@@ -6,7 +6,7 @@ import { now, openParts, type LedgerParts } from '../../../../test/fake/ledger-p
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { figureRowsMax } from '../../../figures/figures.ts';
 import type { Reads } from '../parts.ts';
-import { beginSweeping, sweepOnce } from './sweep.ts';
+import { atTheStart, beginSweeping, sweepOnce } from './sweep.ts';
 
 const dayMs = 86_400_000;
 const old = now - 31 * dayMs;
@@ -79,6 +79,28 @@ postgresTest('a message stays as long as a reply to it, and goes with its uses',
   assert.deepEqual(await all(it.client, 'tool_use', 'key'), ['k0']);
   assert.deepEqual(await all(it.client, 'tool_call', 'key'), ['k0']);
   assert.deepEqual(await all(it.client, 'attachment', 'message_id'), [idOf(0), idOf(4)]);
+});
+
+postgresTest('attachments without a message go, however many others come before', async () => {
+  await using it = await openParts();
+  await put(it.client, 'inbox', { id: idOf(4) });
+  await put(it.client, 'attachment', { message_id: idOf(4) });
+  await it.client.query(
+    'INSERT INTO svc.attachment SELECT (one).* FROM (' +
+      "SELECT jsonb_populate_record(one, jsonb_build_object('place', n)) AS one " +
+      'FROM svc.attachment AS one, generate_series(1, 600) AS n) AS many',
+  );
+  const strays = Array.from({ length: 250 }, (_, at) => ({ message_id: idOf(5 + at) }));
+  await put(it.client, 'attachment', ...strays);
+  const place = atTheStart();
+  const steps: number[] = [];
+  for (let step = 0; step < 4; step++) steps.push(await sweepOnce(parts(it), place));
+  assert.deepEqual(steps, [0, 200, 50, 0]);
+  assert.equal(await count(it.client, 'attachment'), 601);
+  await put(it.client, 'attachment', { message_id: idOf(1) });
+  await sweepOnce(parts(it), place);
+  await sweepOnce(parts(it), place);
+  assert.equal(await count(it.client, 'attachment'), 601, 'it begins again');
 });
 
 postgresTest('an approval goes once it was settled long enough ago', async () => {

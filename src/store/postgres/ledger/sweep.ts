@@ -8,12 +8,13 @@ import { firstDaysKept } from '../../ledger/spending.ts';
 import type { Reads } from '../parts.ts';
 import type { Asked } from '../write/statement.ts';
 import { Keeping } from './keeping.ts';
-import { deleteOf } from './of-messages.ts';
+import { deleteAttachmentsOf, deleteOf } from './of-messages.ts';
 
 /** So many of a kind are deleted in one step. */
 const rowsAtOnce = 200;
 /** Only the oldest rows are looked at: they expire first, and a look at all takes too long. */
 const rowsLooked = 2_000;
+const attachmentsLooked = 500;
 const everyMs = 60_000;
 const dayMs = 86_400_000;
 
@@ -42,19 +43,32 @@ WITH gone AS (
   ${deleteOf('tool_use', 'gone AS given')}
 ), calls AS (
   ${deleteOf('tool_call', 'gone AS given')}
+), files AS (
+  ${deleteAttachmentsOf('gone AS given')}
 )
 SELECT id, dead FROM gone`;
 
-/** Of messages that are gone, also those that a release took away which knows of no attachments. */
-const attachments = `
-DELETE FROM svc.attachment WHERE message_id = ANY(ARRAY(
-  SELECT message_id FROM (
-    SELECT message_id FROM svc.attachment ORDER BY message_id LIMIT ${rowsLooked}
-  ) AS oldest
-  WHERE (SELECT true FROM svc.message WHERE id = oldest.message_id) IS NULL
-    AND (SELECT true FROM svc.inbox WHERE id = oldest.message_id) IS NULL
+/**
+ * Of messages that are gone: a release took those away which knows of no attachments. A part of all
+ * is looked at in one step, behind $1, until some are found.
+ */
+const strayAttachments = `
+WITH looked AS MATERIALIZED (
+  SELECT message_id AS id FROM svc.attachment WHERE message_id > $1
+  ORDER BY message_id LIMIT ${attachmentsLooked}
+), strays AS MATERIALIZED (
+  SELECT id FROM looked
+  WHERE (SELECT true FROM svc.message WHERE id = looked.id) IS NULL
+    AND (SELECT true FROM svc.inbox WHERE id = looked.id) IS NULL
   LIMIT ${rowsAtOnce}
-)) RETURNING message_id`;
+), gone AS (
+  DELETE FROM svc.attachment WHERE message_id = ANY(ARRAY(SELECT id FROM strays))
+  RETURNING message_id
+)
+SELECT (SELECT count(*) FROM gone)::integer AS gone, CASE
+  WHEN (SELECT count(*) FROM strays) = ${rowsAtOnce} THEN (SELECT max(id) FROM strays)
+  WHEN (SELECT count(*) FROM looked) = ${attachmentsLooked} THEN (SELECT max(id) FROM looked)
+  ELSE '' END AS last`;
 
 const approvals = `
 DELETE FROM svc.approval WHERE id = ANY(ARRAY(
@@ -101,20 +115,28 @@ export type SweepParts = {
   readonly expired: (id: string) => void;
 };
 
-/** @returns how many rows went; with none there is nothing left to delete now */
-export async function sweepOnce({
-  reads,
-  retentionDays,
-  now,
-  expired,
-}: SweepParts): Promise<number> {
+/** What sweeps remember of those before them. */
+type Place = {
+  /** The message of the last attachment that was looked at; empty: it begins again. */
+  attachment: string;
+};
+
+export const atTheStart = (): Place => ({ attachment: '' });
+
+/**
+ * @param place where the sweep before ended; it is moved on
+ * @returns how many rows went; with none there is nothing left to delete now
+ */
+export async function sweepOnce(
+  { reads, retentionDays, now, expired }: SweepParts,
+  place: Place = atTheStart(),
+): Promise<number> {
   const at = now();
   const before = retentionDays === 0 ? 0 : at - retentionDays * dayMs;
   const firstDays = firstDaysKept(at, retentionDays);
   const steps: readonly Asked[] = [
     { text: replies, values: [before] },
     { text: messages, values: [before] },
-    { text: attachments, values: [] },
     { text: approvals, values: [before] },
     { text: keys, values: [at] },
     { text: audited, values: [at - auditDays * dayMs] },
@@ -128,10 +150,14 @@ export async function sweepOnce({
     for (const { id, dead } of gone) if (dead === true) expired(String(id));
     rows += gone.length;
   }
-  return rows;
+  const [strays] = await reads.ask({ text: strayAttachments, values: [place.attachment] });
+  const last = strays?.['last'];
+  place.attachment = typeof last === 'string' ? last : '';
+  return rows + Number(strays?.['gone'] ?? 0);
 }
 
 /** Sweeps now and then until it is disposed of. */
 export function beginSweeping({ isMine, ...parts }: SweepParts): Keeping {
-  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(parts)) > 0 });
+  const place = atTheStart();
+  return new Keeping({ isMine, everyMs, step: async () => (await sweepOnce(parts, place)) > 0 });
 }

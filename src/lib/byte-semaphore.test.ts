@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ByteSemaphore } from './byte-semaphore.ts';
+import { Stopper } from './stop.ts';
+
+/** Each holds its bytes until it is let go; what is at work is told in the order of its start. */
+function stage(bytesMax: number) {
+  const semaphore = new ByteSemaphore(bytesMax);
+  const began: string[] = [];
+  const ask = (name: string, bytes: number, stop = new Stopper()) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const act = (): Promise<string> => {
+      began.push(name);
+      return promise.then(() => name);
+    };
+    return { letGo: resolve, stop, over: semaphore.within(bytes, stop, act) };
+  };
+  return { semaphore, began, ask };
+}
+
+test('what has no room waits for its place, in order', async () => {
+  const { began, ask } = stage(10);
+  const [first, large, small] = [ask('first', 6), ask('large', 8), ask('small', 1)];
+  await new Promise(setImmediate);
+  assert.deepEqual(began, ['first'], 'the small one does not overtake');
+  first.letGo();
+  assert.equal(await first.over, 'first');
+  await new Promise(setImmediate);
+  assert.deepEqual(began, ['first', 'large', 'small']);
+  large.letGo();
+  small.letGo();
+  await Promise.all([large.over, small.over]);
+});
+
+test('who is stopped leaves, and those behind have the place', async () => {
+  const { began, ask } = stage(10);
+  const [first, large, small] = [ask('first', 6), ask('large', 8), ask('small', 1)];
+  large.stop.stop();
+  assert.equal(await large.over, null);
+  await new Promise(setImmediate);
+  assert.deepEqual(began, ['first', 'small']);
+  const late = ask('late', 1, large.stop);
+  assert.equal(await late.over, null);
+  for (const one of [first, small]) one.letGo();
+  await Promise.all([first.over, small.over]);
+});
+
+test('one that fails gives its room back, and one that is too large has all of it', async () => {
+  const { semaphore, began, ask } = stage(10);
+  const failing = semaphore.within(10, new Stopper(), () => Promise.reject(new Error('no')));
+  const huge = ask('huge', 11);
+  await assert.rejects(failing, /no/);
+  await new Promise(setImmediate);
+  assert.deepEqual(began, ['huge']);
+  huge.letGo();
+  assert.equal(await huge.over, 'huge');
+});
