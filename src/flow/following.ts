@@ -7,7 +7,7 @@ import { kindTypeOf } from '../channel/kinds.ts';
 import type { Brain, Followed } from '../brain/brain.ts';
 import { roleOf, type Approval, type ApprovalId } from '../domain/approval.ts';
 import type { Ability } from '../domain/tool-use.ts';
-import type { Stop } from '../lib/stop.ts';
+import { pause } from '../lib/backoff.ts';
 import type { InClaim } from '../store/store.ts';
 import { followingSentences as say, sayFollowed, sayQuestionTo } from './approval-sentences.ts';
 import { choicesOf } from './approval-sentences.ts';
@@ -35,7 +35,7 @@ export async function follow(
   try {
     approval = await kit.ledger.approvals.find(id);
   } catch {
-    await pause(againMs, stop);
+    await pause(againMs, stop.signal);
     return null;
   }
   if (approval === null) return ownAnswer('approval', say.gone);
@@ -46,7 +46,7 @@ export async function follow(
   const ability = abilityOf(brain, approval);
   const isYoung = kit.now() - (decidedAt ?? 0) < awaitedMs;
   if (state === 'approved' && ability?.isAvailable === false && isYoung) {
-    await pause(againMs, stop);
+    await pause(againMs, stop.signal);
     return null;
   }
   const by = roleOf(decidedBy);
@@ -88,13 +88,4 @@ function abilityOf({ name, agent }: Brain, { brain, tool, channel }: Approval): 
   if (name !== brain) return null;
   const abilities = agent?.abilitiesOn(kindTypeOf(channel)) ?? [];
   return abilities.find((one) => one.tool === tool) ?? null;
-}
-
-async function pause(ms: number, stop: Stop): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  stop.listen(resolve);
-  await promise;
-  clearTimeout(timer);
-  stop.unlisten(resolve);
 }

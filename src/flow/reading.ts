@@ -7,6 +7,7 @@ import { picturesMax, type Attachment } from '../domain/attachment.ts';
 import type { Turn } from '../brain/brain.ts';
 import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import type { Media, Message } from '../domain/message.ts';
+import { pause } from '../lib/backoff.ts';
 import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
@@ -188,17 +189,8 @@ async function fetch(
     if (fetched.kind === 'fetched') return fetched.bytes;
     if (fetched.kind === 'too_large') return fetched.kind;
     if (!fetched.failure.retryable || tries === triesMax || stop.stopped) return 'failed';
-    await pause(againMs * tries, stop);
+    await pause(againMs * tries, stop.signal);
   }
-}
-
-async function pause(ms: number, stop: Stop): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  stop.listen(resolve);
-  await promise;
-  clearTimeout(timer);
-  stop.unlisten(resolve);
 }
 
 /**
