@@ -17,6 +17,15 @@ test('what is said is gathered where the channel says so, and a command never', 
   assert.equal(gatherOf({ text: '/new one' }, on), undefined);
 });
 
+test('what is forwarded, and what replies or quotes, is no part of a burst', () => {
+  const quoted = { text: 'one', by: 'other', name: 'Bob', at: 0 } as const;
+  assert.equal(gatherOf({ context: { forwardedFrom: 'Bob' } }, on), undefined);
+  assert.equal(gatherOf({ context: { forwardedFrom: null } }, on), undefined);
+  assert.equal(gatherOf({ context: { inGroup: true, quoted } }, on), undefined);
+  assert.deepEqual(gatherOf({ context: { inGroup: true } }, on), { kind: 'burst', ms: 500 });
+  assert.deepEqual(gatherOf({ gather: album, context: { forwardedFrom: 'Bob' } }, on), album);
+});
+
 test('a piece of an album is one everywhere, whatever its caption', () => {
   for (const rules of [on, off]) {
     assert.deepEqual(gatherOf({ gather: album }, rules), album);

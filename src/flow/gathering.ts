@@ -5,7 +5,10 @@
 import type { Inbound } from '../domain/message.ts';
 import type { GatedChannel } from './gate.ts';
 
-/** A stranger's knock, a command, and what svc says to itself stand alone. */
+/**
+ * A stranger's knock, a command, and what svc says to itself stand alone. So does in a burst what
+ * was forwarded, which another one said, and what replies or quotes, which is said to that alone.
+ */
 export function withGather(
   message: Inbound,
   { gatherMs: ms, knows }: Pick<GatedChannel, 'gatherMs' | 'knows'>,
@@ -14,6 +17,8 @@ export function withGather(
   const { pairingCode, approval, welcome } = message;
   const isOwn = [pairingCode, approval, welcome].some((mark) => mark !== undefined);
   if (isOwn) return gather === undefined ? message : alone;
-  if (gather !== undefined || ms === 0 || knows(message)) return message;
+  const { quoted, forwardedFrom } = message.context ?? {};
+  const refers = quoted !== undefined || forwardedFrom !== undefined;
+  if (gather !== undefined || ms === 0 || refers || knows(message)) return message;
   return { ...message, gather: { kind: 'burst', ms } };
 }
