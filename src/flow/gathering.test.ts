@@ -37,3 +37,11 @@ test('the knock of a stranger stands alone', () => {
   assert.equal(gatherOf({ gather: album, pairingCode: 'ABCD' }, on), undefined);
   assert.equal(gatherOf({ pairingCode: 'ABCD' }, on), undefined);
 });
+
+test('an edit stands alone, and so does in a burst what nobody knows who said', () => {
+  for (const gather of [undefined, album]) {
+    assert.equal(gatherOf({ apart: 'edit', ...(gather && { gather }) }, on), undefined);
+  }
+  assert.equal(gatherOf({ apart: 'anonymous' }, on), undefined);
+  assert.deepEqual(gatherOf({ apart: 'anonymous', gather: album }, on), album);
+});

@@ -211,7 +211,10 @@ test('an edit is asked once, and its answer edits the former one', async () => {
   const edited = it.fake.edit(it.chat, said, 'three and three?');
   await it.asked(2);
   const edit = it.ledger.messages[1]!;
-  assert.deepEqual([edit.text, edit.dedupeKey], ['three and three?', `edit:${said.id}`]);
+  assert.deepEqual(
+    [edit.text, edit.dedupeKey, edit.apart, question!.apart],
+    ['three and three?', `edit:${said.id}`, 'edit', undefined],
+  );
   await it.answer(edit, 'six', '01kz8c4h9e2q7x5t0m3v01');
   await it.fake.until(() => it.texts().length === 1 || undefined, 'what is left over is gone');
   assert.deepEqual([it.texts(), it.fake.sent.length], [['six'], 2]);

@@ -36,8 +36,8 @@ test('an edit is a message of its own, once, and its answer edits the former one
   await asks(it, 2);
   const edit = it.ledger.messages[1]!;
   assert.deepEqual(
-    [edit.text, edit.dedupeKey, edit.conversation],
-    ['three and three?', `edit:${it.ann.id}:${said.message_id}`, String(it.ann.id)],
+    [edit.text, edit.dedupeKey, edit.conversation, edit.apart],
+    ['three and three?', `edit:${it.ann.id}:${said.message_id}`, String(it.ann.id), 'edit'],
   );
   assert.deepEqual(await answer(it, edit, 'six', 'r2'), { kind: 'delivered' });
   await it.telegram.waitForCall('deleteMessage');

@@ -22,6 +22,7 @@ export function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' 
     ...heard,
     target: targetOf({ ...target, edits: number }),
     dedupeKey: `edit:${edits}`,
+    apart: 'edit' as const,
   };
   return { message, edits };
 }
