@@ -30,7 +30,7 @@ export type Heard = {
   readonly context?: MessageContext;
   /** It is a piece of an album; absent: it is whole. */
   readonly gather?: Gather;
-  readonly apart?: Inbound['apart'];
+  readonly apart?: NonNullable<Inbound['apart']>;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
