@@ -66,8 +66,8 @@ test('an edit is no part of a burst, and no command', async () => {
   const { telegram, ann } = it;
   const first = telegram.say(ann, 'one');
   const [one] = await telegram.waitForSent(1);
-  const second = telegram.say(ann, 'two');
   telegram.edit(ann, first.message_id, 'one, edited');
+  const second = telegram.say(ann, 'two');
   const edited = () => telegram.shown(one!.message)?.text === 'one, edited' || undefined;
   await telegram.until(edited, 'the answer is edited');
   const [, two] = await telegram.waitForSent(2);
@@ -76,6 +76,22 @@ test('an edit is no part of a burst, and no command', async () => {
   telegram.say(ann, 'three');
   assert.equal((await telegram.waitForSent(3))[2]!.text, 'three');
   assert.equal(telegram.shown(two!.message)?.text, 'two');
+});
+
+test('an edit of what was joined is not asked', async () => {
+  const channel = { edits: true, gather_ms: 400 };
+  await using it = await stage(echo, { channel, more: storage });
+  const { telegram, ann } = it;
+  const first = telegram.say(ann, 'one');
+  const second = telegram.say(ann, 'two');
+  await using program = it.start();
+  const [both] = await telegram.waitForSent(1);
+  telegram.edit(ann, first.message_id, 'one, edited');
+  telegram.edit(ann, second.message_id, 'two, edited');
+  telegram.say(ann, 'three');
+  assert.equal((await telegram.waitForSent(2))[1]!.text, 'three');
+  assert.equal(telegram.shown(both!.message)?.text, 'one\ntwo');
+  await program.saw('is up');
 });
 
 test('long code comes as a file between the text before and behind it', async () => {
