@@ -102,6 +102,17 @@ test('what was joined is waiting again once it was given back', () => {
   rows.close();
 });
 
+test('what was joined to a message that the storage had no more is taken next', () => {
+  const { rows, said } = burst('one', 'two');
+  const [one, two] = said;
+  rows.takeHeld(one!);
+  rows.join(one!);
+  rows.lost(one!);
+  assert.deepEqual([two!.taken, two!.lane.inbox.peek()], [false, two]);
+  assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
+  rows.close();
+});
+
 test('a claim is lost with any of its pieces', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said as WholeInRow[];

@@ -141,6 +141,12 @@ export class WorkingSet {
     this.#offering.rest(lane);
   }
 
+  /** The storage had it no more when it ended: what was joined to it are messages of their own. */
+  lost(row: Row): void {
+    if (row.box === 'in') this.#leaving.part(row);
+    this.settle(row);
+  }
+
   /** Given back untouched: first in its lane, and first to be taken again. */
   giveBack(row: Row): void {
     this.totals.claimed[row.box]--;
