@@ -112,6 +112,19 @@ test('what is said in a burst is one question, and a command never waits', async
   assert.deepEqual(asked(it.model).slice(1), ['three', 'four']);
 });
 
+test('without storage, too, what comes within gather_ms is joined', async () => {
+  await using it = await stage({ channel: { gather_ms: 900 } });
+  await using program = it.start();
+  await program.saw('is up');
+  const { telegram } = it;
+  await telegram.until(() => telegram.isPolled || undefined, 'it asks');
+  telegram.say(it.ann, 'one');
+  await telegram.until(() => !telegram.isPolled || undefined, 'it is told');
+  telegram.say(it.ann, 'two');
+  await telegram.waitForSent(1);
+  assert.deepEqual(asked(it.model), ['one\ntwo']);
+});
+
 test('without gather_ms each message is a question of its own', async () => {
   await using it = await stage({ more: durable });
   telegramSays(it, 'one', 'two');

@@ -6,13 +6,15 @@ import type { Setting } from '../../domain/message.ts';
 import type { Update } from './wire.ts';
 
 /**
- * The rest of an album is asked for so soon. An offset that is repeated within half a second gets
- * one update alone.
+ * The rest of what is gathered is asked for so soon. An offset that is repeated within half a second
+ * gets one update alone.
  */
-export const albumPauseMs = 600;
+export const gatheringPauseMs = 600;
 
-export function isPiece({ message }: Update): boolean {
-  return message?.gather?.kind === 'album';
+/** @param gatherMs as the channel is configured; 0: albums alone are joined */
+export function mayBePiece({ message, press }: Update, gatherMs: number): boolean {
+  if (message === null || press !== undefined) return false;
+  return gatherMs > 0 || message.gather !== undefined;
 }
 
 /** Of so many albums it is remembered that they were for this bot. */

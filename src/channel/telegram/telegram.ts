@@ -132,6 +132,7 @@ class Telegram implements Messenger {
         api,
         health: this.#health,
         questions: this.#questions,
+        gatherMs: config.gatherMs,
         events,
         times: { ...pollTimes, ...times },
         steady,

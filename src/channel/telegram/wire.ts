@@ -5,7 +5,7 @@
  * A group message is marked as meant for this bot when it mentions the bot, replies to it, or is a
  * command for it; a command for no bot in particular is marked as such.
  */
-import type { ConversationId } from '../../domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
 import type { Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
@@ -77,6 +77,10 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
     }
   }
   return updates;
+}
+
+export function inboundOf(channel: ChannelKey, { target, ...message }: Heard): Inbound {
+  return { channel, ...message, address: { channel, target } };
 }
 
 /** @returns who the token belongs to; null: this is no answer of getMe */
