@@ -6,8 +6,8 @@ import type { Setting } from '../../domain/message.ts';
 import type { Update } from './wire.ts';
 
 /**
- * The rest of what is gathered is asked for so soon. An offset that is repeated within half a second
- * gets one update alone.
+ * The rest of what is gathered is asked for so soon. An offset that is repeated within half a
+ * second gets one update alone.
  */
 export const gatheringPauseMs = 600;
 

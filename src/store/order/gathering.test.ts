@@ -60,7 +60,7 @@ function joinedIn(all: readonly Partial<Message>[]): Message {
   const { rows, said } = pieces(...all);
   const [first] = said as readonly WholeInRow[];
   rows.takeHeld(first!);
-  rows.join(first!);
+  rows.leaving.join(first!);
   rows.close();
   return joinedMessage(first!);
 }
@@ -94,7 +94,7 @@ test('what was joined is waiting again once it was given back', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.join(one!);
+  rows.leaving.join(one!);
   assert.deepEqual([one!.joined, two!.taken], [[two], true]);
   assert.equal(rows.gauges().inboxClaimed, 2);
   rows.giveBack(one!);
@@ -106,7 +106,7 @@ test('what was joined to a message that the storage had no more is taken next', 
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.join(one!);
+  rows.leaving.join(one!);
   rows.lost(one!);
   assert.deepEqual([two!.taken, two!.lane.inbox.peek()], [false, two]);
   assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
@@ -119,7 +119,7 @@ test('a claim is lost with any of its pieces', () => {
   const open = new OpenClaims();
   const memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null, empty: true };
   rows.takeHeld(one!);
-  rows.join(one!);
+  rows.leaving.join(one!);
   const claim = open.claimIn(one!, memory);
   assert.equal(claim.message.text, 'one\ntwo');
   assert.deepEqual(
@@ -134,7 +134,7 @@ test('one that waits for more after all rings, since another may be taken', asyn
   const { rows, said } = burst('one');
   await new Promise(setImmediate);
   let rings = 0;
-  rows.onReady(() => rings++);
+  rows.ready.onReady(() => rings++);
   rows.takeHeld(said[0]!);
   assert.equal(rows.gatherOn(said[0]!), true);
   await new Promise(setImmediate);
