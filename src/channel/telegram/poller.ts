@@ -18,7 +18,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
 import type { RecentQuestions } from '../recent-questions.ts';
-import { Albums, gatheringPauseMs, mayBePiece } from './albums.ts';
+import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { heeded, settled, updateTypesOf } from './edits.ts';
@@ -224,7 +224,7 @@ export class Poller {
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#parts.api, press, this.#signal);
       }
-      this.#held.add(id, receipt?.safe ?? null);
+      this.#held.add(id, receipt && safeOf(update, receipt.safe));
     }
   }
 

@@ -126,7 +126,7 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
 }
 
 /** The pieces of an album come as messages of their own, close on each other. */
-const albumMs = 1_000;
+export const albumMs = 1_000;
 
 function albumOf(wire: Wire): Pick<Heard, 'gather'> {
   const key = string(wire['media_group_id']);
