@@ -94,6 +94,33 @@ test('in a group a caption says for whom all its album is', async () => {
   assert.equal(log.split('"turned_away"').length - 1 <= 2, true, log);
 });
 
+test('a start in the midst of an album in a group knows for whom the rest is', async () => {
+  await using it = await stage({ more: durable, channel: { access: { groups: 'mention' } } });
+  const { telegram } = it;
+  const [from, team] = [telegram.person('Ann'), telegram.supergroup('Team')];
+  const album = new Album(telegram, team, { from });
+  const polls = (): number => telegram.calls.filter(({ method }) => method === 'getUpdates').length;
+  {
+    await using program = it.start();
+    await program.saw('is up');
+    await telegram.until(() => telegram.isPolled || undefined, 'it asks');
+    const before = polls();
+    album.photo(`@${telegram.bot.username} what is this?`);
+    await telegram.until(() => polls() > before || undefined, 'the first is taken');
+    assert.equal(await program.stop(), 0);
+  }
+  album.photo('');
+  await using program = it.start();
+  telegram.say(team, `@${telegram.bot.username} done?`, { from });
+  const done = (): true | undefined => /done/.test(telegram.sent.at(-1)?.text ?? '') || undefined;
+  await telegram.until(done, 'an answer to what came last');
+  await program.saw('is up');
+  const pictures = asked(it.model)
+    .join('\n')
+    .match(/\[attachment: photo/g);
+  assert.equal(pictures?.length, 2, asked(it.model).join('\n'));
+});
+
 test('what is said in a burst is one question, and a command never waits', async () => {
   const more = { ...durable, session: { triggers: ['/new', 'anew'] } };
   await using it = await stage({ more, channel: { gather_ms: 400 } });
@@ -110,6 +137,19 @@ test('what is said in a burst is one question, and a command never waits', async
   telegram.say(it.ann, '/recall');
   await telegram.waitForSent(5);
   assert.deepEqual(asked(it.model).slice(1), ['three', 'four']);
+});
+
+test('without storage, too, what comes within gather_ms is joined', async () => {
+  await using it = await stage({ channel: { gather_ms: 900 } });
+  await using program = it.start();
+  await program.saw('is up');
+  const { telegram } = it;
+  await telegram.until(() => telegram.isPolled || undefined, 'it asks');
+  telegram.say(it.ann, 'one');
+  await telegram.until(() => !telegram.isPolled || undefined, 'it is told');
+  telegram.say(it.ann, 'two');
+  await telegram.waitForSent(1);
+  assert.deepEqual(asked(it.model), ['one\ntwo']);
 });
 
 test('without gather_ms each message is a question of its own', async () => {

@@ -122,6 +122,13 @@ test('all that wait are tried now by the svc that runs', async (t) => {
   }
 });
 
+test('all are replayed in the order in which they died', async (t) => {
+  const on = await stage(t);
+  const ids = [await withDeadLetter(on), await withDeadLetter(on)];
+  const { out } = await on.svc('dead-letters replay --all');
+  assert.equal(out, ids.map((id) => `${id} will be tried again\n`).join(''));
+});
+
 test('what is replayed while svc runs goes out at once, by its own hand', async (t) => {
   const on = await stage(t);
   on.receiver.script.push(410);

@@ -57,6 +57,43 @@ for (const [form, more] of [
   });
 }
 
+test('an edit is no part of a burst, and no command', async () => {
+  const session = { triggers: ['anew'] };
+  const channel = { edits: true, gather_ms: 900 };
+  await using it = await stage(echo, { channel, more: { ...storage, session } });
+  await using program = it.start();
+  await program.saw('is up');
+  const { telegram, ann } = it;
+  const first = telegram.say(ann, 'one');
+  const [one] = await telegram.waitForSent(1);
+  telegram.edit(ann, first.message_id, 'one, edited');
+  const second = telegram.say(ann, 'two');
+  const edited = () => telegram.shown(one!.message)?.text === 'one, edited' || undefined;
+  await telegram.until(edited, 'the answer is edited');
+  const [, two] = await telegram.waitForSent(2);
+  assert.equal(two!.text, 'two');
+  telegram.edit(ann, second.message_id, 'anew');
+  telegram.say(ann, 'three');
+  assert.equal((await telegram.waitForSent(3))[2]!.text, 'three');
+  assert.equal(telegram.shown(two!.message)?.text, 'two');
+});
+
+test('an edit of what was joined is not asked', async () => {
+  const channel = { edits: true, gather_ms: 400 };
+  await using it = await stage(echo, { channel, more: storage });
+  const { telegram, ann } = it;
+  const first = telegram.say(ann, 'one');
+  const second = telegram.say(ann, 'two');
+  await using program = it.start();
+  const [both] = await telegram.waitForSent(1);
+  telegram.edit(ann, first.message_id, 'one, edited');
+  telegram.edit(ann, second.message_id, 'two, edited');
+  telegram.say(ann, 'three');
+  assert.equal((await telegram.waitForSent(2))[1]!.text, 'three');
+  assert.equal(telegram.shown(both!.message)?.text, 'one\ntwo');
+  await program.saw('is up');
+});
+
 test('long code comes as a file between the text before and behind it', async () => {
   const code = 'print("a line of a program")\n'.repeat(150);
   const answer = `Here it is:\n\n\`\`\`python\n${code}\`\`\`\n\nRun it.`;

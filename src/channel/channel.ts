@@ -151,7 +151,7 @@ export interface Receive {
 /** `value` is the channel's own; it outlives the process where there is storage. */
 export type Cursor = { readonly name: string; readonly value: string };
 
-/** A receipt for each message of the batch; null: the gate turned it away, so it is handled. */
+/** A receipt for each message of the batch; null: the gate kept it away, so it is handled. */
 export type Handled =
   | { readonly kind: 'accepted'; readonly receipts: readonly (Receipt | null)[] }
   | Refused;

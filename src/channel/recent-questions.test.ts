@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/hand-clock.ts';
-import type { MessageId } from '../domain/ids.ts';
+import type { ConversationId, MessageId } from '../domain/ids.ts';
 import type { Reply } from '../domain/reply.ts';
 import { RecentQuestions, revise } from './recent-questions.ts';
 
 const id = 'q1' as MessageId;
-const by = (sender: string, text: string) => ({ sender: { id: sender, name: null }, text });
+const conversation = 'c' as ConversationId;
+const by = (sender: string, text: string) => {
+  return { conversation, sender: { id: sender, name: null }, text };
+};
 const reply = { id: 'r2', text: 'six', inReplyTo: 'q2' } as unknown as Reply;
 
-function start() {
+function start(gatherMs = 0) {
   const clock = handClock();
-  const questions = new RecentQuestions(clock.steady);
+  const questions = new RecentQuestions(clock.steady, gatherMs);
   questions.said('m', by('ann', 'one'));
   questions.settled('m', id);
   return { clock, questions };
@@ -32,6 +35,44 @@ test('the edit of a message that was turned away is not asked', () => {
   questions.said('n', by('ann', 'one'));
   questions.settled('n', null);
   assert.equal(questions.isAsked('n', by('ann', 'two')), false);
+});
+
+test('what may have been answered together with others is not asked again', () => {
+  for (const [gatherMs, isJoined] of [
+    [500, true],
+    [0, false],
+  ] as const) {
+    const { clock, questions } = start(gatherMs);
+    clock.pass(500);
+    questions.said('n', by('ann', 'two'));
+    const asked = ['m', 'n'].map((name) => questions.isAsked(name, by('ann', 'other')));
+    assert.deepEqual(asked, [!isJoined, !isJoined]);
+  }
+});
+
+test('what others say, and what comes later, is joined to nothing', () => {
+  const { clock, questions } = start(500);
+  questions.said('n', by('bo', 'two'));
+  clock.pass(2_000);
+  questions.said('o', by('ann', 'three'));
+  assert.equal(questions.isAsked('m', by('ann', 'other')), true);
+  assert.equal(questions.isAsked('n', by('bo', 'other')), true);
+  assert.equal(questions.isAsked('o', by('ann', 'other')), true);
+});
+
+test('what the ledger had refused counts from when it goes there again', () => {
+  const { clock, questions } = start(500);
+  clock.pass(5_000);
+  questions.said('m', by('ann', 'one'));
+  questions.said('n', by('ann', 'two'));
+  assert.equal(questions.isAsked('m', by('ann', 'other')), false);
+});
+
+test('a piece of an album is not asked again', () => {
+  const { questions } = start();
+  const gather = { kind: 'album', key: 'a', ms: 1_000 } as const;
+  questions.said('n', { ...by('ann', 'one'), gather });
+  assert.equal(questions.isAsked('n', { ...by('ann', 'two'), gather }), false);
 });
 
 test('its answer takes the place of the former one, and makes the rest of it needless', () => {

@@ -2,6 +2,9 @@
  * What a messenger that heeds edits knows of the last questions, in memory alone: who asked what,
  * and which messages of the platform answer it. So an edit is asked again once, and its answer
  * becomes the message of the first one. After a restart nothing is known, and no edit is asked.
+ *
+ * Nor is that of a message which may have been answered together with others: the answer is theirs
+ * as well. Which were joined the ledger alone knows; here it goes by the time between them.
  */
 import type { MessageId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
@@ -16,12 +19,19 @@ const keptMs = 600_000;
 const questionsMax = 1_000;
 const messagesMax = 100;
 
-type Said = Pick<Inbound, 'sender' | 'text'>;
+/** What comes here further apart than `gather_ms` may come to the ledger a little closer. */
+const nearerMs = 1_000;
+
+type Said = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather'>;
 
 type Question = {
-  readonly sender: string;
+  /** The conversation and the sender. */
+  readonly who: string;
   readonly text: string;
-  readonly at: SteadyTime;
+  /** When it last went to the ledger, which may have refused it before. */
+  at: SteadyTime;
+  /** It may be one message with another. */
+  isJoined: boolean;
   /** Null: it is on its way into the ledger. */
   id: MessageId | null;
   isEdited: boolean;
@@ -31,21 +41,30 @@ type Question = {
 
 export class RecentQuestions {
   readonly #steady: () => SteadyTime;
+  readonly #gatherMs: number;
   /** By the platform's own name of the message, the oldest first. */
   readonly #questions = new Map<string, Question>();
   readonly #byId = new Map<MessageId, Question>();
+  /** By who said it. */
+  readonly #last = new Map<string, Question>();
 
-  constructor(steady: () => SteadyTime) {
+  /** @param gatherMs as the channel is configured; 0: albums alone are joined */
+  constructor(steady: () => SteadyTime, gatherMs: number) {
     this.#steady = steady;
+    this.#gatherMs = gatherMs;
   }
 
   /** A message goes to the ledger: an edit of it may come with it. */
-  said(name: string, { sender, text }: Said): void {
-    if (this.#questions.has(name)) return;
-    this.#forget();
-    const at = this.#steady();
-    const question = { sender: sender.id, text, at, id: null, isEdited: false, answer: [] };
-    this.#questions.set(name, question);
+  said(name: string, said: Said): void {
+    if (said.gather?.kind === 'album') return;
+    const question = this.#questions.get(name) ?? this.#add(name, said);
+    question.at = this.#steady();
+    const before = this.#last.get(question.who);
+    this.#last.set(question.who, question);
+    if (this.#gatherMs === 0 || before === undefined || before === question) return;
+    if (question.at - before.at > this.#gatherMs + nearerMs) return;
+    before.isJoined = true;
+    question.isJoined = true;
   }
 
   /** What became of it; null: it was turned away, and so is its edit. */
@@ -58,10 +77,10 @@ export class RecentQuestions {
   }
 
   /** Whether that edit is to be asked: the first one, by the same person, that changes the text. */
-  isAsked(name: string, { sender, text }: Said): boolean {
+  isAsked(name: string, said: Said): boolean {
     const question = this.#questions.get(name);
-    if (question === undefined || question.isEdited) return false;
-    return question.sender === sender.id && question.text !== text;
+    if (question === undefined || question.isEdited || question.isJoined) return false;
+    return question.who === whoseIs(said) && question.text !== said.text;
   }
 
   /** Its edit was taken: there is no other. */
@@ -87,9 +106,19 @@ export class RecentQuestions {
     if (question !== undefined) this.#drop(name, question);
   }
 
-  #drop(name: string, { id }: Question): void {
+  #add(name: string, said: Said): Question {
+    this.#forget();
+    const [who, at] = [whoseIs(said), this.#steady()];
+    const isNew = { id: null, isJoined: false, isEdited: false } as const;
+    const question: Question = { who, text: said.text, at, ...isNew, answer: [] };
+    this.#questions.set(name, question);
+    return question;
+  }
+
+  #drop(name: string, question: Question): void {
     this.#questions.delete(name);
-    if (id !== null) this.#byId.delete(id);
+    if (question.id !== null) this.#byId.delete(question.id);
+    if (this.#last.get(question.who) === question) this.#last.delete(question.who);
   }
 
   #forget(): void {
@@ -99,6 +128,10 @@ export class RecentQuestions {
       this.#drop(name, question);
     }
   }
+}
+
+function whoseIs({ conversation, sender }: Said): string {
+  return `${conversation} ${sender.id}`;
 }
 
 /** How one reply is delivered where something of it may be shown already. */

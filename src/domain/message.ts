@@ -115,6 +115,11 @@ export type Inbound = {
   readonly further?: readonly Media[];
   readonly context?: MessageContext;
   readonly gather?: Gather;
+  /**
+   * Why it is joined to nothing that one person says in a burst: it changes what was said before,
+   * and is no piece of an album either; nobody knows who of several said it. Absent: it may be.
+   */
+  readonly apart?: 'edit' | 'anonymous';
   readonly address: Address;
   /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
   readonly dedupeKey: string | null;

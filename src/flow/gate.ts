@@ -38,7 +38,7 @@ export type GateResult = {
   /**
    * To be called when the ledger has the messages, or when there were none for it. Only now are
    * those told who were turned away, since a refused batch comes again as a whole.
-   * @returns a receipt for each message of the whole batch; null where it was turned away
+   * @returns a receipt for each message of the whole batch; null where it does not go on
    */
   settle(receipts: readonly Receipt[]): readonly (Receipt | null)[];
 };
@@ -73,10 +73,15 @@ export class Gate {
     if (access.pairing) await pairings.load(type);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
-    /** By the place in the batch; null: it passed. */
-    const turnedAway: (TurnedAwayReason | null)[] = [];
+    /** By the place in the batch. */
+    const ends: (TurnedAwayReason | 'passed' | 'left_out')[] = [];
     const codes: Extract<Knock, { kind: 'code' }>[] = [];
     for (const inbound of batch) {
+      if (inbound.apart === 'edit' && knows(inbound)) {
+        // What would be a command is none in an edit.
+        ends.push('left_out');
+        continue;
+      }
       const judged = judge(access, { isAdmitted, knows }, inbound);
       const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
       if (end.kind === 'passes') messages.push(withSetting(inbound));
@@ -85,7 +90,7 @@ export class Gate {
         const { further: _, context: __, gather: ___, ...bare } = inbound;
         messages.push({ ...bare, text: '', media: null, pairingCode: end.code });
       }
-      turnedAway.push(end.kind === 'turned_away' ? end.reason : null);
+      ends.push(end.kind === 'turned_away' ? end.reason : 'passed');
     }
     return {
       messages,
@@ -93,9 +98,9 @@ export class Gate {
       undo: () => codes.toReversed().forEach(({ undo }) => undo()),
       settle: (receipts) => {
         let next = 0;
-        return turnedAway.map((reason, at) => {
-          if (reason === null) return receipts[next++]!;
-          this.#turnAway(batch[at]!, reason);
+        return ends.map((end, at) => {
+          if (end === 'passed') return receipts[next++]!;
+          if (end !== 'left_out') this.#turnAway(batch[at]!, end);
           return null;
         });
       },

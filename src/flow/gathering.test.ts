@@ -17,6 +17,15 @@ test('what is said is gathered where the channel says so, and a command never', 
   assert.equal(gatherOf({ text: '/new one' }, on), undefined);
 });
 
+test('what is forwarded, and what replies or quotes, is no part of a burst', () => {
+  const quoted = { text: 'one', by: 'other', name: 'Bob', at: 0 } as const;
+  assert.equal(gatherOf({ context: { forwardedFrom: 'Bob' } }, on), undefined);
+  assert.equal(gatherOf({ context: { forwardedFrom: null } }, on), undefined);
+  assert.equal(gatherOf({ context: { inGroup: true, quoted } }, on), undefined);
+  assert.deepEqual(gatherOf({ context: { inGroup: true } }, on), { kind: 'burst', ms: 500 });
+  assert.deepEqual(gatherOf({ gather: album, context: { forwardedFrom: 'Bob' } }, on), album);
+});
+
 test('a piece of an album is one everywhere, whatever its caption', () => {
   for (const rules of [on, off]) {
     assert.deepEqual(gatherOf({ gather: album }, rules), album);
@@ -27,4 +36,12 @@ test('a piece of an album is one everywhere, whatever its caption', () => {
 test('the knock of a stranger stands alone', () => {
   assert.equal(gatherOf({ gather: album, pairingCode: 'ABCD' }, on), undefined);
   assert.equal(gatherOf({ pairingCode: 'ABCD' }, on), undefined);
+});
+
+test('an edit stands alone, and so does in a burst what nobody knows who said', () => {
+  for (const gather of [undefined, album]) {
+    assert.equal(gatherOf({ apart: 'edit', ...(gather && { gather }) }, on), undefined);
+  }
+  assert.equal(gatherOf({ apart: 'anonymous' }, on), undefined);
+  assert.deepEqual(gatherOf({ apart: 'anonymous', gather: album }, on), album);
 });

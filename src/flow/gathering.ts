@@ -5,15 +5,21 @@
 import type { Inbound } from '../domain/message.ts';
 import type { GatedChannel } from './gate.ts';
 
-/** A stranger's knock, a command, and what svc says to itself stand alone. */
+/**
+ * An edit, a stranger's knock, a command, and what svc says to itself stand alone. So does in a
+ * burst what was forwarded, which another one said, and what replies or quotes, which is said to
+ * that alone.
+ */
 export function withGather(
   message: Inbound,
   { gatherMs: ms, knows }: Pick<GatedChannel, 'gatherMs' | 'knows'>,
 ): Inbound {
   const { gather, ...alone } = message;
-  const { pairingCode, approval, welcome } = message;
+  const { pairingCode, approval, welcome, apart } = message;
   const isOwn = [pairingCode, approval, welcome].some((mark) => mark !== undefined);
-  if (isOwn) return gather === undefined ? message : alone;
-  if (gather !== undefined || ms === 0 || knows(message)) return message;
-  return { ...message, gather: { kind: 'burst', ms } };
+  if (isOwn || apart === 'edit') return gather === undefined ? message : alone;
+  const { quoted, forwardedFrom } = message.context ?? {};
+  const refers = quoted !== undefined || forwardedFrom !== undefined;
+  if (gather !== undefined || ms === 0 || apart !== undefined || refers) return message;
+  return knows(message) ? message : { ...message, gather: { kind: 'burst', ms } };
 }

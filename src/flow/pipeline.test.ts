@@ -13,6 +13,7 @@ import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Whose } from '../domain/story.ts';
 import { createMemoryLedger } from '../store/memory/memory.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
+import { openAccess } from './access.ts';
 import { ApprovalWork } from './approval-work.ts';
 import { buryMessage } from './faults.ts';
 import { Gate } from './gate.ts';
@@ -163,6 +164,24 @@ test('the sentence after a bug takes the place of what the turn had shown', asyn
   await buryMessage(it.kit, it.line, claim);
   const [sorry] = await it.ledger.claim('out', channel, 1);
   assert.equal(sorry?.reply.replaces, '[7]');
+});
+
+test('what would be a command is none in an edit, and nobody is turned away by that', async () => {
+  const it = house();
+  const gate = new Gate({
+    pairings: new Pairings(it.ledger, it.kit.now, (bytes) => crypto.getRandomValues(bytes)),
+    events: it.kit.events,
+    now: it.kit.now,
+  });
+  const knows = ({ text }: Inbound): boolean => text === 'anew';
+  const gated = { channel, access: openAccess, sensitivity: 'public', knows, gatherMs: 0 } as const;
+  const edit = (text: string): Inbound => ({ ...said(text), apart: 'edit' });
+  const handled = await receiveAtGate(it.kit, gate, gated, [edit('anew'), edit('hello')]);
+  assert.ok(handled.kind === 'accepted');
+  assert.deepEqual([handled.receipts[0], handled.receipts[1]?.duplicate], [null, false]);
+  assert.deepEqual([it.told(), gate.turnedAway], [['messageAccepted'], []]);
+  const [claim] = await it.ledger.claim('in', channel, 1);
+  assert.equal(claim?.message.text, 'hello');
 });
 
 test('who was turned away is told only once the rest of the batch is in the ledger', async () => {

@@ -81,7 +81,8 @@ export async function startPolling(
   const api = await loadBotApi(parts);
   const channel = 'messenger_a:110201543' as ChannelKey;
   const tokenName = 'TELEGRAM_TOKEN';
-  const rest = { channel, tokenName, api, health, events, steady, questions };
+  const manners = { questions, gatherMs: 0 };
+  const rest = { channel, tokenName, api, health, events, steady, ...manners };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {

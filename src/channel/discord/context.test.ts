@@ -47,6 +47,24 @@ test('a mention alone is a message where it is said about another one', () => {
   assert.notEqual(said?.context?.quoted, undefined);
 });
 
+test('who is mentioned is told by name, also in what is quoted or forwarded', () => {
+  const bob = { id: '80351110224678913', username: 'bob', global_name: 'Bob B' };
+  const mentioning = {
+    content: 'ask <@80351110224678913>, <@!80351110224678913>',
+    mentions: [bob],
+  };
+  assert.equal(read('direct', mentioning)?.text, 'ask @Bob B, @Bob B');
+  const quoting = read('guild_reply_to_another', repliedTo(mentioning));
+  assert.equal(quoting?.context?.quoted?.text, 'ask @Bob B, @Bob B');
+  const forward = {
+    message_reference: { type: MessageReferenceType.Forward },
+    message_snapshots: [{ message: mentioning }],
+  };
+  assert.equal(read('direct', { content: '', ...forward })?.text, 'ask @Bob B, @Bob B');
+  const unknown = 'ask <@80351110224678914>, <@&80351110224678913> in <#80351110224678913>';
+  assert.equal(read('direct', { content: unknown, mentions: [bob] })?.text, unknown);
+});
+
 test('a forward is what its snapshot holds', () => {
   const message: Partial<APIMessageSnapshotFields> = {
     content: 'It rains.',

@@ -6,6 +6,7 @@
 import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
 import { beginning } from '../../domain/quoted-text.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
+import { withNames } from './mentions.ts';
 
 /** The forward itself is empty: what was said is in its snapshot. @returns null: it is none */
 export function forwardIn(fields: Fields): Fields | null {
@@ -37,7 +38,7 @@ function quotedIn(fields: Fields, self: string): Quoted | null {
   const forward = forwardIn(other);
   const shown = forward ?? other;
   const hasFiles = ['attachments', 'sticker_items'].some((key) => listOf(shown[key]).length > 0);
-  const text = textOf(shown['content']) || (hasFiles ? '[attachment]' : '');
+  const text = withNames(textOf(shown['content']), shown) || (hasFiles ? '[attachment]' : '');
   if (text === '') return null;
   const author = fieldsOf(other['author']);
   const by = whose(author, fields, self);

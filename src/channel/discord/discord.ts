@@ -85,7 +85,7 @@ class Discord implements Messenger {
   constructor(parts: DiscordParts) {
     const { config, events, http, now, steady, token } = parts;
     this.#parts = parts;
-    this.#questions = config.edits ? new RecentQuestions(steady) : null;
+    this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
@@ -192,6 +192,7 @@ class Discord implements Messenger {
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&
       ours.config.streaming === theirs.config.streaming &&
+      ours.config.gatherMs === theirs.config.gatherMs &&
       ours.config.edits === theirs.config.edits &&
       groupsOf(ours.config) === groupsOf(theirs.config)
     );

@@ -1,6 +1,6 @@
 /**
  * Edits of questions: an edit soon after its message is a message of its own, whose address says
- * which question it changes. What would be a command is none in an edit.
+ * which question it changes.
  *
  * Format: https://discord.com/developers/docs/events/gateway-events#message-update. It also comes
  * when the platform adds what links lead to, or somebody pins: then the text is as it was.
@@ -20,7 +20,7 @@ export function parseEdit(wire: unknown, self: string): WireMessage | null {
   if (typeof timestamp !== 'string' || typeof edited !== 'string') return null;
   const ms = Date.parse(edited) - Date.parse(timestamp);
   const message = parseMessage(wire, self);
-  if (message === null || !(ms <= editMsMax) || message.text.startsWith('/')) return null;
+  if (message === null || !(ms <= editMsMax)) return null;
   const target = parseTarget(message.target);
   if (target === null) return null;
   return { ...message, target: targetOf({ ...target, edits: message.id }), edits: message.id };

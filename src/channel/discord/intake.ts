@@ -241,7 +241,8 @@ export class Intake {
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;
     const around = { ...(further !== undefined && { further }), ...(context && { context }) };
     const said = { text, media, ...around };
-    const facts = { conversation, sender, ...said, setting };
+    const apart = edits === undefined ? {} : ({ apart: 'edit' } as const);
+    const facts = { conversation, sender, ...said, ...apart, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
   }
 }

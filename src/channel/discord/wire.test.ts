@@ -51,10 +51,10 @@ test('in a server only a mention of us or a reply to us is to us', () => {
   });
 });
 
-test('the mention of us is taken out, everything else stays as it was written', () => {
+test('the mention of us is taken out, others are told by name, all else stays as it was', () => {
   assert.equal(read('guild_mention')?.text, 'what is  the time?');
   const middle = read('guild_mention_in_the_middle')?.text;
-  assert.equal(middle, 'hey, are you there, <@80351110224678913>?');
+  assert.equal(middle, 'hey, are you there, @Nelly?');
 });
 
 test('a thread is a conversation of its own', () => {

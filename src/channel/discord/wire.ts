@@ -12,6 +12,7 @@ import type { Media, MessageContext, Sender, Setting } from '../../domain/messag
 import { isFirstPart, type Reply } from '../../domain/reply.ts';
 import { contextOf, forwardIn } from './context.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
+import { mentionIn, withNames, withoutMention } from './mentions.ts';
 
 export type WireMessage = {
   readonly id: string;
@@ -52,8 +53,9 @@ export function parseMessage(
   if (textOf(fields['webhook_id']) !== '') return null;
   if (!spokenTypes.has(fields['type'] ?? 0)) return null;
   const forward = forwardIn(fields);
-  const [media = null, ...further] = mediaOf(forward ?? fields, place, id);
-  const bare = withoutMention(textOf((forward ?? fields)['content']), self);
+  const said = forward ?? fields;
+  const [media = null, ...further] = mediaOf(said, place, id);
+  const bare = withNames(withoutMention(textOf(said['content']), self), said);
   const isDirect = direct ?? idOf(fields['guild_id']) === null;
   const setting = isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard';
   const acknowledged = setting === 'addressed' && { acknowledged: true as const };
@@ -88,20 +90,6 @@ function addresses(fields: Fields, self: string): boolean {
   if (mentioned) return true;
   const repliedTo = fieldsOf(fieldsOf(fields['referenced_message'])['author']);
   return fields['type'] === 19 && repliedTo['id'] === self;
-}
-
-/** The text without `<@id>` of ours, and otherwise character for character. */
-function withoutMention(text: string, self: string): string {
-  const mention = new RegExp(`[ \\t]*<@!?${self}>`, 'g');
-  return mention.test(text) ? text.replace(mention, '').trim() : text;
-}
-
-/** The mention alone, as it is shown: all that is said about what is replied to. */
-function mentionIn(fields: Fields, self: string): string {
-  const us = listOf(fields['mentions'])
-    .map(fieldsOf)
-    .find((user) => user['id'] === self);
-  return us === undefined ? '' : `@${textOf(us['username'])}`;
 }
 
 /** Kind and file name; the URL is left out, for it is signed and soon dead. */

@@ -3,16 +3,28 @@
  * nothing, and may come with a later answer.
  */
 import type { Setting } from '../../domain/message.ts';
-import type { Update } from './wire.ts';
+import { albumMs, type Update } from './wire.ts';
 
 /**
- * The rest of an album is asked for so soon. An offset that is repeated within half a second gets
- * one update alone.
+ * The rest of what is gathered is asked for so soon. An offset that is repeated within half a
+ * second gets one update alone.
  */
-export const albumPauseMs = 600;
+export const gatheringPauseMs = 600;
 
-export function isPiece({ message }: Update): boolean {
-  return message?.gather?.kind === 'album';
+/** @param gatherMs as the channel is configured; 0: albums alone are joined */
+export function mayBePiece({ message, press }: Update, gatherMs: number): boolean {
+  if (message === null || press !== undefined) return false;
+  return gatherMs > 0 || message.gather !== undefined;
+}
+
+/**
+ * When Telegram may forget a piece that was taken in a group: not before its album is whole, since
+ * a process that starts in the midst of it learns from it alone for whom the others are.
+ */
+export function safeOf({ message }: Update, safe: Promise<void>): Promise<void> {
+  if (albumOf(message) === null) return safe;
+  const whole = new Promise<void>((resolve) => void setTimeout(resolve, albumMs).unref());
+  return whole.then(() => safe);
 }
 
 /** Of so many albums it is remembered that they were for this bot. */

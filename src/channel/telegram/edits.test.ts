@@ -36,8 +36,8 @@ test('an edit is a message of its own, once, and its answer edits the former one
   await asks(it, 2);
   const edit = it.ledger.messages[1]!;
   assert.deepEqual(
-    [edit.text, edit.dedupeKey, edit.conversation],
-    ['three and three?', `edit:${it.ann.id}:${said.message_id}`, String(it.ann.id)],
+    [edit.text, edit.dedupeKey, edit.conversation, edit.apart],
+    ['three and three?', `edit:${it.ann.id}:${said.message_id}`, String(it.ann.id), 'edit'],
   );
   assert.deepEqual(await answer(it, edit, 'six', 'r2'), { kind: 'delivered' });
   await it.telegram.waitForCall('deleteMessage');
@@ -69,7 +69,7 @@ test('a preview of an edit’s answer grows in the former answer', async () => {
   assert.equal(it.telegram.sent.length, 1);
 });
 
-test('commands, the same text, what is late and what nobody remembers are not asked', async () => {
+test('the same text, what is late and what nobody remembers are not asked', async () => {
   let ahead = 0;
   await using it = await startShowing({ edits: true }, () => Date.now() + ahead);
   const unknown = it.telegram.say(it.ann, 'said to a former process');
@@ -77,7 +77,6 @@ test('commands, the same text, what is late and what nobody remembers are not as
   it.run();
   const said = it.telegram.say(it.ann, 'one');
   await asks(it, 2);
-  it.telegram.edit(it.ann, said.message_id, '/new');
   it.telegram.edit(it.ann, said.message_id, 'one');
   const later = it.telegram.say(it.ann, 'two');
   await asks(it, 3);

@@ -1,7 +1,6 @@
 /**
  * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`): an edit soon
- * after its message is a message of its own, whose address says which question it changes. What
- * would be a command is none in an edit.
+ * after its message is a message of its own, whose address says which question it changes.
  */
 import type { Receipt } from '../channel.ts';
 import { editMsMax, type RecentQuestions } from '../recent-questions.ts';
@@ -13,7 +12,7 @@ import type { Heard, Update } from './wire.ts';
 export function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' | 'edits'> {
   const [saidAt, editedAt] = [wire['date'], wire['edit_date']];
   if (heard === null || typeof saidAt !== 'number' || typeof editedAt !== 'number') return nothing;
-  if ((editedAt - saidAt) * 1_000 > editMsMax || heard.text.startsWith('/')) return nothing;
+  if ((editedAt - saidAt) * 1_000 > editMsMax) return nothing;
   const target = parseTarget(heard);
   const number = wire['message_id'];
   if (target === null || typeof number !== 'number') return nothing;
@@ -22,6 +21,7 @@ export function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' 
     ...heard,
     target: targetOf({ ...target, edits: number }),
     dedupeKey: `edit:${edits}`,
+    apart: 'edit' as const,
   };
   return { message, edits };
 }

@@ -15,6 +15,11 @@ export function senderOf(wire: Wire, chat: number): Sender | null {
   return { id: String(chat), name: string(as['title']) ?? string(wire['author_signature']) };
 }
 
+/** All administrators who stay anonymous are one sender, the group. */
+export function isAnonymous(wire: Wire): boolean {
+  return object(wire['sender_chat']) !== null;
+}
+
 /** @returns null: a bot, or nobody at all */
 export function personOf(user: unknown): Sender | null {
   const from = object(user);

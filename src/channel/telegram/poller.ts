@@ -13,21 +13,20 @@
 import { aborted } from '../../lib/aborted.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import type { Inbound } from '../../domain/message.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Receive, Receipt } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
 import type { RecentQuestions } from '../recent-questions.ts';
-import { albumPauseMs, Albums, isPiece } from './albums.ts';
+import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { heeded, settled, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
 import { acknowledge } from './presses.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
-import { parseBot, parseUpdates } from './wire.ts';
-import type { Bot, Heard, Update } from './wire.ts';
+import { inboundOf, parseBot, parseUpdates } from './wire.ts';
+import type { Bot, Update } from './wire.ts';
 
 /** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
@@ -66,6 +65,8 @@ export type PollerParts = {
   readonly health: HealthState;
   /** Null: edits are not heeded, and not asked for. */
   readonly questions: RecentQuestions | null;
+  /** What one person says within so many milliseconds is one message; 0: it is not. */
+  readonly gatherMs: number;
   readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
   readonly times: PollTimes;
   readonly steady: () => SteadyTime;
@@ -150,7 +151,7 @@ export class Poller {
       }
       const fresh = updates.filter(({ id }) => !this.#held.has(id));
       await this.#take(fresh);
-      await this.#settle(fresh.some(isPiece));
+      await this.#settle(fresh.some((update) => mayBePiece(update, this.#parts.gatherMs)));
     }
   }
 
@@ -223,13 +224,13 @@ export class Poller {
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#parts.api, press, this.#signal);
       }
-      this.#held.add(id, receipt?.safe ?? null);
+      this.#held.add(id, receipt && safeOf(update, receipt.safe));
     }
   }
 
   /**
    * Gives the held updates a moment to become safe; in a durable ledger they are safe already.
-   * @param gathers the rest of an album is to come yet
+   * @param gathers the rest of it may be to come yet
    */
   async #settle(gathers: boolean): Promise<void> {
     // What is safe already says so in its own turn.
@@ -241,7 +242,7 @@ export class Poller {
     this.#signal.addEventListener('abort', stop, { once: true });
     void this.#held.allSafe().then(stop);
     const { heldPauseMs } = this.#parts.times;
-    await pause(gathers ? Math.min(heldPauseMs, albumPauseMs) : heldPauseMs, waited.signal);
+    await pause(gathers ? Math.min(heldPauseMs, gatheringPauseMs) : heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
     this.#advanceWithinLimits();
   }
@@ -293,8 +294,3 @@ export class Poller {
 }
 
 const nothing = { kind: 'accepted', receipts: [] } as const;
-
-function inboundOf(channel: ChannelKey, heard: Heard): Inbound {
-  const { target, ...message } = heard;
-  return { channel, ...message, address: { channel, target } };
-}

@@ -86,7 +86,7 @@ class Telegram implements Messenger {
     const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
-    this.#questions = config.edits ? new RecentQuestions(steady) : null;
+    this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const pace = createPace(parts);
     this.#pace = pace;
@@ -132,6 +132,7 @@ class Telegram implements Messenger {
         api,
         health: this.#health,
         questions: this.#questions,
+        gatherMs: config.gatherMs,
         events,
         times: { ...pollTimes, ...times },
         steady,
@@ -210,6 +211,7 @@ class Telegram implements Messenger {
       ours.config.tokenEnv === theirs.config.tokenEnv &&
       ours.config.baseUrl === theirs.config.baseUrl &&
       ours.config.streaming === theirs.config.streaming &&
+      ours.config.gatherMs === theirs.config.gatherMs &&
       ours.config.edits === theirs.config.edits
     );
   }

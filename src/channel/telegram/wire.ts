@@ -5,8 +5,9 @@
  * A group message is marked as meant for this bot when it mentions the bot, replies to it, or is a
  * command for it; a command for no bot in particular is marked as such.
  */
-import type { ConversationId } from '../../domain/ids.ts';
-import type { Gather, Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
+import type { Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
 import { contextOf } from './context.ts';
 import { asEdit } from './edits.ts';
@@ -14,7 +15,7 @@ import { object, string, type Wire } from './fields.ts';
 import { mediaOf } from './files.ts';
 import { rowsIn, type Rows } from './keyboard.ts';
 import { beginsWithCommand, marksOf, without, type Span } from './mentions.ts';
-import { personOf, senderOf } from './people.ts';
+import { isAnonymous, personOf, senderOf } from './people.ts';
 import { conversationOf, placeOf, targetOf } from './place.ts';
 
 export type Bot = { readonly id: number; readonly username: string };
@@ -29,6 +30,7 @@ export type Heard = {
   readonly context?: MessageContext;
   /** It is a piece of an album; absent: it is whole. */
   readonly gather?: Gather;
+  readonly apart?: NonNullable<Inbound['apart']>;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
@@ -77,6 +79,10 @@ export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
   return updates;
 }
 
+export function inboundOf(channel: ChannelKey, { target, ...message }: Heard): Inbound {
+  return { channel, ...message, address: { channel, target } };
+}
+
 /** @returns who the token belongs to; null: this is no answer of getMe */
 export function parseBot(result: unknown): Bot | null {
   const me = object(result);
@@ -113,13 +119,14 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
     media,
     ...(context !== undefined && { context }),
     ...albumOf(wire),
+    ...(isAnonymous(wire) && { apart: 'anonymous' as const }),
     dedupeKey: `${chat}:${number}`,
     setting,
   };
 }
 
 /** The pieces of an album come as messages of their own, close on each other. */
-const albumMs = 1_000;
+export const albumMs = 1_000;
 
 function albumOf(wire: Wire): Pick<Heard, 'gather'> {
   const key = string(wire['media_group_id']);

@@ -25,7 +25,7 @@ export const deadLettersReplay: Command = {
 Puts dead letters back with their ids: a reply goes out at the end of its conversation, marked late;
 a message runs again as if it had come now. When svc is stopped they wait for its next start.
 
-  --all            every dead letter
+  --all            every dead letter, the oldest first
   --reason <kind>  of these only those of one reason, such as gone or rejected
   --config <file>  the configuration file (default: svc.json)
 
@@ -78,7 +78,10 @@ function faultOf(
   return `There is no reason "${reason}". ${hint}`;
 }
 
-/** All ids are gathered before the first moves: a list that changes has no next page. */
+/**
+ * All ids are gathered before the first moves: a list that changes has no next page. Oldest first,
+ * so that a conversation runs again in its order.
+ */
 async function collect(
   location: LedgerLocation,
   reason: FailureKind | null,
@@ -93,7 +96,7 @@ async function collect(
   });
   if (code !== exitCode.fine) return code;
   if (ids.length === 0) location.io.stderr.write('There are no such dead letters.\n');
-  return ids.length === 0 ? exitCode.fine : ids;
+  return ids.length === 0 ? exitCode.fine : ids.reverse();
 }
 
 async function discard(args: readonly string[], io: Io): Promise<number> {

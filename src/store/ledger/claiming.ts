@@ -143,7 +143,7 @@ export class Claiming {
       for (const row of taken) {
         if (row.box === 'out') claims.push(open.claimOut(row, now()));
         else {
-          if (row.message.gather !== undefined) rows.join(row);
+          if (row.message.gather !== undefined) rows.leaving.join(row);
           claims.push(open.claimIn(row, storage.history.of(row.message)));
         }
       }

@@ -216,7 +216,7 @@ export class LaneLedger implements Ledger {
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
-    return this.#rows.onReady(wake);
+    return this.#rows.ready.onReady(wake);
   }
 
   backlog(): readonly ChannelBacklog[] {

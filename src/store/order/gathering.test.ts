@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { steadyNow } from '../../lib/clock.ts';
-import { piecesOf } from './gathering.ts';
+import { joinedMessage, piecesOf } from './gathering.ts';
 import { OpenClaims } from './open-claims.ts';
 import type { InRow, WholeInRow } from './rows.ts';
 import { WorkingSet } from './working-set.ts';
@@ -12,20 +12,25 @@ const channel = 'messenger_a:77' as ChannelKey;
 const acceptedAt = 1_000;
 
 /** What one person has said just now, in pieces. */
-function burst(...texts: readonly string[]): { rows: WorkingSet; said: readonly InRow[] } {
+function burst(...texts: readonly string[]) {
+  return pieces(...texts.map((text) => ({ text })));
+}
+
+function pieces(...all: readonly Partial<Message>[]) {
   const rows = new WorkingSet({ now: () => acceptedAt, steady: steadyNow });
-  const said = texts.map((text, at) => {
+  const said: readonly InRow[] = all.map((piece, at) => {
     const message: Message = {
       id: `m${at}` as MessageId,
       channel,
       conversation: 'ann' as ConversationId,
       sender: { id: 'ann', name: null },
-      text,
+      text: '',
       media: null,
       gather: { kind: 'burst', ms: 1_000 },
       address: { channel, target: 'ann' },
       acceptedAt,
       sensitivity: 'public',
+      ...piece,
     };
     return rows.addMessage(message, rows.nextSeq());
   });
@@ -50,15 +55,61 @@ test('a message that may end the process runs as the message that it is', () => 
   rows.close();
 });
 
+/** What the model is told of the first and what is one with it. */
+function joinedIn(all: readonly Partial<Message>[]): Message {
+  const { rows, said } = pieces(...all);
+  const [first] = said as readonly WholeInRow[];
+  rows.takeHeld(first!);
+  rows.leaving.join(first!);
+  rows.close();
+  return joinedMessage(first!);
+}
+
+const inAlbum = { kind: 'album', key: 'a', ms: 1_000 } as const;
+
+test('an album that was forwarded is one, and from where is told', () => {
+  const context = { inGroup: true, forwardedFrom: 'Bob' } as const;
+  const piece = { gather: inAlbum, context };
+  const whole = joinedIn([piece, { ...piece, text: 'look' }, piece]);
+  assert.deepEqual([whole.text, whole.context], ['look', context]);
+});
+
+test('what comes from elsewhere is not joined to it', () => {
+  for (const gather of [inAlbum, { kind: 'burst', ms: 1_000 }] as const) {
+    const own = { gather, text: 'my own' };
+    const forwarded = { gather, text: 'not mine', context: { forwardedFrom: null } };
+    assert.equal(joinedIn([own, forwarded]).text, 'my own');
+    assert.equal(joinedIn([forwarded, own]).text, 'not mine');
+  }
+});
+
+test('in a group, too, what a later piece of an album replies to is told', () => {
+  const quoted = { text: 'which?', by: 'us', name: null, at: 0 } as const;
+  const context = { inGroup: true, quoted } as const;
+  const first = { gather: inAlbum, context: { inGroup: true } } as const;
+  assert.deepEqual(joinedIn([first, { ...first, context }]).context, context);
+});
+
 test('what was joined is waiting again once it was given back', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said;
   rows.takeHeld(one!);
-  rows.join(one!);
+  rows.leaving.join(one!);
   assert.deepEqual([one!.joined, two!.taken], [[two], true]);
   assert.equal(rows.gauges().inboxClaimed, 2);
   rows.giveBack(one!);
   assert.deepEqual([two!.taken, rows.gauges().inboxClaimed, one!.joined], [false, 0, []]);
+  rows.close();
+});
+
+test('what was joined to a message that the storage had no more is taken next', () => {
+  const { rows, said } = burst('one', 'two');
+  const [one, two] = said;
+  rows.takeHeld(one!);
+  rows.leaving.join(one!);
+  rows.lost(one!);
+  assert.deepEqual([two!.taken, two!.lane.inbox.peek()], [false, two]);
+  assert.deepEqual([rows.gauges().inboxClaimed, rows.totals.unsettled], [0, 1]);
   rows.close();
 });
 
@@ -68,7 +119,7 @@ test('a claim is lost with any of its pieces', () => {
   const open = new OpenClaims();
   const memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null, empty: true };
   rows.takeHeld(one!);
-  rows.join(one!);
+  rows.leaving.join(one!);
   const claim = open.claimIn(one!, memory);
   assert.equal(claim.message.text, 'one\ntwo');
   assert.deepEqual(
@@ -83,7 +134,7 @@ test('one that waits for more after all rings, since another may be taken', asyn
   const { rows, said } = burst('one');
   await new Promise(setImmediate);
   let rings = 0;
-  rows.onReady(() => rings++);
+  rows.ready.onReady(() => rings++);
   rows.takeHeld(said[0]!);
   assert.equal(rows.gatherOn(said[0]!), true);
   await new Promise(setImmediate);

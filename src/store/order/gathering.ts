@@ -72,7 +72,8 @@ export function unreadBehind(head: InRow): readonly InRow[] {
 
 /**
  * What the person said, all told. It bears the id of the first. The reply to an album points at its
- * first piece, that to a burst at what was said last.
+ * first piece, that to a burst at what was said last. All came from the same, so that nobody's
+ * words are told as another's; of what they reply to the first counts.
  */
 export function joinedMessage({ message: first, joined }: WholeInRow): Message {
   if (joined.length === 0) return first;
@@ -80,7 +81,7 @@ export function joinedMessage({ message: first, joined }: WholeInRow): Message {
   const { gather, context: _, further: __, ...whole } = first;
   const texts = all.map(({ text }) => text).filter((text) => text !== '');
   const [media = null, ...further] = all.flatMap(mediaIn);
-  const context = all.find((one) => one.context !== undefined)?.context;
+  const context = all.find((one) => one.context?.quoted !== undefined)?.context ?? first.context;
   return {
     ...whole,
     text: texts.join('\n'),
@@ -118,11 +119,12 @@ function* candidates(head: InRow, ms: number): Generator<InRow> {
   }
 }
 
-function isOneWith(first: Message, { gather, sender, sensitivity }: Message): boolean {
+function isOneWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {
   if (first.gather === undefined || gather === undefined) return false;
   return (
     sender.id === first.sender.id &&
     sensitivity === first.sensitivity &&
+    context?.forwardedFrom === first.context?.forwardedFrom &&
     keyOf(gather) === keyOf(first.gather)
   );
 }

@@ -30,7 +30,7 @@ export class WorkingSet {
   readonly delayed: DelayQueue;
   readonly totals = new Totals();
   readonly #gathering: Gathering;
-  readonly #leaving: Leaving;
+  readonly leaving: Leaving;
   readonly #offering: Offering;
   readonly byHand: LanesByHand;
   #seq = 0;
@@ -40,7 +40,7 @@ export class WorkingSet {
     const { ready } = this;
     this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
     this.#gathering = new Gathering(clock, (row) => ready.offer(row));
-    this.#leaving = new Leaving(this.totals, ready, this.delayed);
+    this.leaving = new Leaving(this.totals, ready, this.delayed);
     this.#offering = new Offering(ready, this.#lanes, this.#gathering);
     this.byHand = new LanesByHand(this.#lanes, ready, this.#offering);
   }
@@ -48,10 +48,6 @@ export class WorkingSet {
   /** The order of acceptance, over all conversations. */
   nextSeq(): number {
     return ++this.#seq;
-  }
-
-  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
-    return this.ready.onReady(wake);
   }
 
   /** Is told of a lane each time that something in it has ended, or was given back. */
@@ -93,11 +89,6 @@ export class WorkingSet {
     return row;
   }
 
-  /** What lies behind a message that was taken, and is one with it, is handed out with it. */
-  join(row: InRow): void {
-    this.#leaving.join(row);
-  }
-
   /** Where more may be one with a message that was taken, it waits. @returns whether it does */
   gatherOn(row: InRow): boolean {
     if (!this.#gathering.waits(row)) return false;
@@ -125,13 +116,13 @@ export class WorkingSet {
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { lane } = row;
-    if (row.box === 'in') this.#leaving.settle(row);
+    if (row.box === 'in') this.leaving.settle(row);
     if (row.gone) return this.#offering.pass(row);
     if (row.box === 'in') lane.inBusy = false;
     else {
       this.totals.claimed.out--;
-      this.#leaving.drop(row);
-      for (const part of parts) this.#leaving.drop(part);
+      this.leaving.drop(row);
+      for (const part of parts) this.leaving.drop(part);
       if (!row.parked) {
         lane.outBusy = false;
         this.#offering.reply(lane);
@@ -141,11 +132,17 @@ export class WorkingSet {
     this.#offering.rest(lane);
   }
 
+  /** The storage had it no more when it ended: what was joined to it are messages of their own. */
+  lost(row: Row): void {
+    if (row.box === 'in') this.leaving.part(row);
+    this.settle(row);
+  }
+
   /** Given back untouched: first in its lane, and first to be taken again. */
   giveBack(row: Row): void {
     this.totals.claimed[row.box]--;
     row.taken = false;
-    if (row.box === 'in') this.#leaving.part(row);
+    if (row.box === 'in') this.leaving.part(row);
     this.#offering.again(row);
   }
 
@@ -185,13 +182,13 @@ export class WorkingSet {
     const lanes = this.#lanes.on(channel, conversation);
     for (const lane of lanes) {
       const rows = lane.extract(matches);
-      for (const row of rows) this.#leaving.vanish(row);
+      for (const row of rows) this.leaving.vanish(row);
       removed += rows.length;
     }
     for (const row of this.delayed.parked) {
       if (row.lane.channel !== channel || !matches(row)) continue;
       if (conversation !== null && row.lane.conversation !== conversation) continue;
-      this.#leaving.vanish(row);
+      this.leaving.vanish(row);
       removed++;
     }
     this.ready.forgetGone(channel);

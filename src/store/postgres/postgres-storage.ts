@@ -285,7 +285,7 @@ export class PostgresStorage implements LedgerStorage {
       this.#flights.flush((landed) => {
         const isDone = landed !== null && landed.done.has(row.head.id);
         if (isDone) then();
-        else if (landed !== null) this.#parts.rows.settle(row);
+        else if (landed !== null) this.#parts.rows.lost(row);
         resolve(isDone);
       });
     });

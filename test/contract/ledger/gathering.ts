@@ -64,11 +64,12 @@ async function acceptEach(it: HasLedger, ...pieces: readonly Inbound[]): Promise
 export const gatheringCases: readonly LedgerCase[] = [
   promise('an album is one message, answered at its first piece', async (it) => {
     const context = { forwardedFrom: 'Bob' };
+    const address = { channel: hook, target: 'first' };
     const ids = await acceptEach(
       it,
-      piece('', album, { media: picture('1.jpg'), address: { channel: hook, target: 'first' } }),
+      piece('', album, { media: picture('1.jpg'), address, context }),
       piece('look', album, { media: picture('2.jpg'), further: [picture('3.jpg')], context }),
-      piece('', album, { media: picture('4.jpg') }),
+      piece('', album, { media: picture('4.jpg'), context }),
     );
     await noneIn(it);
     const { message } = await whole(it);
