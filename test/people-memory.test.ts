@@ -119,7 +119,7 @@ test('dead letters are replayed and discarded one by one, and each is told', asy
   );
 });
 
-test('all dead letters of one reason are replayed, from every page', async (t) => {
+test('all dead letters of one reason are replayed, from every page, the oldest first', async (t) => {
   const { admin, asOperator } = await stage(t);
   for (let n = 0; n < 660; n++) {
     admin.rows.letters.push({ ...letter(0, n % 130 === 0 ? 'rejected' : 'gone'), id: `id${n}` });
@@ -128,7 +128,7 @@ test('all dead letters of one reason are replayed, from every page', async (t) =
   assert.equal(code, 0);
   assert.deepEqual(
     out.split('\n').slice(0, -1),
-    [0, 130, 260, 390, 520, 650].map((n) => `id${n} will be tried again`),
+    [650, 520, 390, 260, 130, 0].map((n) => `id${n} will be tried again`),
   );
   assert.equal(admin.rows.letters.length, 654);
 });
