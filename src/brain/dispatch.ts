@@ -6,7 +6,10 @@ import type { Desk } from './brain.ts';
 import { ModelCall } from './model-call.ts';
 import type { ModelCallKit, Candidate, RequestFor } from './model-call.ts';
 
-/** How long better-ranked models have once an answer is in hand. */
+/**
+ * How long better-ranked models have once an answer is in hand; the one whose text somebody sees
+ * grow, since it grew last.
+ */
 const graceMs = 30_000;
 
 export type DispatchKit = ModelCallKit & {
@@ -39,7 +42,7 @@ type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
  * first that answers. Failing over comes first and retrying last: only when every model has failed
  * are those with a passing failure asked again, each after its own pause. When an answer that would
  * do comes meanwhile, the pauses end. Once such an answer is in hand, better-ranked models have 30
- * s more. When the turn's time is over, or it is stopped, what is in hand decides.
+ * s more, or as long as somebody sees the text of the best of them grow. When the turn's time is over, or it is stopped, what is in hand decides.
  *
  * @param members in listed order
  * @returns rejects only on a bug
@@ -67,6 +70,8 @@ class Dispatch {
   #queue: Asking[] = [];
   #deadline: Deadline | null = null;
   #grace: Deadline | null = null;
+  /** When the text that is shown last grew; null: none is. */
+  #grewAt: SteadyTime | null = null;
   /** When the model that is asked has to make way for the next. */
   #makesWay: Deadline | null = null;
   #over = false;
@@ -83,22 +88,23 @@ class Dispatch {
     this.#kit = kit;
     this.#resolve = resolve;
     this.#reject = reject;
-    const shows = this.#showsText(members.length) ? this.#shows : undefined;
+    const shows = this.#showsText ? this.#shows : undefined;
     this.#calls = members.map((one) => new ModelCall(one, requestFor, kit, this.#came, shows));
   }
 
-  /** With a consensus nobody knows whose answer it will be before all have answered. */
-  #showsText(members: number): boolean {
+  /** With a consensus nobody knows whose answer it will be, or whether any, before all have come. */
+  get #showsText(): boolean {
     const { showsText, policy } = this.#kit;
-    if (showsText !== true || this.#desk.show === undefined) return false;
-    return policy.kind === 'priority' || members === 1;
+    return showsText === true && this.#desk.show !== undefined && policy.kind === 'priority';
   }
 
-  /** The best of those that have not failed is shown: nobody else's answer comes before its own. */
+  /** The best of those that have not failed is shown: another wins only where it stands still. */
   readonly #shows = (call: ModelCall, whole: string): void => {
     if (this.#over) return;
     const leader = this.#slots.find(({ outcome }) => outcome?.kind !== 'failed');
-    if (leader === call) this.#desk.show?.(whole);
+    if (leader !== call) return;
+    this.#grewAt = this.#kit.steady();
+    this.#desk.show?.(whole);
   };
 
   start(): void {
@@ -168,8 +174,14 @@ class Dispatch {
     let ended = false;
     for (const call of this.#slots) ended = call.endPause() || ended;
     if (ended) return this.#decide();
-    this.#grace ??= this.#kit.deadlines.after(graceMs, () => this.#end('outranked'));
+    this.#grace ??= this.#kit.deadlines.after(graceMs, this.#graceOver);
   }
+
+  readonly #graceOver = (): void => {
+    const leftMs = this.#grewAt === null ? 0 : graceMs - (this.#kit.steady() - this.#grewAt);
+    if (leftMs <= 0) this.#end('outranked');
+    else this.#grace = this.#kit.deadlines.after(leftMs, this.#graceOver);
+  };
 
   /** @returns whether a round of retries began */
   #retry(): boolean {

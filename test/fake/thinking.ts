@@ -39,6 +39,8 @@ export type Asking = Partial<ResponderOptions> & {
   history?: readonly TurnRow[];
   turnMs?: number;
   stop?: Stop;
+  /** Is shown the reply while it grows; left out: nobody looks. */
+  show?: (whole: string) => void;
 };
 
 /** Starts one turn over the models, the first ranked best; time stands still until it is moved. */
@@ -50,7 +52,8 @@ export function think(
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
-  const { stop = stopper, stamp = 'public', attachments, quoted, context, ...options } = more;
+  const { stop = stopper, stamp = 'public', ...rest } = more;
+  const { attachments, quoted, context, show, ...options } = rest;
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -71,6 +74,7 @@ export function think(
   const around = { ...(attachments && { attachments }), ...(quoted && { quoted }) };
   const turn = { message, text, history, ...around };
   const desk = new RehearsalDesk(stop, mockedClock.in(turnMs), new FakePurse());
+  if (show !== undefined) Object.assign(desk, { show });
   const { steps } = desk;
   const unsent: UnsentAnswer[] = [];
   desk.keepUnsent = (answers) => void unsent.push(...answers);
