@@ -52,6 +52,7 @@ export type Setting = Partial<AgentOptions> & {
 export type Moment = {
   readonly text?: string;
   readonly attachments?: Turn['attachments'];
+  readonly quoted?: Turn['quoted'];
   readonly channel?: ChannelType;
   readonly history?: readonly TurnRow[];
   readonly notes?: Note[];
@@ -100,7 +101,7 @@ export class Stage {
   /** One turn; the model says one after the other, and the last again and again. */
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
-    const { turnMs = 600_000, stop = new Stopper(), followed, attachments } = moment;
+    const { turnMs = 600_000, stop = new Stopper(), followed, attachments, quoted } = moment;
     const message = {
       id: 'message',
       channel,
@@ -123,6 +124,7 @@ export class Stage {
         history,
         ...(followed && { followed }),
         ...(attachments && { attachments }),
+        ...(quoted && { quoted }),
       },
       desk,
     );

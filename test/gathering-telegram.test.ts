@@ -99,16 +99,19 @@ test('a start in the midst of an album in a group knows for whom the rest is', a
   const { telegram } = it;
   const [from, team] = [telegram.person('Ann'), telegram.supergroup('Team')];
   const album = new Album(telegram, team, { from });
-  const polls = (): number => telegram.calls.filter(({ method }) => method === 'getUpdates').length;
+  const polls = (): number => telegram.callsOf('getUpdates').length;
   {
     await using program = it.start();
     await program.saw('is up');
     await telegram.until(() => telegram.isPolled || undefined, 'it asks');
     const before = polls();
+    // No later poll confirms it, however late it comes.
+    telegram.fail('getUpdates', { kind: 'html', status: 502 }, 100);
     album.photo(`@${telegram.bot.username} what is this?`);
     await telegram.until(() => polls() > before || undefined, 'the first is taken');
     assert.equal(await program.stop(), 0);
   }
+  telegram.heal();
   album.photo('');
   await using program = it.start();
   telegram.say(team, `@${telegram.bot.username} done?`, { from });
@@ -140,7 +143,7 @@ test('what is said in a burst is one question, and a command never waits', async
 });
 
 test('without storage, too, what comes within gather_ms is joined', async () => {
-  await using it = await stage({ channel: { gather_ms: 900 } });
+  await using it = await stage({ channel: { gather_ms: 5_000 } });
   await using program = it.start();
   await program.saw('is up');
   const { telegram } = it;

@@ -42,7 +42,8 @@ type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
  * first that answers. Failing over comes first and retrying last: only when every model has failed
  * are those with a passing failure asked again, each after its own pause. When an answer that would
  * do comes meanwhile, the pauses end. Once such an answer is in hand, better-ranked models have 30
- * s more, or as long as somebody sees the text of the best of them grow. When the turn's time is over, or it is stopped, what is in hand decides.
+ * s more, or as long as somebody sees the text of the best of them grow. When the turn's time is
+ * over, or it is stopped, what is in hand decides.
  *
  * @param members in listed order
  * @returns rejects only on a bug
@@ -92,7 +93,7 @@ class Dispatch {
     this.#calls = members.map((one) => new ModelCall(one, requestFor, kit, this.#came, shows));
   }
 
-  /** With a consensus nobody knows whose answer it will be, or whether any, before all have come. */
+  /** With a consensus nobody knows whose answer it will be, if any, before all have come. */
   get #showsText(): boolean {
     const { showsText, policy } = this.#kit;
     return showsText === true && this.#desk.show !== undefined && policy.kind === 'priority';

@@ -36,7 +36,7 @@ test('all at once: of the best one that has not failed, and of no other', async 
   assert.deepEqual(shown, ['first', 'second, and more']);
 });
 
-test('what is seen to grow is outranked once it stands still for 30 s, and not before', async (t) => {
+test('what is seen to grow is outranked once it stands still for 30 s', async (t) => {
   const { turn, writes, a, b } = start(t, 2);
   writes(a, 'one');
   await b.last.answer('second');

@@ -7,9 +7,10 @@ import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { KeptPicture } from '../store/attachments.ts';
-import type { InClaim } from '../store/store.ts';
+import type { Effects, InClaim } from '../store/store.ts';
 import { askAgain } from './asking-again.ts';
 import type { TurnDesk } from './desk.ts';
+import { buryMessage } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
@@ -69,11 +70,49 @@ test('its words stand as they were kept, and no more in the history', async () =
 });
 
 test('its own pictures come with it, oldest first, and are kept with it', async () => {
-  const again = row(2, 'what is it?\n[picture: photo]');
+  const again = row(2, 'what is it?\n[picture: photo]\n[picture: photo]');
   const other = { ...kept(2), picture: { type: 'image/png', bytes: Uint8Array.of(9) } } as const;
   const { turn, keptNow } = await asked(again, [kept(3), other, kept(2)]);
   const bytes = turn.attachments?.map((one) => one.kind === 'picture' && one.picture.bytes[0]);
   assert.deepEqual(bytes, [2, 9]);
   assert.deepEqual(keptNow, [turn.attachments]);
   assert.deepEqual((await asked(row(2, 'no picture'), [kept(2)])).keptNow, []);
+});
+
+test('a bug, or a poisoned message, makes it no less private', async () => {
+  const again = row(2, 'my diagnosis', 'private');
+  for (const kind of ['fault', 'poison'] as const) {
+    const buried: Effects[] = [];
+    const message = {
+      ...{ id: 'm', channel: 'messenger_a:77', conversation: 'c', sensitivity: 'public' },
+      ...{ text: '/retry', media: null, sender: { id: '7', name: null }, acceptedAt: 3 },
+      address: { channel: 'messenger_a:77', target: 'c' },
+    };
+    const memory = { session: { number: 1, startedAt: 0 }, turns: [again], previousAt: 2 };
+    const claim = { box: 'in', message, memory: { ...memory, empty: false } };
+    const ledger = {
+      durability: { durable: true },
+      previews: { of: () => null },
+      bury: (_claim: InClaim, _why: object, effects: Effects) => {
+        buried.push(effects);
+        return Promise.resolve(true);
+      },
+    };
+    const events = { buried: () => {} };
+    const ids = { reply: () => 'r' };
+    const kit = { ledger, events, ids, now: () => 4 } as unknown as Kit;
+    const brain = { name: 'b', sensitivity: 'public', agent: null };
+    const route = {
+      brain,
+      session: null,
+      channel: {},
+      brains: new Map(),
+    } as unknown as ActiveRoute;
+    await buryMessage(kit, route, claim as unknown as InClaim, kind);
+    const [effects] = buried;
+    assert.deepEqual(
+      [effects?.turn?.sensitivity, effects?.leftOut],
+      kind === 'fault' ? ['private', [again]] : [undefined, []],
+    );
+  }
 });

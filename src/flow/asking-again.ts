@@ -35,7 +35,9 @@ export async function askAgain(
   return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
 }
 
-/** What stood around it is in its words. */
-function askedAs({ context: _context, ...message }: Message, { sensitivity }: TurnRow): Message {
-  return { ...message, sensitivity: strictest(message.sensitivity, sensitivity) };
+/** What stood around it is in its words; what comes with the command is no part of it. */
+function askedAs(command: Message, { sensitivity }: TurnRow): Message {
+  const { context: _context, further: _further, ...message } = command;
+  const stamp = strictest(message.sensitivity, sensitivity);
+  return { ...message, media: null, sensitivity: stamp };
 }

@@ -53,6 +53,8 @@ export class TurnDesk implements Desk {
   show: ((whole: string) => void) | undefined;
   /** The platform's message that the reply takes the place of; null: of none. */
   shownAs: string | null = null;
+  /** A call that has an effect outside has begun, now or in an earlier run. */
+  hasActed = false;
   /** What later turns remember as said; null: the text alone. */
   remembered: string | null = null;
   /** What the message replies to; null: nothing. */
@@ -110,6 +112,7 @@ export class TurnDesk implements Desk {
   }
 
   journal(call: BegunCall): Promise<Journaled> {
+    this.hasActed = true;
     return this.#kit.ledger.calls.journal(this.#claim, call);
   }
 
@@ -117,8 +120,10 @@ export class TurnDesk implements Desk {
     this.#kit.ledger.calls.journalEnd(this.#claim, key, ending);
   }
 
-  earlierCalls(): Promise<readonly EarlierCall[]> {
-    return this.#kit.ledger.calls.earlierCalls(this.#claim);
+  async earlierCalls(): Promise<readonly EarlierCall[]> {
+    const calls = await this.#kit.ledger.calls.earlierCalls(this.#claim);
+    this.hasActed ||= calls.length > 0;
+    return calls;
   }
 
   /** Rejects never: what waits and cannot be read could be this very call. */

@@ -25,10 +25,10 @@ export async function picturesOf(
   if (!text.includes(mark)) return [];
   // Newer turns may have some, too; a turn that failed is seldom far behind.
   const kept = await ledger.attachments.picturesSince(claim, at, 2 * picturesMax);
-  return kept
-    .filter((one) => one.at === at)
-    .toReversed()
-    .map(({ picture }) => ({ kind: 'picture', name: 'picture', picture }));
+  const own = kept.filter((one) => one.at === at);
+  // Those of another message of the same millisecond are among them.
+  if (own.length > text.split(mark).length - 1) return [];
+  return own.toReversed().map(({ picture }) => ({ kind: 'picture', name: 'picture', picture }));
 }
 
 /**
@@ -49,8 +49,9 @@ export async function withEarlierPictures<T extends Turn>(
   const pictured = new Map<TurnRow, readonly Picture[]>();
   const kept = await ledger.attachments.picturesSince(claim, first.at, most);
   for (const { at, sensitivity, picture } of kept.toReversed()) {
-    const row = history.find((one) => one.at === at && one.text.includes(mark));
-    if (row === undefined) continue;
+    const [row, ...others] = history.filter((one) => one.at === at && one.text.includes(mark));
+    // Of two messages of one millisecond nobody knows whose it is.
+    if (row === undefined || others.length > 0) continue;
     if (sensitivity === 'private' && row.sensitivity !== 'private') continue;
     pictured.set(row, [...(pictured.get(row) ?? []), picture]);
   }

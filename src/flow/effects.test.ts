@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../domain/reply.ts';
-import { partsOf } from './effects.ts';
+import type { InClaim } from '../store/store.ts';
+import { bareDesk, effectsOf, partsOf, type TurnEnd } from './effects.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
 
 const choices = [{ label: 'Approve', says: '/approve 4XK2M9TQ0Z' }];
 const reply = { id: 'r1', text: 'one|two|three', choices } as unknown as Reply;
@@ -38,4 +40,27 @@ test('a reply of code alone is a file', () => {
   assert.deepEqual(rest, []);
   assert.deepEqual([part?.id, part?.text, part?.file?.name], ['r1', 'let a;', 'code.js']);
   assert.deepEqual([part?.replaces, part?.choices], ['m1', choices]);
+});
+
+test('what failed may be asked again by a press, unless it has had an effect', () => {
+  const message = {
+    ...{ id: 'm', channel: 'messenger_a:77', conversation: 'c', acceptedAt: 3, text: 'pay Bob' },
+    address: { channel: 'messenger_a:77', target: 'c' },
+  };
+  const kit = { ledger: { durability: { durable: true } }, ids: { reply: () => 'r' } };
+  const route = { brain: { name: 'b' }, session: null, channel: {} };
+  const choicesAfter = (hasActed: boolean) => {
+    const desk = { ...bareDesk('public'), hasActed };
+    const decision = { move: null, act: { kind: 'think', text: 'pay Bob' } } as const;
+    const { replies } = effectsOf(
+      kit as unknown as Kit,
+      route as unknown as ActiveRoute,
+      { message, attempt: 1 } as unknown as InClaim,
+      { kind: 'apology', apology: 'unfinished', why: '' } as TurnEnd,
+      { decision, claimedAt: 3, decidedAt: 4, desk },
+    );
+    return replies[0]?.choices;
+  };
+  assert.deepEqual(choicesAfter(false), [{ label: 'Try again', says: '/retry' }]);
+  assert.equal(choicesAfter(true), undefined);
 });

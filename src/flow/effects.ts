@@ -47,6 +47,7 @@ export type TurnTimeline = {
     | 'remembered'
     | 'quoted'
     | 'shownAs'
+    | 'hasActed'
     | 'sensitivity'
   >;
 };
@@ -60,6 +61,7 @@ export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): Tur
     remembered: null,
     quoted: null,
     shownAs: null,
+    hasActed: false,
     leftOut: [],
     doubted: [],
     sensitivity,
@@ -93,7 +95,7 @@ export function effectsOf(
     asked !== null
       ? choicesOn(route, message.channel, asked)
       : end.kind === 'apology'
-        ? waysOn(kit, route, message.channel, end, desk.followed === null ? said : null)
+        ? waysOn(kit, route, message.channel, end, isRepeatable(desk) ? said : null)
         : command?.choices;
   const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
   const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
@@ -156,6 +158,11 @@ function saidIn(
 /** What gives way to this turn, which asks it again. */
 function againIn({ act }: SessionDecision): readonly TurnRow[] {
   return act.kind === 'think' && act.again !== undefined ? [act.again] : [];
+}
+
+/** What has had an effect, or goes on with a call that was approved, is done once. */
+function isRepeatable({ followed, hasActed }: TurnTimeline['desk']): boolean {
+  return followed === null && !hasActed;
 }
 
 /**

@@ -46,7 +46,9 @@ export async function buryMessage(
   }
   const { message, memory } = claim;
   const decision = decideSession(message, memory, commandsOn(kit, route, message));
-  const sensitivity = strictest(claim.message.sensitivity, route.brain.sensitivity);
+  const asked = decision.act.kind === 'think' ? decision.act.again : undefined;
+  const stamps = [message.sensitivity, route.brain.sensitivity, asked?.sensitivity ?? 'public'];
+  const sensitivity = strictest(...stamps);
   const desk = { ...bareDesk(sensitivity), shownAs: kit.ledger.previews.of(claim) };
   const timeline = { decision, claimedAt: now, decidedAt: now, desk };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
@@ -64,5 +66,5 @@ function notAgain({ replies, ...effects }: Effects): Effects {
     const { choices, ...rest } = reply;
     return choices === undefined ? reply : rest;
   });
-  return { ...effects, turn: null, replies: unpressed };
+  return { ...effects, turn: null, leftOut: [], replies: unpressed };
 }

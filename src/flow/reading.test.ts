@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
-import type { Message } from '../domain/message.ts';
+import type { Turn } from '../brain/brain.ts';
+import type { Media, Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -66,4 +67,36 @@ test('what an earlier run read is not spoken again, unless more came since', asy
   const heard = { kind: 'spoken', name: 'voice.ogg', text: 'hi' } as const;
   assert.equal(await spokenAs('public', 'public', true, [heard]), null);
   assert.equal(await spokenAs('public', 'public', true, [heard, heard]), 'public');
+});
+
+test('of more than four pictures and four files the rest is told as too many', async () => {
+  const file = (type: string, at: number): Media => {
+    return { type, reference: `${at}`, file: `${type} ${at}` };
+  };
+  const all = [0, 1, 2, 3, 4].flatMap((at) => [file('image/png', at), file('text/plain', at)]);
+  const [media, ...further] = all as [Media, ...Media[]];
+  const message = { sensitivity: 'public', media, further, text: 'look' } as unknown as Message;
+  const turns: Turn[] = [];
+  const picture = { type: 'image/jpeg', bytes: Uint8Array.of(1) };
+  const route = {
+    channel: {
+      fetch: () => Promise.resolve({ kind: 'fetched', bytes: Buffer.from('words') }),
+    },
+    pictures: { remake: () => Promise.resolve({ kind: 'remade', picture }) },
+    brain: {
+      think: (turn: Turn) => {
+        turns.push(turn);
+        return Promise.resolve({ kind: 'apology', apology: 'no_answer', why: '' });
+      },
+    },
+  } as unknown as ActiveRoute;
+  const attachments = { of: () => Promise.resolve(null), keep: () => Promise.resolve(true) };
+  const fileBytes = new ByteSemaphore(100_000_000);
+  const kit = { ...systemClock, fileBytes, ledger: { attachments } } as unknown as Kit;
+  const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
+  const turn = { message, text: 'look', history: [] };
+  await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
+  const kinds = turns[0]!.attachments!.map(({ kind }) => kind);
+  const each = ['picture', 'text'];
+  assert.deepEqual(kinds, [...each, ...each, ...each, ...each, 'unread', 'unread']);
 });

@@ -22,7 +22,7 @@ const mib = 1024 * 1024;
 
 /** With how much more memory the process has had by then. */
 async function measured(bytes: Uint8Array): Promise<{ kind: Remade['kind']; grownMib: number }> {
-  await using pictures = createPictures(createDeadlines());
+  await using pictures = createPictures(createDeadlines(), { remakeMs: 120_000 });
   const before = process.resourceUsage().maxRSS;
   const { kind } = await pictures.remake(bytes, new Stopper());
   return { kind, grownMib: (process.resourceUsage().maxRSS - before) / 1024 };

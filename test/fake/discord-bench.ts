@@ -3,7 +3,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import type { Receive, Channel, Handled, Cursor } from '../../src/channel/channel.ts';
 import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
 import type { DiscordParts } from '../../src/channel/discord/discord.ts';
-import type { AccessConfig, EnvName } from '../../src/config/config.ts';
+import type { AccessConfig, EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
@@ -74,7 +74,13 @@ export type DiscordBench = AsyncDisposable & {
   readonly ledger: NotingLedger;
   readonly calls: readonly [string, unknown][];
   /** Another channel with the same settings, as after a restart. */
-  make(more?: Partial<DiscordParts> & { access?: AccessConfig; baseUrl?: string }): Channel;
+  make(
+    more?: Partial<DiscordParts> & {
+      access?: AccessConfig;
+      baseUrl?: string;
+      manners?: Partial<MessengerConfig>;
+    },
+  ): Channel;
   /** Makes, opens and runs one, until what it gives back is called. */
   run(more?: Partial<DiscordParts>): Promise<{ channel: Channel; stop: () => Promise<void> }>;
 };
@@ -93,11 +99,11 @@ export async function startDiscordBench(): Promise<DiscordBench> {
     discord,
     ledger,
     calls,
-    make({ access, baseUrl = discord.url, ...more } = {}) {
+    make({ access, baseUrl = discord.url, manners: own, ...more } = {}) {
       const tokenEnv = 'DISCORD_TOKEN' as EnvName;
       const manners = { streaming: true, gatherMs: 0, edits: false, speech: null } as const;
       const where = { type: 'messenger_b', tokenEnv, baseUrl } as const;
-      const config = { ...where, ...manners, access: access ?? null };
+      const config = { ...where, ...manners, access: access ?? null, ...own };
       const rest = { http, deadlines, events, ...systemClock, random: Math.random, limits };
       return createDiscordChannel({ config, token: botToken, ...rest, ...more });
     },

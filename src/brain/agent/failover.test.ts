@@ -60,6 +60,28 @@ test('what became private is for no model elsewhere', async () => {
   assert.doesNotMatch(JSON.stringify(atOnce.requests[1]!.lines), /my code/);
 });
 
+test('what is quoted and private is shown to local models alone', async () => {
+  const quoted = { text: 'Replying to Bob:\n> my code', sensitivity: 'private' } as const;
+  const stage = new Stage({ tools: [calc()], behind: [cloud] });
+  const played = await stage.play([{ fails: 'timeout' }, 'without it'], { quoted });
+  assert.deepEqual(played.asked, ['m', 'far']);
+  const [own, far] = played.requests.map(({ lines }) => JSON.stringify(lines));
+  assert.match(own!, /my code/);
+  assert.doesNotMatch(far!, /my code/);
+});
+
+test('an agent shows nothing of what it writes, though somebody looks', async () => {
+  const stage = new Stage({ tools: [calc()] });
+  const shown: string[] = [];
+  const desk = { show: (whole: string) => void shown.push(whole) };
+  const played = await stage.play([sum(), 'It is 2.'], { desk });
+  assert.deepEqual(
+    played.requests.map(({ onText }) => onText),
+    [undefined, undefined],
+  );
+  assert.deepEqual(shown, []);
+});
+
 test('notes of the whole brain are for local models alone', async () => {
   const notes = {
     scope: { kind: 'brain', brain: 'helper' },

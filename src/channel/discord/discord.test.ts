@@ -101,6 +101,9 @@ test('a new configuration keeps the connection unless token or setting is anothe
   assert.equal(bench.make({ access }).sameAs!(channel), true);
   assert.equal(bench.make({ access: { ...access, groups: 'all' } }).sameAs!(channel), false);
   assert.equal(bench.make({ token: `${botToken}x` }).sameAs!(channel), false);
+  for (const manners of [{ streaming: false }, { gatherMs: 1 }, { edits: true }]) {
+    assert.equal(bench.make({ manners }).sameAs!(channel), false);
+  }
 });
 
 test('a platform that cannot be reached at the start is tried until it can', async () => {

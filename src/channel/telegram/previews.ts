@@ -82,8 +82,13 @@ async function put(
   const number = result.kind === 'done' ? numberOf(result.result) : null;
   if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
   // It may stand there, and nobody knows it: a second one would be too much.
-  if (result.kind === 'done' || (result.kind === 'fault' && result.sent)) return { kind: 'over' };
-  return shownAfter(result);
+  return mayStand(result) ? { kind: 'over' } : shownAfter(result);
+}
+
+/** An error page of a relay says as little as a connection that breaks. */
+function mayStand(result: CallResult): boolean {
+  if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
+  return result.kind === 'done' || result.sent;
 }
 
 function shownAfter(result: CallResult): Shown {

@@ -105,6 +105,9 @@ test('one with the same token and address is the same, whoever may talk there', 
   const access = { allow: ['1'], groups: 'off', pairing: false } as const;
   assert.equal(it.channel.sameAs?.(it.make({ access })), true);
   assert.equal(it.channel.sameAs?.(it.make({ baseUrl: 'http://127.0.0.1:9' })), false);
+  for (const manner of [{ streaming: false }, { gatherMs: 1 }, { edits: true }]) {
+    assert.equal(it.channel.sameAs?.(it.make(manner)), false);
+  }
 });
 
 test('it tells whose token it has', async () => {

@@ -177,6 +177,19 @@ test('a listener that moves and a connection that begins anew are told', () => {
   start.routes.push({ channel: 'messenger_b', brain: 'triage' });
   const anew = told((document) => void (document.channels[1].access = { groups: 'all' }), start);
   assert.deepEqual(anew.consequences, ['Discord ends its connection and begins anew']);
+  for (const manner of [{ streaming: false }, { gather_ms: 1_500 }, { edits: true }]) {
+    const changed = told(
+      (document) => void Object.assign(document.channels[1], manner),
+      structuredClone(start),
+    );
+    assert.deepEqual(changed.consequences, anew.consequences, JSON.stringify(manner));
+  }
+  const asBefore = { streaming: true, gather_ms: 0, edits: false };
+  const same = told(
+    (document) => void Object.assign(document.channels[1], asBefore),
+    structuredClone(start),
+  );
+  assert.deepEqual(same.consequences, []);
 });
 
 test('another host on the same port needs a restart', () => {

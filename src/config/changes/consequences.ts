@@ -65,10 +65,12 @@ function bindOf(channel: JsonObject, listener: Listener): string {
 function isAnewFor(kind: ChannelKind | undefined, before: JsonObject, after: JsonObject): boolean {
   const settings = (channel: JsonObject): Value => {
     const { token_env: token, base_url: base, access } = channel;
+    const { streaming, gather_ms: gatherMs, edits } = channel;
     const groups = isObject(access) && !isAbsent(access['groups']) ? access['groups'] : 'mention';
     const own = Object.keys(kind?.fields ?? {}).map((key) => channel[key] ?? null);
     const asked = kind?.groupsAtConnect === true ? groups! : null;
-    return [token ?? null, isAbsent(base) ? null : base!, asked, ...own];
+    const manners = [streaming ?? true, gatherMs ?? 0, edits ?? false];
+    return [token ?? null, isAbsent(base) ? null : base!, asked, ...manners, ...own];
   };
   return !isEqual(settings(before), settings(after));
 }

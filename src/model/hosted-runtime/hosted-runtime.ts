@@ -90,8 +90,10 @@ class HostedRuntime implements Model {
       }
     }
     if (listening !== null && answer !== null && refusesStream(answer.status, answer.body)) {
-      this.#streams = false;
-      return this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
+      const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
+      // What fails in both ways says nothing of streams.
+      if (whole.answer?.status === 200) this.#streams = false;
+      return whole;
     }
     if (tokens === null || field !== 'max_tokens' || answer === null) return result;
     if (!wantsOtherLimit(answer.status, answer.body)) return result;
