@@ -84,8 +84,14 @@ test('a bug, or a poisoned message, makes it no less private', async () => {
   for (const kind of ['fault', 'poison'] as const) {
     const buried: Effects[] = [];
     const message = {
-      ...{ id: 'm', channel: 'messenger_a:77', conversation: 'c', sensitivity: 'public' },
-      ...{ text: '/retry', media: null, sender: { id: '7', name: null }, acceptedAt: 3 },
+      id: 'm',
+      channel: 'messenger_a:77',
+      conversation: 'c',
+      sensitivity: 'public',
+      text: '/retry',
+      media: null,
+      sender: { id: '7', name: null },
+      acceptedAt: 3,
       address: { channel: 'messenger_a:77', target: 'c' },
     };
     const memory = { session: { number: 1, startedAt: 0 }, turns: [again], previousAt: 2 };

@@ -44,7 +44,11 @@ test('a reply of code alone is a file', () => {
 
 test('what failed may be asked again by a press, unless it has had an effect', () => {
   const message = {
-    ...{ id: 'm', channel: 'messenger_a:77', conversation: 'c', acceptedAt: 3, text: 'pay Bob' },
+    id: 'm',
+    channel: 'messenger_a:77',
+    conversation: 'c',
+    acceptedAt: 3,
+    text: 'pay Bob',
     address: { channel: 'messenger_a:77', target: 'c' },
   };
   const kit = { ledger: { durability: { durable: true } }, ids: { reply: () => 'r' } };
