@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../domain/reply.ts';
 import type { InClaim } from '../store/store.ts';
-import { bareDesk, effectsOf, partsOf, type TurnEnd } from './effects.ts';
+import { bareDesk, effectsOf, partsOf } from './effects.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 
 const choices = [{ label: 'Approve', says: '/approve 4XK2M9TQ0Z' }];
@@ -60,7 +60,7 @@ test('what failed may be asked again by a press, unless it has had an effect', (
       kit as unknown as Kit,
       route as unknown as ActiveRoute,
       { message, attempt: 1 } as unknown as InClaim,
-      { kind: 'apology', apology: 'unfinished', why: '' } as TurnEnd,
+      { kind: 'apology', apology: 'unfinished', why: '' },
       { decision, claimedAt: 3, decidedAt: 4, desk },
     );
     return replies[0]?.choices;
