@@ -42,7 +42,7 @@ export const paced: Proof = {
       const begunAt = performance.now();
       await talk(platform, chats, count);
       const seconds = Math.round((performance.now() - begunAt) / 1_000);
-      figures[`${platform.type}, seconds`] = seconds;
+      figures[`s on ${platform.type}`] = seconds;
       say(`${platform.type}: ${count} messages in ${seconds} s`);
     }
     return { kind: 'proved', figures: { ...figures, lost: 0, 'refused by rate': 0 } };
