@@ -3,7 +3,7 @@ import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { createTelegramChannel } from '../../src/channel/telegram/telegram.ts';
@@ -13,11 +13,19 @@ import { noteEvents } from './webhook.ts';
 
 const first = { number: 1, possibleDuplicate: false, late: false };
 
-/** @param now of the platform, in milliseconds since 1970 */
-export async function startShowing(more: Partial<MessengerConfig> = {}, now = Date.now) {
+/**
+ * @param now of the platform, in milliseconds since 1970
+ * @param haste what waits for some time waits so many times shorter
+ */
+export async function startShowing(more: Partial<MessengerConfig> = {}, now = Date.now, haste = 1) {
   const own = new AsyncDisposableStack();
   const telegram = own.use(await startFakeTelegram({ secondMs: 20, now }));
-  const deadlines = createDeadlines();
+  const steadily = createDeadlines();
+  const deadlines: Deadlines = {
+    at: (time, act) => steadily.at(time, act),
+    after: (ms, act) => steadily.after(ms / haste, act),
+    size: 0,
+  };
   const http = createHttpClient(deadlines);
   own.defer(() => http.close());
   const ledger = new NotingLedger();

@@ -20,6 +20,7 @@ import { splitReply } from '../code-files.ts';
 import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
+import { LooseEnds } from '../loose-ends.ts';
 import { RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
@@ -28,9 +29,9 @@ import { Deferrals } from './deferrals.ts';
 import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
-import { deliver } from './outbound.ts';
+import { deliver, showAgain } from './outbound.ts';
 import { beginPreview } from './previews.ts';
-import { takeAway } from './putting.ts';
+import { remove } from './putting.ts';
 import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { createCommandMenu, shownOf } from './slash-commands.ts';
@@ -78,17 +79,21 @@ class Discord implements Messenger {
   readonly #menu = createCommandMenu(() => this.#api.value);
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
+  readonly #ends: LooseEnds;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
 
   constructor(parts: DiscordParts) {
-    const { config, events, http, now, steady, token } = parts;
+    const { config, deadlines, events, http, now, steady, token } = parts;
     this.#parts = parts;
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
+    this.#ends = new LooseEnds(deadlines, async (message) =>
+      this.#api.value === null ? false : remove(this.#api.value, message),
+    );
     this.#self = discord.botOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
       events.channelChanged({ channel: config.type, state, reason });
@@ -143,7 +148,11 @@ class Discord implements Messenger {
     const parts = { api, token, sent: (one: string) => void (message = one) };
     const outcome = await deliver(parts, revision.reply, target, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) takeAway(api, needless);
+    for (const needless of revision.delivered(message)) this.#ends.takeAway(needless);
+    if (message !== null) {
+      const shown: string = message;
+      this.#ends.arrived(shown, () => showAgain(api, revision.reply, target, shown));
+    }
     return outcome;
   }
 
@@ -161,7 +170,8 @@ class Discord implements Messenger {
     // A response that was put off is completed by the reply itself.
     if (deferred !== undefined) return noPreview;
     const former = edits === undefined ? null : (this.#questions?.answerTo(edits)[0] ?? null);
-    return beginPreview({ api, deadlines, steady }, shown, former) ?? noPreview;
+    const parts = { api, ends: this.#ends, deadlines, steady };
+    return beginPreview(parts, shown, former) ?? noPreview;
   }
 
   split(text: string): readonly ReplyPart[] {

@@ -7,14 +7,16 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
 import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
+import type { LooseEnds } from '../loose-ends.ts';
 import { splitText } from '../splitting.ts';
 import type { Api, ApiResult } from './api.ts';
-import { idIn, messageText, parseMessageText, takeAway } from './putting.ts';
+import { idIn, messageText, parseMessageText } from './putting.ts';
 import { parseTarget, previewToWire, textUnitsMax, type Target } from './wire.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly api: Api;
   readonly deadlines: Deadlines;
+  readonly ends: LooseEnds;
 };
 
 const everyMs = { person: 1_500, group: 3_000 } as const;
@@ -34,15 +36,15 @@ export function beginPreview(
   shown: Previewed,
   former: string | null,
 ): Preview | null {
-  const { api, steady, deadlines } = parts;
+  const { ends, steady, deadlines } = parts;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
     former,
-    put: (message, text, signal) => put(api, shown.question, target, message, text, signal),
-    takeAway: (message) => takeAway(api, message),
+    put: (message, text, signal) => put(parts, shown.question, target, message, text, signal),
+    takeAway: (message) => ends.takeAway(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
     steady,
     deadlines,
@@ -50,7 +52,7 @@ export function beginPreview(
 }
 
 async function put(
-  api: Api,
+  { api, ends }: PreviewParts,
   question: string,
   target: Target,
   message: string | null,
@@ -64,7 +66,9 @@ async function put(
     const made = parseMessageText(message);
     if (made?.place !== target.place) return { kind: 'over' };
     const route = `/channels/${made.place}/messages/${made.id}` as const;
-    return shownAfter(await api.patch(route, edit, signal, spare));
+    const result = await api.patch(route, { ...edit, attachments: [] }, signal, spare);
+    if (result.kind === 'fault') ends.editUnseen(message);
+    return shownAfter(result);
   }
   const route = `/channels/${target.place}/messages` as const;
   const result = await api.post(route, body, signal, spare);

@@ -32,8 +32,8 @@ export function idIn(result: unknown): string | null {
   return idOf(fieldsOf(result)['id']);
 }
 
-/** What a message that cannot be edited is refused with: Unknown Message, and one of another's. */
-const cannotBeEdited: ReadonlySet<unknown> = new Set([10_008, 50_005]);
+/** Other refusals are of the bot, whatever it does, or the platform's own trouble. */
+const refusesEdit: ReadonlySet<number> = new Set([400, 403, 404]);
 const missingPermissions = 50_013;
 
 /** `ok`: its body is the message. */
@@ -49,20 +49,22 @@ export async function put(
   }
   const message = replaces === undefined ? null : parseMessageText(replaces);
   if (message?.place === place) {
-    const edited = await edit(api, message, { components: [], ...body }, signal);
-    if (edited.kind !== 'refused' || !cannotBeEdited.has(edited.code)) return edited;
+    const edited = await edit(api, message, body, signal);
+    if (edited.kind !== 'refused' || !refusesEdit.has(edited.status)) return edited;
   }
   return api.post(`/channels/${place}/messages`, body, signal);
 }
 
 /** What an edit may have done a second edit does again: it never makes a second message. */
-async function edit(
+export async function edit(
   api: Api,
   { place, id }: PlatformMessage,
   { nonce: _nonce, enforce_nonce: _enforced, message_reference: _reference, ...shown }: Body,
   signal: AbortSignal,
 ): Promise<ApiResult> {
-  const result = await api.patch(`/channels/${place}/messages/${id}`, shown, signal);
+  // What a message has and an edit does not name stays.
+  const whole = { components: [], attachments: [], ...shown };
+  const result = await api.patch(`/channels/${place}/messages/${id}`, whole, signal);
   return result.kind === 'fault' ? { ...result, sent: false } : result;
 }
 
@@ -91,8 +93,11 @@ function refusesFile({ status, code }: Extract<ApiResult, { kind: 'refused' }>):
   return status === 413 || status === 400 || code === missingPermissions;
 }
 
-/** Takes away what `messageText` names; that it fails changes nothing. */
-export function takeAway(api: Api, message: string): void {
+/** Tries once to take away what `messageText` names. @returns whether another try may help */
+export async function remove(api: Api, message: string): Promise<boolean> {
   const known = parseMessageText(message);
-  if (known !== null) void api.delete(`/channels/${known.place}/messages/${known.id}`);
+  if (known === null) return false;
+  const result = await api.delete(`/channels/${known.place}/messages/${known.id}`);
+  if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
+  return result.kind === 'fault';
 }

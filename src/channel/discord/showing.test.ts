@@ -160,6 +160,47 @@ test('an edit whose end was not seen is made again; what cannot be edited is sen
   }
 });
 
+for (const fault of [
+  { kind: 'refuse', error: 'missingAccess' },
+  { kind: 'status', status: 400 },
+  { kind: 'status', status: 403 },
+  { kind: 'status', status: 404 },
+] as const) {
+  test(`where an edit is refused (${JSON.stringify(fault)}) one is sent in its place`, async () => {
+    await using it = await start();
+    await it.deliver({ text: 'the beginning …' });
+    const replaces = `${it.chat.id}/${it.fake.sent[0]!.message.id}`;
+    it.fake.fail(patch, fault);
+    const id = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
+    assert.deepEqual(await it.deliver({ id, text: 'four', replaces }), { kind: 'delivered' });
+    await it.fake.until(() => it.texts().length === 1 || undefined, 'the beginning is gone');
+    assert.deepEqual(it.texts(), ['four']);
+  });
+}
+
+test('an answer in the place of one that began with a file has no file', async () => {
+  await using it = await start({ edits: true });
+  await it.run();
+  const said = it.fake.say(it.chat, 'show me');
+  await it.asked(1);
+  const code = { text: 'let a;', file: { name: 'code.js' }, inReplyTo: said.id as MessageId };
+  await it.deliver({ ...code, address: it.ledger.messages[0]!.address });
+  const message = () => it.fake.shown(it.fake.sent[0]!.message);
+  const files = () => message()?.['attachments'] as unknown[];
+  assert.equal(files().length, 1);
+  const target = it.ledger.messages[0]!.address.target;
+  it.fake.edit(it.chat, said, 'two and two?');
+  await it.asked(2);
+  const { preview } = it.preview(it.ledger.messages[1]!.address.target);
+  preview.show(long);
+  await it.fake.until(() => message()?.content !== '' || undefined, 'the preview');
+  assert.deepEqual(files(), []);
+  await preview.end();
+  const id = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
+  await it.deliver({ id, text: 'four', replaces: `${it.chat.id}/${message()!.id}` }, target);
+  assert.deepEqual([it.texts(), files()], [['four'], []]);
+});
+
 test('long code goes as a file, once, with its buttons', async () => {
   await using it = await start();
   const text = 'let ü = "😀";\n'.repeat(300);

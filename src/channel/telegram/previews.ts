@@ -9,17 +9,19 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Preview, Previewed } from '../channel.ts';
 import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
 import { splitText } from '../splitting.ts';
+import type { LooseEnds } from '../loose-ends.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import type { Lexer } from './markdown.ts';
 import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
-import { editText, messageText, numberOf, parseMessageText, takeAway } from './putting.ts';
+import { editText, messageText, numberOf, parseMessageText } from './putting.ts';
 import { fitted, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
+  readonly ends: LooseEnds;
   readonly pace: Pick<Pace, 'tryTake'>;
 };
 
@@ -41,7 +43,7 @@ export function beginPreview(
   shown: Previewed,
   former: string | null,
 ): Preview | null {
-  const { api, steady, deadlines } = parts;
+  const { ends, steady, deadlines } = parts;
   const target = parseTarget(shown.address);
   if (target === null) return null;
   return new GrowingMessage({
@@ -49,7 +51,7 @@ export function beginPreview(
     made: shown.made,
     former,
     put: (message, text, signal) => put(parts, target, message, text, signal),
-    takeAway: (message) => takeAway(api, message),
+    takeAway: (message) => ends.takeAway(message),
     // A group's id is below zero.
     everyMs: target.chat < 0 ? everyMs.group : everyMs.person,
     steady,
@@ -58,7 +60,7 @@ export function beginPreview(
 }
 
 async function put(
-  { api, lexer, pace }: PreviewParts,
+  { api, lexer, pace, ends }: PreviewParts,
   { chat, thread, replyTo }: Target,
   message: string | null,
   text: string,
@@ -70,7 +72,9 @@ async function put(
     const made = parseMessageText(message);
     if (made?.chat !== chat) return { kind: 'over' };
     const edit = { chat_id: chat, message_id: made.number, ...content };
-    return shownAfter(await editText(api, edit, callMs, signal));
+    const result = await editText(api, edit, callMs, signal);
+    if (result.kind === 'fault') ends.editUnseen(message);
+    return shownAfter(result);
   }
   const reply = { message_id: replyTo ?? 0, allow_sending_without_reply: true } as const;
   const place = {

@@ -73,11 +73,18 @@ export async function editText(
   return result;
 }
 
-const cannotBeEdited =
-  /message to edit not found|message can't be edited|message_id_invalid|no text in the message/i;
+/** 401, 409 and 429 are of the bot, whatever it does; above is the platform's own trouble. */
+const refusesEdit: ReadonlySet<number> = new Set([400, 403, 404]);
 const fileRefused = /document|file|too large|too big/i;
 
-/** Sends anew or as text what cannot be put so. @returns whether another try may help */
+/** Sends anew what cannot be put there. @returns whether another try may help */
+export function mendEdit(outgoing: Manner, { status }: Refused): boolean {
+  if (outgoing.edits === null || !refusesEdit.has(status)) return false;
+  outgoing.edits = null;
+  return true;
+}
+
+/** Sends as text what cannot be put so. @returns whether another try may help */
 export function mendManner(
   outgoing: Manner & { text: string; source: string; entities: readonly Entity[] },
   { status, description, migrateToChat }: Refused,
@@ -87,10 +94,6 @@ export function mendManner(
   if (migrateToChat !== null) {
     outgoing.edits = null;
     return false;
-  }
-  if (outgoing.edits !== null && status === 400 && cannotBeEdited.test(description)) {
-    outgoing.edits = null;
-    return true;
   }
   if (outgoing.file && (status === 413 || (status === 400 && fileRefused.test(description)))) {
     outgoing.file = null;
@@ -109,11 +112,13 @@ export function numberOf(result: unknown): number | null {
 
 const deleteMs = 5_000;
 
-/** Takes away what `messageText` names; that it fails changes nothing. */
-export function takeAway(api: BotApi, message: string): void {
+/** Tries once to take away what `messageText` names. @returns whether another try may help */
+export async function remove(api: BotApi, message: string): Promise<boolean> {
   const known = parseMessageText(message);
-  if (known === null) return;
-  const { chat, number } = known;
+  if (known === null) return false;
   const { signal } = new AbortController();
-  void api.call('deleteMessage', { chat_id: chat, message_id: number }, deleteMs, signal);
+  const one = { chat_id: known.chat, message_id: known.number };
+  const result = await api.call('deleteMessage', one, deleteMs, signal);
+  if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
+  return result.kind === 'fault';
 }

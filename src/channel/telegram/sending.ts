@@ -22,7 +22,8 @@ import type { Entity, Formatted, Lexer } from './markdown.ts';
 import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
-import { mannerOf, mendManner, messageText, numberOf, put, type Manner } from './putting.ts';
+import { mannerOf, mendEdit, mendManner, messageText, numberOf, put } from './putting.ts';
+import type { Manner } from './putting.ts';
 
 const tryMs = 15_000;
 /** In UTF-16 units. */
@@ -69,9 +70,24 @@ export async function send(
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
     if (tries >= triesMax || !mend(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
-      return outcomeOfRefusal(result, said ?? undefined, random);
+      const repeats = outgoing.edits === null ? { pauseMs: unseenPauseMs(random) } : null;
+      return outcomeOfRefusal(result, said ?? undefined, repeats);
     }
   }
+}
+
+/** Gives the message that shows a reply its text once more; what fails of that changes nothing. */
+export async function showAgain(
+  { api, lexer, pace }: Pick<SendParts, 'api' | 'lexer' | 'pace'>,
+  reply: Reply,
+  signal: AbortSignal,
+): Promise<void> {
+  const target = parseTarget(reply.address);
+  if (target === null) return;
+  const outgoing = outgoingOf(reply, lexer, target);
+  if (outgoing.edits === null) return;
+  const admission = await pace.admit(outgoing.chat, signal, tryMs);
+  if (admission.kind === 'go') await put(api, outgoing, payloadOf(outgoing), tryMs, signal);
 }
 
 function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {
@@ -136,9 +152,12 @@ const answeredIsGone =
 
 /** Takes away what was refused. @returns whether another try may help */
 function mend(outgoing: OutgoingText, refused: Refused): boolean {
-  const { status, description, migrateToChat } = refused;
+  const { status } = refused;
   if (mendManner(outgoing, refused, textMax)) return true;
-  if (status !== 400) return false;
+  return (status === 400 && mendContent(outgoing, refused)) || mendEdit(outgoing, refused);
+}
+
+function mendContent(outgoing: OutgoingText, { description, migrateToChat }: Refused): boolean {
   if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
     outgoing.chat = migrateToChat;
     // The new chat counts its messages anew.
@@ -180,11 +199,14 @@ function unseenPauseMs(random: () => number): number {
   return Math.round(spread(unseenPause.ms, unseenPause.share, random));
 }
 
-/** @param said in the platform's words, scrubbed */
+/**
+ * @param said in the platform's words, scrubbed
+ * @param repeats how long a second try waits that may come twice; null: none does, it was an edit
+ */
 function outcomeOfRefusal(
   { status, description, retryAfterMs }: Refused,
   said: string | undefined,
-  random: () => number,
+  repeats: { readonly pauseMs: number } | null,
 ): DeliveryOutcome {
   const words = said === undefined ? {} : { said };
   const more = { status, retryAfterMs, ...words };
@@ -204,8 +226,9 @@ function outcomeOfRefusal(
   if (status === 503) return retry(failure('overloaded', more));
   if (status >= 500) {
     // A relay's page, which says as little as a reset: the relay may be about to restart.
-    const pause = description === '' ? { retryAfterMs: unseenPauseMs(random) } : {};
-    return retry(failure('server_error', { ...more, ...pause }), true);
+    const isPage = description === '' && repeats !== null;
+    const pause = isPage ? { retryAfterMs: repeats.pauseMs } : {};
+    return retry(failure('server_error', { ...more, ...pause }), repeats !== null);
   }
   if (status < 400) return retry(failure('redirected', { status, ...words }));
   if (status === 409) return retry(failure('overloaded', more));

@@ -118,6 +118,82 @@ test('where the message is gone, or is none of its own in that chat, one is sent
   }
 });
 
+for (const answer of [
+  refuse(400, 'Bad Request: MESSAGE_EDIT_TIME_EXPIRED'),
+  refuse(400, "Bad Request: message can't be edited"),
+  refuse(403, 'Forbidden: MESSAGE_AUTHOR_REQUIRED'),
+  refuse(404, 'Not Found: method not found'),
+]) {
+  test(`where an edit is refused (${answer.description}) one is sent in its place`, async () => {
+    await using it = await startShowing();
+    await it.deliver({ text: 'the beginning …' });
+    const { message } = it.telegram.sent[0]!;
+    const replaces = JSON.stringify([it.ann.id, message.message_id]);
+    it.telegram.fail('editMessageText', { kind: 'refuse', answer });
+    assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
+    await it.telegram.until(() => it.telegram.shown(message) === undefined || undefined, 'gone');
+    assert.deepEqual(it.texts(), ['four']);
+  });
+}
+
+test('what is refused as an edit for its content is dead when sent anew', async () => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'the beginning …' });
+  const replaces = JSON.stringify([it.ann.id, it.telegram.sent[0]!.message.message_id]);
+  for (const method of ['editMessageText', 'sendMessage'] as const) {
+    const answer = refuse(400, 'Bad Request: text must be nice');
+    it.telegram.fail(method, { kind: 'refuse', answer });
+  }
+  const outcome = await it.deliver({ text: 'four', replaces });
+  assert.ok(outcome.kind === 'dead');
+  assert.match(outcome.failure.said ?? '', /must be nice/);
+});
+
+test('an edit that a relay answers is made again by the schedule, and is no repeat', async () => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'the beginning …' });
+  const replaces = JSON.stringify([it.ann.id, it.telegram.sent[0]!.message.message_id]);
+  it.telegram.fail('editMessageText', { kind: 'html', status: 502 });
+  const outcome = await it.deliver({ text: 'four', replaces });
+  assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+  assert.equal(outcome.failure.retryAfterMs ?? null, null);
+});
+
+test('the reply stands, also over an edit that the platform carries out after it', async () => {
+  // Ten times as fast, but for how long a reply may take.
+  await using it = await startShowing({}, Date.now, 10);
+  const { preview, made } = it.preview([it.ann.id, null, null]);
+  preview.show(long);
+  const [sent] = await it.telegram.waitForSent(1);
+  const [begun, carriedOut] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  it.telegram.onCall = async ({ method }) => {
+    if (method !== 'editMessageText') return;
+    it.telegram.onCall = null;
+    begun.resolve();
+    await carriedOut.promise;
+  };
+  preview.show(`${long} goes on`);
+  await begun.promise;
+  await preview.end();
+  const reply = { text: `${long} ends.`, replaces: made[0]! };
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  const shown = (end: string) => it.telegram.shown(sent!.message)?.text?.endsWith(end);
+  assert.ok(shown('ends.'));
+  carriedOut.resolve();
+  await it.telegram.until(() => shown('goes on …') || undefined, 'the late edit');
+  await it.telegram.until(() => shown('ends.') || undefined, 'the reply once more');
+});
+
+test('what a reply made needless is taken away, although the first try fails', async () => {
+  await using it = await startShowing({}, Date.now, 10);
+  await it.deliver({ text: 'the beginning …' });
+  const { message } = it.telegram.sent[0]!;
+  const replaces = JSON.stringify([it.ann.id, message.message_id]);
+  it.telegram.fail('deleteMessage', { kind: 'html', status: 502 });
+  await it.deliver({ text: 'let a;', file: { name: 'code.js' }, replaces });
+  await it.telegram.until(() => it.telegram.shown(message) === undefined || undefined, 'gone');
+});
+
 test('long code goes as a file, with its name, its reply and its buttons', async () => {
   await using it = await startShowing();
   const text = 'let ü = "😀";\n'.repeat(300);

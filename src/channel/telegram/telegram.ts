@@ -22,6 +22,7 @@ import { splitReply } from '../code-files.ts';
 import { FirstTimes } from '../first-times.ts';
 import { HealthState } from '../health-state.ts';
 import { noPreview } from '../growing-message.ts';
+import { LooseEnds } from '../loose-ends.ts';
 import { RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
@@ -35,9 +36,9 @@ import { directChatOf, questionEdited } from './place.ts';
 import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { beginPreview } from './previews.ts';
-import { takeAway } from './putting.ts';
+import { remove } from './putting.ts';
 import { showSeen } from './reaction.ts';
-import { send, textMax } from './sending.ts';
+import { send, showAgain, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
@@ -77,6 +78,7 @@ class Telegram implements Messenger {
   readonly #menu = createCommandMenu(() => this.#tools.value?.api ?? null);
   readonly #seen = new FirstTimes();
   readonly #over = new AbortController();
+  readonly #ends: LooseEnds;
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
@@ -102,6 +104,9 @@ class Telegram implements Messenger {
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer };
     });
+    this.#ends = new LooseEnds(deadlines, async (message) =>
+      this.#tools.value === null ? false : remove(this.#tools.value.api, message),
+    );
     this.#health = new HealthState(parts, (state, reason) =>
       events.channelChanged({ channel: config.type, state, reason }),
     );
@@ -153,8 +158,18 @@ class Telegram implements Messenger {
     const parts = { ...tools, pace: this.#pace, token, random, sent };
     const outcome = await send(parts, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) takeAway(tools.api, needless);
+    for (const needless of revision.delivered(message)) this.#ends.takeAway(needless);
+    if (message !== null) this.#arrived(revision.reply, message);
     return outcome;
+  }
+
+  #arrived(reply: Reply, message: string): void {
+    this.#ends.arrived(message, async () => {
+      const tools = this.#tools.value;
+      if (tools === null) return;
+      const parts = { ...tools, pace: this.#pace };
+      await showAgain(parts, { ...reply, replaces: message }, this.#over.signal);
+    });
   }
 
   #preview(shown: Previewed): Preview {
@@ -163,9 +178,8 @@ class Telegram implements Messenger {
     const edits = questionEdited(shown.address);
     const former = edits === null ? null : (this.#questions?.answerTo(edits)[0] ?? null);
     const { deadlines, steady } = this.#parts;
-    return (
-      beginPreview({ ...tools, pace: this.#pace, deadlines, steady }, shown, former) ?? noPreview
-    );
+    const parts = { ...tools, pace: this.#pace, ends: this.#ends, deadlines, steady };
+    return beginPreview(parts, shown, former) ?? noPreview;
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {

@@ -251,6 +251,15 @@ function attachmentsOf({ guilds }: RestHost, files: readonly UploadedFile[]): re
   });
 }
 
+/** An edit that names attachments names all that are to be kept. */
+function attachmentsKept(message: Message, body: Body): readonly object[] {
+  const there = (message['attachments'] ?? []) as readonly { readonly id: string }[];
+  if (body['attachments'] === undefined) return there;
+  const named = body['attachments'] as readonly { readonly id: unknown }[];
+  const ids = new Set(named.map(({ id }) => id));
+  return there.filter(({ id }) => ids.has(id));
+}
+
 /**
  * What is not given stays. Of the flags only the one for embeds can be edited.
  * /resources/message#edit-message
@@ -259,13 +268,14 @@ function editMessage(host: RestHost, message: Message, body: Body): RestAnswer {
   if (message.author.id !== host.bot.id) return failed('notOwnMessage');
   const wrong = contentFault(body, suppressEmbeds);
   if (wrong !== null) return wrong;
-  const hasFiles = Array.isArray(message['attachments']) && message['attachments'].length > 0;
-  if (body['content'] !== undefined && trimmed(body) === '' && !hasFiles) {
+  const kept = attachmentsKept(message, body);
+  if (body['content'] !== undefined && trimmed(body) === '' && kept.length === 0) {
     return failed('emptyMessage');
   }
   return fine(
     host.edit(message, {
       edited_timestamp: new Date(host.now()).toISOString(),
+      attachments: kept,
       ...(body['content'] !== undefined && { content: trimmed(body) }),
       ...(body['flags'] !== undefined && { flags: body['flags'] }),
       ...(body['components'] !== undefined && { components: body['components'] }),
