@@ -12,7 +12,7 @@ import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
 import { rememberedPicture, withEarlierPictures } from './earlier-pictures.ts';
-import { kindOfFile, textIn, type FileKind } from './file-kinds.ts';
+import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
 import { ownAnswer } from './commands.ts';
 import type { TurnEnd } from './effects.ts';
@@ -121,14 +121,15 @@ async function read(
   if (number > (isPicture ? picturesMax : filesMax)) return unread(say.tooMany);
   if (kind === 'spoken' && reading.route.speech === undefined) return unread(say.notListened);
   const bytesMax = bytesMaxOf[kind];
-  if ((media.bytes ?? 0) > bytesMax) return unread(say.tooLarge(bytesMax));
+  const tooLarge = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
+  if ((media.bytes ?? 0) > bytesMax) return unread(tooLarge);
   const { file } = media;
   const attachment = await reading.fileBytes.within(
     media.bytes || bytesMax,
     reading.stop,
     async () => {
       const fetched = await fetch(reading, file, bytesMax);
-      if (fetched === 'too_large') return unread(say.tooLarge(bytesMax));
+      if (fetched === 'too_large') return unread(tooLarge);
       if (fetched === 'failed') return unread(say.notFetched);
       return (await readBytes(reading, kind, media, fetched)) ?? unread(say.unknown(media));
     },
@@ -139,6 +140,7 @@ async function read(
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   picture: pictureBytesMax,
   text: textBytesMax,
+  untold: textBytesMax,
   spoken: spokenBytesMax,
 };
 
@@ -152,7 +154,11 @@ async function readBytes(
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
-      return text === null ? null : { kind, name, text };
+      return text === null ? { kind: 'unread', name, why: say.notUtf8 } : { kind, name, text };
+    }
+    case 'untold': {
+      const text = textInUntold(bytes);
+      return text === null ? null : { kind: 'text', name, text };
     }
     case 'spoken': {
       const { sensitivity } = message;
