@@ -31,7 +31,8 @@ test('a file of no told type is a text where its bytes say so', () => {
 });
 
 test('a type counts for more than a name without a known ending', () => {
-  const kind = (type: string | null, reference: string) => kindOfFile({ type, reference });
+  const kind = (type: string | null, reference: string) =>
+    kindOfFile({ type, reference, file: 'f' });
   for (const name of ['Makefile', '.env', 'LICENSE', 'a.zig']) {
     for (const type of [null, 'document', 'application/octet-stream']) {
       assert.equal(kind(type, name), 'untold', `${type} ${name}`);

@@ -26,7 +26,8 @@ const textEndings = new Set(
   ).split(' '),
 );
 
-export function kindOfFile({ type, reference }: Media): FileKind {
+export function kindOfFile({ type, reference, file }: Media): FileKind {
+  if (file === undefined) return 'unknown';
   const plain = (type ?? '').toLowerCase().split(';', 1)[0]!.trim();
   if (pictureTypes.has(plain)) return 'picture';
   if (plain.startsWith('audio/')) return 'spoken';
