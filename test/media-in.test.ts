@@ -99,6 +99,21 @@ test('a text file is read, and later turns remember it', async () => {
   assert.match(messages.map(({ content }) => content).join('\n'), /\[file: list\.md\]\nbuy milk/);
 });
 
+for (const [name, bytes, expected] of [
+  ['notepad.txt', Buffer.from('\ufeffbuy milk', 'utf16le'), /^0 pict.+\nbuy milk$/],
+  ['excel.csv', Buffer.from('Stra\xdfe', 'latin1'), /^0 pict.+\nStraße$/],
+  ['Makefile', Buffer.from('all:\n\ttrue'), /^0 pict.+\nall:\n\ttrue$/],
+  ['other.txt', Buffer.from('\xcf\xf0\xe8\xe2', 'latin1'), /save it as UTF-8 and send it again\.$/],
+  ['data', Buffer.from('PK\x03\x04'), /^I cannot read this \(document\)/],
+] as const) {
+  test(`what is said of the file ${name} is true`, async () => {
+    await using it = await stage();
+    const file_id = it.telegram.storeFile(`documents/${name}`, bytes);
+    const document = { file_id, file_unique_id: 'x', file_name: name, file_size: bytes.length };
+    assert.match(await it.replyTo({ document }), expected);
+  });
+}
+
 test('a voice message is written down by the speech server', async () => {
   await using speech = await startFakeSpeech('Buy milk.');
   await using it = await stage({ channel: { speech: { base_url: speech.url, model: 'small' } } });
@@ -127,6 +142,7 @@ const unreadable: readonly (readonly [string, object, RegExp])[] = [
   ['a voice message without a speech server', voiceOf(4), /^I do not listen to voice messages/],
   ['a video', { video: { file_id: 'v', file_unique_id: 'v' } }, /^I cannot read this \(video\)/],
   ['a document that is no text', documentOf('a.pdf', 4), /^I cannot read this/],
+  ['a large file of no told type', documentOf('data', 300_000), /^I cannot read this \(document\)/],
   ['a text file that is too large', documentOf('a.txt', 300_000), /larger than the 256 KiB/],
   ['a file that is gone', documentOf('a.txt', 4), /^I could not get the file/],
 ];
@@ -136,7 +152,8 @@ function voiceOf(size: number): object {
 }
 
 function documentOf(file_name: string, file_size: number): object {
-  return { document: { file_id: 'gone', file_unique_id: 'd', file_name, file_size } };
+  const mime_type = file_name.endsWith('.pdf') ? 'application/pdf' : undefined;
+  return { document: { file_id: 'gone', file_unique_id: 'd', file_name, file_size, mime_type } };
 }
 
 for (const [what, content, expected] of unreadable) {
@@ -205,11 +222,13 @@ test('a larger file than it said is read no further', async () => {
   assert.match(await it.replyTo({ photo }), /larger than the 8 MiB/);
 });
 
-test('a path that leads elsewhere is not followed', async () => {
-  await using it = await stage();
-  const photo = it.photo(jpegOf(8, 8), '../../secret.jpg');
-  assert.match(await it.replyTo({ photo }), /^I could not get the file/);
-});
+for (const path of ['../../secret.jpg', '/var/lib/telegram-bot-api/1/photos/file_1.jpg']) {
+  test(`the path ${path} is not followed`, async () => {
+    await using it = await stage();
+    const photo = it.photo(jpegOf(8, 8), path);
+    assert.match(await it.replyTo({ photo }), /^I could not get the file/);
+  });
+}
 
 test('on Discord attachments are read from its own place, and all of them', async () => {
   await using scene = await scratch();

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fromNow } from '../../test/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { Turn } from '../brain/brain.ts';
+import { failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
@@ -13,6 +14,7 @@ import type { InClaim } from '../store/store.ts';
 import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import { thinkOfAttachments } from './reading.ts';
+import { unreadSentences as say } from './sentences.ts';
 
 /** @returns what is spoken was handed over as; null: it was not */
 async function spokenAs(
@@ -69,18 +71,19 @@ test('what an earlier run read is not spoken again, unless more came since', asy
   assert.equal(await spokenAs('public', 'public', true, [heard, heard]), 'public');
 });
 
-test('of more than four pictures and four files the rest is told as too many', async () => {
-  const file = (type: string, at: number): Media => {
-    return { type, reference: `${at}`, file: `${type} ${at}` };
-  };
-  const all = [0, 1, 2, 3, 4].flatMap((at) => [file('image/png', at), file('text/plain', at)]);
+/** @returns what the brain was shown of a message with these, and what was fetched */
+async function shownOf(all: readonly Media[], isDead: (file: string) => boolean) {
   const [media, ...further] = all as [Media, ...Media[]];
   const message = { sensitivity: 'public', media, further, text: 'look' } as unknown as Message;
-  const turns: Turn[] = [];
+  const [turns, fetched]: [Turn[], string[]] = [[], []];
   const picture = { type: 'image/jpeg', bytes: Uint8Array.of(1) };
   const route = {
     channel: {
-      fetch: () => Promise.resolve({ kind: 'fetched', bytes: Buffer.from('words') }),
+      fetch: async (file: string) => {
+        fetched.push(file);
+        if (isDead(file)) return { kind: 'failed', failure: failure('not_found') };
+        return { kind: 'fetched', bytes: Buffer.from('words') };
+      },
     },
     pictures: { remake: () => Promise.resolve({ kind: 'remade', picture }) },
     brain: {
@@ -96,7 +99,40 @@ test('of more than four pictures and four files the rest is told as too many', a
   const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
   const turn = { message, text: 'look', history: [] };
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
-  const kinds = turns[0]!.attachments!.map(({ kind }) => kind);
+  return { shown: turns[0]!.attachments!, fetched };
+}
+
+function mediaOf(type: string, at: number): Media {
+  return { type, reference: `${at}`, file: `${type} ${at}` };
+}
+
+test('of more than four pictures and four files the rest is told as too many', async () => {
+  const all = [0, 1, 2, 3, 4].flatMap((at) => [
+    mediaOf('image/png', at),
+    mediaOf('text/plain', at),
+  ]);
+  const { shown } = await shownOf(all, () => false);
   const each = ['picture', 'text'];
-  assert.deepEqual(kinds, [...each, ...each, ...each, ...each, 'unread', 'unread']);
+  assert.deepEqual(
+    shown.map(({ kind }) => kind),
+    [...each, ...each, ...each, ...each, 'unread', 'unread'],
+  );
+});
+
+test('a picture that cannot be read takes no place of another', async () => {
+  const all = Array.from({ length: 10 }, (_, at) => mediaOf('image/png', at));
+  const { shown, fetched } = await shownOf(all, (file) => file === 'image/png 1');
+  const [first, dead, ...others] = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
+  assert.deepEqual([first, dead], ['picture', say.notFetched]);
+  const tooMany = Array.from({ length: 5 }, () => say.tooMany);
+  assert.deepEqual(others, ['picture', 'picture', 'picture', ...tooMany]);
+  assert.equal(fetched.length, 5);
+  const none = await shownOf(all, () => true);
+  assert.equal(none.fetched.length, 8, 'no more are tried');
+});
+
+test('what svc has no eyes for takes no place of a file', async () => {
+  const videos = Array.from({ length: 9 }, (_, at) => mediaOf('video/mp4', at));
+  const { shown } = await shownOf([...videos, mediaOf('text/plain', 9)], () => false);
+  assert.equal(shown.at(-1)!.kind, 'text');
 });

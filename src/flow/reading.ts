@@ -12,7 +12,7 @@ import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
 import { rememberedPicture, withEarlierPictures } from './earlier-pictures.ts';
-import { kindOfFile, textIn, type FileKind } from './file-kinds.ts';
+import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
 import { ownAnswer } from './commands.ts';
 import type { TurnEnd } from './effects.ts';
@@ -66,8 +66,7 @@ async function readAttachments(
   try {
     const { fileBytes } = kit;
     const reading = { route, message, stop, deadlineAt, fileBytes };
-    const counts = { pictures: 0, files: 0 };
-    return await Promise.all(all.map((media) => read(reading, media, counts)));
+    return await readAll(reading, all);
   } finally {
     clearTimeout(timer);
     desk.stop.unlisten(halt);
@@ -107,38 +106,65 @@ function rememberedOf(text: string, attachments: readonly Attachment[]): string 
   return [text, ...lines].filter((line) => line !== '').join('\n');
 }
 
-async function read(
+async function readAll(reading: Reading, all: readonly Media[]): Promise<readonly Attachment[]> {
+  const of = (...kinds: FileKind[]) => all.filter((one) => kinds.includes(kindOfFile(one)));
+  const parts = await Promise.all([
+    readUpTo(picturesMax, reading, of('picture')),
+    readUpTo(filesMax, reading, of('spoken', 'text', 'untold')),
+    readUpTo(all.length, reading, of('unknown')),
+  ]);
+  const read = new Map(parts.flat());
+  return all.map((media) => read.get(media)!);
+}
+
+/** What cannot be read takes no place of another, but no more than twice `most` are tried. */
+async function readUpTo(
+  most: number,
   reading: Reading,
-  media: Media,
-  counts: { pictures: number; files: number },
-): Promise<Attachment> {
-  const kind = media.file === undefined ? 'unknown' : kindOfFile(media);
-  const name = media.reference;
-  const unread = (why: string): Attachment => ({ kind: 'unread', name, why });
-  if (kind === 'unknown' || media.file === undefined) return unread(say.unknown(media));
-  const isPicture = kind === 'picture';
-  const number = isPicture ? ++counts.pictures : ++counts.files;
-  if (number > (isPicture ? picturesMax : filesMax)) return unread(say.tooMany);
-  if (kind === 'spoken' && reading.route.speech === undefined) return unread(say.notListened);
-  const bytesMax = bytesMaxOf[kind];
-  if ((media.bytes ?? 0) > bytesMax) return unread(say.tooLarge(bytesMax));
+  all: readonly Media[],
+): Promise<readonly (readonly [Media, Attachment])[]> {
+  const tried: Attachment[] = [];
+  const triedMax = Math.min(all.length, 2 * most);
+  let places = most;
+  while (places > 0 && tried.length < triedMax) {
+    const next = all.slice(tried.length, Math.min(tried.length + places, triedMax));
+    const attachments = await Promise.all(next.map((media) => readOne(reading, media)));
+    places -= attachments.filter(({ kind }) => kind !== 'unread').length;
+    tried.push(...attachments);
+  }
+  return all.map((media, at) => [media, tried[at] ?? unread(media, say.tooMany)] as const);
+}
+
+function unread({ reference: name }: Media, why: string): Attachment {
+  return { kind: 'unread', name, why };
+}
+
+async function readOne(reading: Reading, media: Media): Promise<Attachment> {
+  const kind = kindOfFile(media);
   const { file } = media;
+  if (kind === 'unknown' || file === undefined) return unread(media, say.unknown(media));
+  const { speech } = reading.route;
+  if (kind === 'spoken' && speech === undefined) return unread(media, say.notListened);
+  const bytesMax = bytesMaxOf[kind];
+  const tooLarge = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
+  if ((media.bytes ?? 0) > bytesMax) return unread(media, tooLarge);
   const attachment = await reading.fileBytes.within(
     media.bytes || bytesMax,
     reading.stop,
     async () => {
       const fetched = await fetch(reading, file, bytesMax);
-      if (fetched === 'too_large') return unread(say.tooLarge(bytesMax));
-      if (fetched === 'failed') return unread(say.notFetched);
-      return (await readBytes(reading, kind, media, fetched)) ?? unread(say.unknown(media));
+      if (fetched === 'too_large') return unread(media, tooLarge);
+      if (fetched === 'failed') return unread(media, say.notFetched);
+      return (await readBytes(reading, kind, media, fetched)) ?? unread(media, say.unknown(media));
     },
   );
-  return attachment ?? unread(say.notFetched);
+  return attachment ?? unread(media, say.notFetched);
 }
 
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   picture: pictureBytesMax,
   text: textBytesMax,
+  untold: textBytesMax,
   spoken: spokenBytesMax,
 };
 
@@ -152,7 +178,11 @@ async function readBytes(
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
-      return text === null ? null : { kind, name, text };
+      return text === null ? { kind: 'unread', name, why: say.notUtf8 } : { kind, name, text };
+    }
+    case 'untold': {
+      const text = textInUntold(bytes);
+      return text === null ? null : { kind: 'text', name, text };
     }
     case 'spoken': {
       const { sensitivity } = message;

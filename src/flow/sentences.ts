@@ -119,6 +119,7 @@ export const unreadSentences = {
     const size = bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MiB` : `${bytes / 1024} KiB`;
     return `That file is larger than the ${size} that I read. Please send a smaller one.`;
   },
+  notUtf8: 'I cannot read the text of this file. Please save it as UTF-8 and send it again.',
   unknown: ({ type, reference }: Media): string =>
     `I cannot read this (${plainly(type ?? reference)}). I read text, and where I am set up for ` +
     'it, pictures and voice messages.',
