@@ -137,3 +137,13 @@ export function sessionNotice(started: 'daily' | 'idle', recall: boolean): strin
   const why = started === 'daily' ? 'a new day' : 'it was quiet for a while';
   return `(New session: ${why}.${recall ? ' /recall brings the last exchanges back.' : ''})`;
 }
+
+const sessionNotices = (['daily', 'idle'] as const).flatMap((started) =>
+  [true, false].map((recall) => sessionNotice(started, recall)),
+);
+
+/** A reply as the brain gave it, without the notice that may stand before it. */
+export function withoutNotice(text: string): string {
+  const notice = sessionNotices.find((one) => text.startsWith(one));
+  return notice === undefined ? text : text.slice(notice.length);
+}

@@ -37,7 +37,7 @@ import type { PollTimes } from './poller.ts';
 import { beginPreview } from './previews.ts';
 import { takeAway } from './putting.ts';
 import { showSeen } from './reaction.ts';
-import { send, textMax } from './sending.ts';
+import { fitted, send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
@@ -178,6 +178,11 @@ class Telegram implements Messenger {
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
   split(text: string): readonly ReplyPart[] {
     return splitReply(text, cutting);
+  }
+
+  plain({ text, file }: ReplyPart): string {
+    const lexer = this.#tools.value?.lexer;
+    return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
   }
 
   working(address: Address, signal: AbortSignal): void {
