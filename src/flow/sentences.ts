@@ -81,7 +81,8 @@ export const commandSentences = {
       ...commands.map(({ writes, description }) => `${writes}: ${description}.`),
       'Everything else is a message to me.',
     ].join('\n'),
-  retryNothing: 'There is nothing to ask again: no message of this session waits for an answer.',
+  retryNothing:
+    'There is nothing to ask again: what was asked has its answer, or is no longer in view.',
   welcome: 'You are in: write to me and I answer.',
   notesNone: 'There are no notes.',
   notesCleared: 'The notes are gone.',

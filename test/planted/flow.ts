@@ -110,8 +110,8 @@ export const flow: readonly Fault[] = [
   {
     name: 'What is asked again is shown to the model twice.',
     file: 'src/flow/asking-again.ts',
-    find: 'seen.filter((turn) => turn !== again)',
-    replace: 'seen',
+    find: '(turn, at) => at < place ||',
+    replace: '(turn, at) => at <= place ||',
     seenBy: ['src/flow/asking-again.test.ts', 'test/commands-telegram.test.ts'],
   },
   {
