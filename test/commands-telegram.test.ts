@@ -166,6 +166,22 @@ test('under a failed turn a press asks again, or begins a new session', async ()
   assert.equal(await program.stop(), 0);
 });
 
+test('a press under an older failure asks that one again', async () => {
+  await using it = await stage();
+  await using program = it.start();
+  it.fails.on = true;
+  it.telegram.say(it.chat, 'first?');
+  const first = await it.sent(it.chat, 1);
+  it.telegram.say(it.chat, 'second?');
+  await it.sent(it.chat, 2);
+  it.fails.on = false;
+  it.telegram.press(it.ann, first.message, 'Try again');
+  assert.equal((await it.sent(it.chat, 3)).text, 'heard: first?');
+  it.telegram.say(it.chat, '/retry');
+  assert.equal((await it.sent(it.chat, 4)).text, 'heard: second?');
+  assert.equal(await program.stop(), 0);
+});
+
 test('without storage nothing can be asked again: no button says so', async () => {
   await using it = await stage({});
   it.fails.on = true;

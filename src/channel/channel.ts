@@ -33,6 +33,11 @@ export interface Channel {
    * Pure. Absent: never cut.
    */
   split?(text: string): readonly ReplyPart[];
+  /**
+   * The characters of a part as people see them there, and as the platform tells them when someone
+   * refers to it: without what formats them. Pure. Absent: the part as it is.
+   */
+  plain?(part: ReplyPart): string;
   /** Shows that an answer is being worked on, until the signal aborts. Never throws. */
   working?(address: Address, signal: AbortSignal): void;
   /**

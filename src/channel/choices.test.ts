@@ -31,10 +31,11 @@ test('a press says a command with a code, or what a button of the message says',
   for (const says of ['/approve 4XK2M9TQ0Z', '/refuse 4XK2M9TQ0Z']) {
     assert.ok(isPressable(says, []), says);
   }
+  assert.ok(isPressable('/retry 1795', [[choice('Try again', '/retry 1795')]]));
   for (const says of ['/retry', '/new']) assert.ok(isPressable(says, shown), says);
   const odd = ['/reset', '/approve', '/approve 4XK2M9TQ0Z and more', '/approve  4XK2M9TQ0Z'];
   const worse = [' /approve 4XK2M9TQ0Z', '/approve 4XK2M9TQ0Z\n', '/approve 4XK2', '', null, 7];
-  for (const says of [...odd, ...worse, 'pay it', '/retry ']) {
+  for (const says of [...odd, ...worse, 'pay it', '/retry ', '/retry 1795']) {
     assert.ok(!isPressable(says, shown), String(says));
   }
 });

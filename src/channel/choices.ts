@@ -45,15 +45,15 @@ const command = /^\/(?:approve|refuse) [0-9A-Z]{10}$/i;
 
 /**
  * A program of a person's own can press what no button says. What is taken without one is a command
- * with the code of an approval, under which the question may have gone; and else the one word that
- * a button of the message says, as the platform itself tells.
+ * with the code of an approval, under which the question may have gone; and else what a button of
+ * the message says: one word, or a turn to be asked again, as the platform itself tells.
  * @param shown the buttons of a message of svc's own
  */
 export function isPressable(data: unknown, shown: readonly (readonly Choice[])[]): data is string {
   if (typeof data !== 'string') return false;
   if (command.test(data)) return true;
-  return oneWord.test(data) && shown.some((row) => row.some(({ says }) => says === data));
+  return ofButton.test(data) && shown.some((row) => row.some(({ says }) => says === data));
 }
 
-/** A trigger, or a command. */
-const oneWord = /^\S+$/;
+/** A trigger, or a command; that of one turn to be asked again names it. */
+const ofButton = /^(?:\S+|\/retry \d{1,16})$/;

@@ -21,7 +21,11 @@ const kept = (at: number): KeptPicture => {
   return { at, sensitivity: 'public', picture };
 };
 
-async function asked(again: TurnRow, pictures: readonly KeptPicture[] = []) {
+async function asked(
+  again: TurnRow,
+  pictures: readonly KeptPicture[] = [],
+  after: readonly TurnRow[] = [],
+) {
   const turns: Turn[] = [];
   const keptNow: (readonly Attachment[])[] = [];
   const message = {
@@ -48,7 +52,7 @@ async function asked(again: TurnRow, pictures: readonly KeptPicture[] = []) {
     becomePrivate: () => void (desk.sensitivity = 'private'),
   };
   const kit = { ledger: { attachments } } as unknown as Kit;
-  const seen = [row(1, 'before'), again];
+  const seen = [row(1, 'before'), again, ...after];
   await askAgain(kit, route, claim, { again, seen }, desk as unknown as TurnDesk);
   return { turn: turns[0]!, desk, keptNow };
 }
@@ -67,6 +71,12 @@ test('its words stand as they were kept, and no more in the history', async () =
   assert.equal(turn.text, 'Ann: why?');
   assert.equal(turn.message.context, undefined);
   assert.deepEqual(turn.history, [row(1, 'before')]);
+});
+
+test('what waits behind it is not asked with it, and what was answered is seen', async () => {
+  const answered: TurnRow = { ...row(4, 'hi'), reply: 'hello' };
+  const { turn } = await asked(row(2, 'first?'), [], [row(3, 'second?'), answered]);
+  assert.deepEqual(turn.history, [row(1, 'before'), answered]);
 });
 
 test('its own pictures come with it, oldest first, and are kept with it', async () => {

@@ -11,6 +11,7 @@ import { picturesOf, withEarlierPictures } from './earlier-pictures.ts';
 import type { TurnEnd } from './effects.ts';
 import { think } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
+import { isUnanswered } from './sessions.ts';
 
 /** @param seen the turns of the session, that one among them */
 export async function askAgain(
@@ -25,7 +26,9 @@ export async function askAgain(
   const pictures = await picturesOf(kit, claim, again);
   // So that later turns find them with the turn that takes the place of the other.
   if (pictures.length > 0) await kit.ledger.attachments.keep(claim, pictures);
-  const history = seen.filter((turn) => turn !== again);
+  // What came behind it and waits as well has a button of its own, and is no part of this question.
+  const place = seen.indexOf(again);
+  const history = seen.filter((turn, at) => at < place || (at > place && !isUnanswered(turn)));
   const turn = {
     message,
     text: again.text,

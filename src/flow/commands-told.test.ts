@@ -5,7 +5,7 @@ import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { Memory } from '../store/store.ts';
 import { commandsListed, noticesOf } from './offering.ts';
-import { decideSession, isCommand, traceSession, type CommandsOn } from './sessions.ts';
+import { decideSession, isCommand, retryOf, traceSession, type CommandsOn } from './sessions.ts';
 
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 2 };
 const nothing: CommandsOn = {
@@ -36,6 +36,21 @@ const memory = (...turns: readonly TurnRow[]): Memory => {
 };
 const actOf = (text: string, on: CommandsOn, before = memory()) =>
   decideSession(said(text), before, on).act;
+
+test('a button asks its own turn again, whatever else waits', () => {
+  const [a, b] = [turn('A', null, { at: 17 }), turn('B', null, { at: 18 })];
+  const before = memory(a, b, turn('C', 'c', { at: 19 }));
+  assert.equal(retryOf(a), '/retry 17');
+  for (const text of ['/retry 17', '/retry 17 ']) {
+    assert.deepEqual(actOf(text, all, before), { kind: 'think', text: 'A', again: a });
+  }
+  for (const text of ['/retry', '/retry please', '/retry 17 18']) {
+    assert.deepEqual(actOf(text, all, before), { kind: 'think', text: 'B', again: b });
+  }
+  for (const at of [19, 20]) {
+    assert.deepEqual(actOf(`/retry ${at}`, all, before), { kind: 'retry', at });
+  }
+});
 
 test('/start and /help are commands on every messenger, and nowhere else', () => {
   for (const word of ['start', 'help'] as const) {
@@ -89,11 +104,11 @@ test('what is asked again is the last that a person said and nothing answered', 
   assert.deepEqual(decision.act, { kind: 'think', text: 'and now?', again: lost });
   const step = traceSession(before, decision);
   assert.equal(step.kind === 'session' && step.command, 'retry');
-  assert.deepEqual(actOf('/retry', all, memory(turn('hi', 'hello'))), { kind: 'retry' });
+  assert.deepEqual(actOf('/retry', all, memory(turn('hi', 'hello'))), { kind: 'retry', at: null });
   assert.deepEqual(actOf('/retry', bare, before), { kind: 'think', text: '/retry' });
   assert.deepEqual(
     actOf('/new /retry', all, before),
-    { kind: 'retry' },
+    { kind: 'retry', at: null },
     'the new session is empty',
   );
   const late = decideSession(said('/retry', 10 ** 9), before, all);

@@ -65,6 +65,6 @@ test('what failed may be asked again by a press, unless it has had an effect', (
     );
     return replies[0]?.choices;
   };
-  assert.deepEqual(choicesAfter(false), [{ label: 'Try again', says: '/retry' }]);
+  assert.deepEqual(choicesAfter(false), [{ label: 'Try again', says: '/retry 3' }]);
   assert.equal(choicesAfter(true), undefined);
 });

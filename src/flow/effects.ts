@@ -16,7 +16,7 @@ import type { CommandAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
-import type { SessionDecision } from './sessions.ts';
+import { retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './settling.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
@@ -91,21 +91,21 @@ export function effectsOf(
   const isUnread = command?.command === 'unread';
   const followed = command === null ? desk.followed : null;
   const said = isUnread ? null : saidIn(message, decision, followed, desk);
+  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
+  const { sensitivity } = desk;
+  const turn =
+    said === null ? null : { at: message.acceptedAt, text: said, reply: answered, sensitivity };
   const choices =
     asked !== null
       ? choicesOn(route, message.channel, asked)
       : end.kind === 'apology'
-        ? waysOn(kit, route, message.channel, end, isRepeatable(desk) ? said : null)
+        ? waysOn(kit, route, message.channel, end, isRepeatable(desk) ? turn : null)
         : command?.choices;
   const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
-  const answered = end.kind === 'reply' || end.kind === 'by_hand' ? end.text : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
     replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
-    turn:
-      said === null
-        ? null
-        : { at: message.acceptedAt, text: said, reply: answered, sensitivity: desk.sensitivity },
+    turn,
     session: decision.move,
     imported: command?.imported ?? null,
     // Nobody is to blame for a turn that failed without them, too.
@@ -168,23 +168,27 @@ function isRepeatable({ followed, hasActed }: TurnTimeline['desk']): boolean {
 /**
  * The ways on after a turn that failed: asking it again, as far as it is remembered, and a new
  * session where the sentence names it.
- * @param said what a person said, and is remembered; null: nothing
+ * @param said the turn, where it is remembered and may be repeated; null: it is not
  */
 function waysOn(
   { ledger }: Kit,
   { session }: ActiveRoute,
   channel: ChannelKey,
   sorry: Sorry,
-  said: string | null,
+  said: TurnRow | null,
 ): readonly Choice[] | undefined {
   if (!isMessengerType(channelTypeOf(channel))) return undefined;
   const triggers = session?.triggers ?? [];
-  const isAskable = Boolean(said) && sorry.apology !== 'over_budget' && sorry.apology !== 'unseen';
+  const isAskable =
+    said !== null &&
+    said.text !== '' &&
+    sorry.apology !== 'over_budget' &&
+    sorry.apology !== 'unseen';
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
   const [trigger] = triggers;
   const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;
   const ways = [
-    ...(again ? [{ label: 'Try again', says: '/retry' }] : []),
+    ...(again ? [{ label: 'Try again', says: retryOf(said) }] : []),
     ...(isNew ? [{ label: 'New session', says: trigger }] : []),
   ];
   return ways.length === 0 ? undefined : ways;

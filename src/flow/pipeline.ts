@@ -176,7 +176,7 @@ async function answer(
   const quoted =
     message.context?.quoted === undefined
       ? null
-      : await quotedIn(kit.ledger, route.brain.sensitivity, message, memory.turns);
+      : await quotedIn(kit.ledger, route, message, memory.turns);
   desk.quoted = quoted;
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
   const isBare = message.media === null && !mayBePictured(seen);

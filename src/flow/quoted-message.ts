@@ -2,12 +2,18 @@
  * How private the text is that a message replies to. It came with a message, yet was said before
  * it: the message's own stamp says nothing about it.
  */
+import type { Brain } from '../brain/brain.ts';
+import type { Channel } from '../channel/channel.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Message, Quoted } from '../domain/message.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Ledger } from '../store/store.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
+import { withoutNotice } from './sentences.ts';
+
+/** How a channel shows a reply. */
+type Showing = Pick<Channel, 'split' | 'plain'>;
 
 /**
  * @param window the turns of the active session
@@ -15,16 +21,17 @@ import { isPublicSince, publicSinceOf } from './public-since.ts';
  */
 export async function quotedIn(
   ledger: Pick<Ledger, 'cursor'>,
-  brain: Sensitivity,
+  { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
   message: Message,
   window: readonly TurnRow[],
 ): Promise<QuotedBlock | null> {
   const quoted = message.context?.quoted;
   if (quoted === undefined) return null;
   const text = quoteBlock(quoted);
-  const own = strictest(brain, message.sensitivity);
+  const own = strictest(brain.sensitivity, message.sensitivity);
   if (own === 'private') return { text, sensitivity: own };
-  const found = stampIn(window, quoted.text);
+  const reply = quoted.by === 'us' ? withoutNotice(quoted.text) : quoted.text;
+  const found = stampIn(window, reply, channel);
   if (found !== null || !isOfOthers(message, quoted)) {
     return { text, sensitivity: found ?? 'private' };
   }
@@ -38,16 +45,26 @@ function isOfOthers({ context }: Message, { by }: Quoted): boolean {
 }
 
 /** Private as soon as one turn with the text is. @returns null: it is in none */
-function stampIn(window: readonly TurnRow[], text: string): Sensitivity | null {
+function stampIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
   const sought = bare(text);
   if (sought === '') return null;
-  const found = window.filter(({ text: said, reply }) => {
-    return bare(said).includes(sought) || (reply !== null && bare(reply).includes(sought));
+  const found = window.filter(({ text: asked, reply }) => {
+    const texts = reply === null ? [asked] : [asked, reply, shown(reply, channel)];
+    return texts.some((one) => bare(one).includes(sought));
   });
   return found.length === 0 ? null : strictest(...found.map(({ sensitivity }) => sensitivity));
 }
 
-/** Without white space and marks of formatting: a platform shows a text without these. */
+/** All parts of a reply as its channel shows them, for the platform tells them so. */
+function shown(reply: string, channel: Showing): string {
+  const parts = channel.split?.(reply) ?? [{ text: reply }];
+  return parts.map((part) => channel.plain?.(part) ?? part.text).join('\n');
+}
+
+/**
+ * Without white space and marks of formatting, in which what is shown and what is remembered mostly
+ * differ, and without the dots behind a reply that still grew.
+ */
 function bare(text: string): string {
-  return text.replace(/[\s*_~`#|\\>•[\]]/gu, '');
+  return text.replace(/[\s*_~`#|\\>•[\]…]/gu, '');
 }

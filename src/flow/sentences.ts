@@ -81,7 +81,8 @@ export const commandSentences = {
       ...commands.map(({ writes, description }) => `${writes}: ${description}.`),
       'Everything else is a message to me.',
     ].join('\n'),
-  retryNothing: 'There is nothing to ask again: no message of this session waits for an answer.',
+  retryNothing:
+    'There is nothing to ask again: what was asked has its answer, or is no longer in view.',
   welcome: 'You are in: write to me and I answer.',
   notesNone: 'There are no notes.',
   notesCleared: 'The notes are gone.',
@@ -137,4 +138,14 @@ function plainly(name: string): string {
 export function sessionNotice(started: 'daily' | 'idle', recall: boolean): string {
   const why = started === 'daily' ? 'a new day' : 'it was quiet for a while';
   return `(New session: ${why}.${recall ? ' /recall brings the last exchanges back.' : ''})`;
+}
+
+const sessionNotices = (['daily', 'idle'] as const).flatMap((started) =>
+  [true, false].map((recall) => sessionNotice(started, recall)),
+);
+
+/** A reply as the brain gave it, without the notice that may stand before it. */
+export function withoutNotice(text: string): string {
+  const notice = sessionNotices.find((one) => text.startsWith(one));
+  return notice === undefined ? text : text.slice(notice.length);
 }

@@ -28,8 +28,8 @@ export type Intent =
   | { readonly kind: 'notes'; readonly rest: string }
   | { readonly kind: 'tools' }
   | { readonly kind: 'start' | 'help' }
-  /** There is nothing to ask again. */
-  | { readonly kind: 'retry' }
+  /** There is nothing to ask again. `at` names the turn that it was to be; null: the last one. */
+  | { readonly kind: 'retry'; readonly at: number | null }
   | { readonly kind: 'approve' | 'refuse'; readonly code: string }
   | { readonly kind: 'pair'; readonly code: string }
   /** svc's own messages: nobody said anything. */
@@ -73,7 +73,9 @@ export function decideSession(
   const move = reason === null ? null : { reason, at: message.acceptedAt };
   const act = commandOf(word, rest, understood) ?? { kind: 'think', text: message.text };
   if (act.kind !== 'retry' || move !== null) return { move, act };
-  const again = memory.turns.findLast(isUnanswered);
+  const again = memory.turns.findLast(
+    (turn) => isUnanswered(turn) && (act.at === null || act.at === turn.at),
+  );
   return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
 }
 
@@ -88,7 +90,7 @@ function isTrigger(word: string, session: SessionConfig | null): boolean {
 }
 
 /** A person's own, with words in it. */
-function isUnanswered({ text, reply, quoted }: TurnRow): boolean {
+export function isUnanswered({ text, reply, quoted }: TurnRow): boolean {
   return reply === null && quoted !== true && text !== '' && !isFollowed(text);
 }
 
@@ -118,10 +120,19 @@ function commandOf(word: string, rest: string, understood: CommandsOn): Intent |
   if (word === '/tools' && understood.tools) return { kind: 'tools' };
   if (word === '/approve' && understood.approvals) return { kind: 'approve', code: rest.trim() };
   if (word === '/refuse' && understood.approvals) return { kind: 'refuse', code: rest.trim() };
-  if (word === '/retry' && understood.retries) return { kind: 'retry' };
+  if (word === '/retry' && understood.retries) return { kind: 'retry', at: timeIn(rest) };
   if (word === '/help' && understood.messenger) return { kind: 'help' };
   if (word === '/start' && understood.messenger) return { kind: 'start' };
   return null;
+}
+
+/** Asks that turn again, however many came after it; of two of one millisecond the last. */
+export function retryOf({ at }: Pick<TurnRow, 'at'>): string {
+  return `/retry ${at}`;
+}
+
+function timeIn(rest: string): number | null {
+  return /^\d{1,16}\s*$/.test(rest) ? Number(rest) : null;
 }
 
 function firstWord(text: string): { readonly word: string; readonly rest: string } {

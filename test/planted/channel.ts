@@ -186,8 +186,8 @@ export const discord: readonly Fault[] = [
   {
     name: 'A press says what no button of that message says.',
     file: 'src/channel/choices.ts',
-    find: 'oneWord.test(data) && shown.some(',
-    replace: 'oneWord.test(data) || shown.some(',
+    find: 'ofButton.test(data) && shown.some(',
+    replace: 'ofButton.test(data) || shown.some(',
   },
   {
     name: 'A later reply takes the place of the response to a slash command.',

@@ -101,10 +101,17 @@ export const flow: readonly Fault[] = [
     seenBy: ['test/poison.test.ts'],
   },
   {
+    name: 'A quoted answer is public although a private turn has it.',
+    file: 'src/flow/quoted-message.ts',
+    find: 'strictest(...found.map(({ sensitivity }) => sensitivity))',
+    replace: "'public'",
+    seenBy: ['src/flow/quoted-message.test.ts', 'test/quoted-privacy.test.ts'],
+  },
+  {
     name: 'What is asked again is shown to the model twice.',
     file: 'src/flow/asking-again.ts',
-    find: 'seen.filter((turn) => turn !== again)',
-    replace: 'seen',
+    find: '(turn, at) => at < place ||',
+    replace: '(turn, at) => at <= place ||',
     seenBy: ['src/flow/asking-again.test.ts', 'test/commands-telegram.test.ts'],
   },
   {

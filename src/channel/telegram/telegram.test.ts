@@ -143,6 +143,14 @@ test('a long answer is cut for Telegram, and code goes on as code', async () => 
   assert.deepEqual([only, rest], [{ text: line.repeat(100), file: { name: 'code.js' } }, []]);
 });
 
+test('what it shows of a part is without formatting; a file is as it is', async () => {
+  await using it = await start();
+  await it.channel.open();
+  const text = '- [one](https://a.test)';
+  assert.equal(it.channel.plain?.({ text }), '• one');
+  assert.equal(it.channel.plain?.({ text, file: { name: 'code.md' } }), text);
+});
+
 test('"typing" is shown while it takes a while; that it fails changes nothing', async () => {
   await using it = await start();
   await it.channel.open();

@@ -38,7 +38,7 @@ import type { PollTimes } from './poller.ts';
 import { beginPreview } from './previews.ts';
 import { remove } from './putting.ts';
 import { showSeen } from './reaction.ts';
-import { send, showAgain, textMax } from './sending.ts';
+import { fitted, send, showAgain, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
@@ -192,6 +192,11 @@ class Telegram implements Messenger {
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
   split(text: string): readonly ReplyPart[] {
     return splitReply(text, cutting);
+  }
+
+  plain({ text, file }: ReplyPart): string {
+    const lexer = this.#tools.value?.lexer;
+    return lexer === undefined || file !== undefined ? text : fitted(text, lexer).text;
   }
 
   working(address: Address, signal: AbortSignal): void {
