@@ -10,8 +10,9 @@ const lexer = await loadLexer();
 function shown(markdown: string): string {
   const { text, entities } = format(markdown, lexer);
   const marks: [number, string][] = [];
-  for (const { type, offset, length, url, language } of entities) {
-    marks.push([offset, `<${type}${(url ?? language) ? `=${url ?? language}` : ''}>`]);
+  for (const { type, offset, length, ...rest } of entities) {
+    const [more] = Object.values(rest);
+    marks.push([offset, `<${type}${more === undefined ? '' : `=${more}`}>`]);
     marks.push([offset + length, `</${type}>`]);
   }
   const ordered = marks.sort(

@@ -10,14 +10,12 @@
  */
 import type { Token, Tokens } from 'marked';
 
-export type Entity = {
-  readonly type: Style;
-  /** In UTF-16 units. */
-  readonly offset: number;
-  readonly length: number;
-  readonly url?: string;
-  readonly language?: string;
-};
+/** Where it stands, in UTF-16 units, and what it is. */
+export type Entity = { readonly offset: number; readonly length: number } & (
+  | { readonly type: Exclude<Style, 'text_link' | 'pre'> }
+  | { readonly type: 'text_link'; readonly url: string }
+  | { readonly type: 'pre'; readonly language?: string }
+);
 
 export type Formatted = { readonly text: string; readonly entities: readonly Entity[] };
 
@@ -194,8 +192,7 @@ function innerOf(token: Token): readonly Token[] | null {
 
 function entityOf(type: Style, offset: number, length: number, value: string): Entity {
   if (type === 'text_link') return { type, offset, length, url: value };
+  if (type !== 'pre') return { type, offset, length };
   const language = value.split(/\s/, 1)[0]!;
-  return type === 'pre' && language !== ''
-    ? { type, offset, length, language }
-    : { type, offset, length };
+  return { type, offset, length, ...(language !== '' && { language }) };
 }

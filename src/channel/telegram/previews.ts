@@ -11,10 +11,10 @@ import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
 import { splitText } from '../splitting.ts';
 import type { LooseEnds } from '../loose-ends.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
-import type { Lexer } from './markdown.ts';
+import type { Formatted, Lexer } from './markdown.ts';
 import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
-import { editText, messageText, numberOf, parseMessageText } from './putting.ts';
+import { contentOf, editText, messageText, numberOf, parseMessageText } from './putting.ts';
 import { fitted, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
@@ -67,7 +67,7 @@ async function put(
   signal: AbortSignal,
 ): Promise<Shown> {
   if (!pace.tryTake(chat)) return { kind: 'busy' };
-  const content = contentOf(text, lexer);
+  const content = contentOf(beginningOf(text, lexer));
   if (message !== null) {
     const made = parseMessageText(message);
     if (made?.chat !== chat) return { kind: 'over' };
@@ -100,12 +100,8 @@ function shownAfter(result: CallResult): Shown {
   return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
 }
 
-function contentOf(source: string, lexer: Lexer) {
+function beginningOf(source: string, lexer: Lexer): Formatted {
   const [first] = splitText(source, cutting);
   const { text, entities } = fitted(first?.text ?? source, lexer);
-  return {
-    text: `${text}${goesOn}`,
-    link_preview_options: { is_disabled: true },
-    ...(entities.length === 0 ? {} : { entities: entities as never }),
-  };
+  return { text: `${text}${goesOn}`, entities };
 }

@@ -7,7 +7,7 @@ import type { Api } from 'grammy';
 import type { Reply } from '../../domain/reply.ts';
 import { beginningOf } from '../code-files.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
-import type { Entity } from './markdown.ts';
+import type { Entity, Formatted } from './markdown.ts';
 
 /** Of Telegram, by its number in its chat. */
 type PlatformMessage = { readonly chat: number; readonly number: number };
@@ -36,7 +36,17 @@ export function mannerOf({ replaces, file }: Reply, chat: number): Manner {
   return { edits: message?.chat === chat ? message.number : null, file: null };
 }
 
-type Payload = Parameters<Api['raw']['sendMessage']>[0];
+/** As a message bears it; its links unfold no preview. */
+export function contentOf({ text, entities }: Formatted) {
+  return {
+    text,
+    link_preview_options: { is_disabled: true },
+    ...(entities.length === 0 ? {} : { entities: [...entities] }),
+  };
+}
+
+/** Of a new message, with buttons that an edit takes, too. */
+type Payload = Parameters<Api['raw']['sendMessage']>[0] & Pick<Edit, 'reply_markup'>;
 
 /** Done: `result` is the message. What an edit may have done a second edit does again. */
 export async function put(
@@ -53,7 +63,7 @@ export async function put(
   }
   if (edits === null) return api.call('sendMessage', payload, timeoutMs, signal);
   const { message_thread_id: _thread, reply_parameters: _parameters, ...shown } = payload;
-  return editText(api, { ...shown, message_id: edits } as Edit, timeoutMs, signal);
+  return editText(api, { ...shown, message_id: edits }, timeoutMs, signal);
 }
 
 type Edit = Parameters<Api['raw']['editMessageText']>[0];

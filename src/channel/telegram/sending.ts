@@ -22,7 +22,8 @@ import type { Entity, Formatted, Lexer } from './markdown.ts';
 import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
-import { mannerOf, mendEdit, mendManner, messageText, numberOf, put } from './putting.ts';
+import { contentOf, mannerOf, mendEdit, mendManner, messageText } from './putting.ts';
+import { numberOf, put } from './putting.ts';
 import type { Manner } from './putting.ts';
 
 const tryMs = 15_000;
@@ -135,9 +136,7 @@ export function fitted(source: string, lexer: Lexer): Formatted {
 function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
   return {
     chat_id: chat,
-    text,
-    link_preview_options: { is_disabled: true },
-    ...(entities.length === 0 ? {} : { entities: entities as never }),
+    ...contentOf({ text, entities }),
     ...(thread === null ? {} : { message_thread_id: thread }),
     ...markupOf(keyboard),
     ...(replyTo === null
