@@ -18,6 +18,7 @@ import type { DecidingKit } from '../flow/approving.ts';
 import { isAskedIn } from '../flow/settling.ts';
 import type { Kit } from '../flow/kit.ts';
 import type { Peers } from '../store/peers.ts';
+import { Lookout } from './lookout.ts';
 import type { Plan } from './plan.ts';
 
 /** For what nothing here tells of. */
@@ -59,52 +60,29 @@ class ApprovalKeeping {
   readonly #put = new Map<string, number | null>();
   /** Those whose message was accepted. */
   readonly #followed = new Set<ApprovalId>();
-  readonly #over = new AbortController();
-  #timer: NodeJS.Timeout | null = null;
-  #isLooking = false;
-  #isWoken = false;
+  readonly #lookout: Lookout;
   #asking: Promise<void> = Promise.resolve();
 
   constructor(parts: ApprovalKeepingParts) {
     this.#parts = parts;
     const { ledger, events, now, host } = parts;
     this.#kit = { ledger, events, now, approvals: host.approvals };
+    // What cannot be read or written now is owed at the next look.
+    this.#lookout = new Lookout({
+      look: () => this.#look(),
+      failed: (error) => events.faulted({ where: 'what waits for a yes', error }),
+      againMs: lookMs,
+    });
   }
 
   begin(): void {
-    this.#kit.approvals.onWake(this.#wake);
-    this.#wake();
+    this.#kit.approvals.onWake(this.#lookout.wake);
+    this.#lookout.wake();
   }
 
   end(): void {
     this.#kit.approvals.onWake(null);
-    this.#over.abort();
-    if (this.#timer !== null) clearTimeout(this.#timer);
-  }
-
-  readonly #wake = (): void => void this.#lookSoon();
-
-  /** One look at a time; who wakes it meanwhile is heard after it. */
-  async #lookSoon(): Promise<void> {
-    this.#isWoken = true;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    let dueMs = lookMs;
-    while (this.#isWoken && !this.#over.signal.aborted) {
-      this.#isWoken = false;
-      dueMs = await this.#look().catch((error: unknown) => this.#failed(error));
-    }
-    this.#isLooking = false;
-    if (!this.#over.signal.aborted) this.#timer = setTimeout(this.#wake, dueMs).unref();
-  }
-
-  /** What cannot be read or written now is owed at the next look. */
-  #failed(error: unknown): number {
-    if (!this.#over.signal.aborted) {
-      this.#kit.events.faulted({ where: 'what waits for a yes', error });
-    }
-    return lookMs;
+    this.#lookout.end();
   }
 
   /** @returns in how many milliseconds something is due */
@@ -157,10 +135,10 @@ class ApprovalKeeping {
   /** Never rejects. */
   async #putTo({ approval, approver, key, isFirst }: Question): Promise<void> {
     const kit = this.#kit;
-    const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(directMs)]);
+    const signal = AbortSignal.any([this.#lookout.over, AbortSignal.timeout(directMs)]);
     try {
       const where = (await this.#channelOf(approver)?.direct?.(approver.user, signal)) ?? null;
-      if (this.#over.signal.aborted) return;
+      if (this.#lookout.over.aborted) return;
       if (where === null) return this.#unput(approver, isFirst);
       const isThere = isAskedIn(approval, { channel: where.address.channel, ...where });
       if (isThere || (await acceptQuestion(kit, approval, where, approver))) {

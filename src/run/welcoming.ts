@@ -9,6 +9,7 @@ import type { Receipt } from '../channel/channel.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Kit } from '../flow/kit.ts';
 import type { Pairings, Unwelcomed } from '../flow/pairing.ts';
+import { Lookout } from './lookout.ts';
 import type { Plan, PlannedChannel } from './plan.ts';
 
 const lookMs = 30_000;
@@ -30,62 +31,44 @@ export function keepWelcoming(parts: WelcomingParts): () => void {
 
 class Welcoming {
   readonly #parts: WelcomingParts;
-  readonly #over = new AbortController();
-  #timer: NodeJS.Timeout | null = null;
-  #isLooking = false;
-  #isWoken = false;
+  readonly #lookout: Lookout;
 
   constructor(parts: WelcomingParts) {
     this.#parts = parts;
+    this.#lookout = new Lookout({
+      look: () => this.#look(),
+      failed: (error) => parts.events.faulted({ where: 'a welcome', error }),
+      againMs: lookMs,
+    });
   }
 
   begin(): void {
-    this.#parts.host.pairings.onAdmitted = this.#wake;
-    this.#wake();
+    this.#parts.host.pairings.onAdmitted = this.#lookout.wake;
+    this.#lookout.wake();
   }
 
   end(): void {
     this.#parts.host.pairings.onAdmitted = null;
-    this.#over.abort();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#lookout.end();
   }
 
-  readonly #wake = (): void => void this.#lookSoon();
-
-  /** One look at a time; who wakes it meanwhile is heard after it. Never rejects. */
-  async #lookSoon(): Promise<void> {
-    this.#isWoken = true;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    while (this.#isWoken && !this.#over.signal.aborted) {
-      this.#isWoken = false;
-      try {
-        await this.#look();
-      } catch (error) {
-        if (!this.#over.signal.aborted) this.#parts.events.faulted({ where: 'a welcome', error });
-      }
-    }
-    this.#isLooking = false;
-    if (!this.#over.signal.aborted) this.#timer = setTimeout(this.#wake, lookMs).unref();
-  }
-
-  async #look(): Promise<void> {
+  async #look(): Promise<number> {
     const { host } = this.#parts;
     for (const planned of host.plan?.channels ?? []) {
       if (planned.access?.pairing !== true) continue;
       for (const one of await host.pairings.unwelcomed(planned.type))
         await this.#tell(one, planned);
     }
+    return lookMs;
   }
 
   async #tell(one: Unwelcomed, planned: PlannedChannel): Promise<void> {
     const { host, events, now } = this.#parts;
     const { sender, name, at } = one;
     if (now() - at > newsMs) return host.pairings.welcome(one, null);
-    const signal = AbortSignal.any([this.#over.signal, AbortSignal.timeout(directMs)]);
+    const signal = AbortSignal.any([this.#lookout.over, AbortSignal.timeout(directMs)]);
     const where = (await planned.channel.direct?.(sender, signal)) ?? null;
-    if (where === null || this.#over.signal.aborted) return;
+    if (where === null || this.#lookout.over.aborted) return;
     const { channel } = where.address;
     const message: Inbound = {
       channel,
