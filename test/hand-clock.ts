@@ -34,6 +34,17 @@ export function handClock(startAt = Date.now()): HandClock {
   };
 }
 
+/** What is due after some time is so many times sooner. */
+export function hastened(deadlines: Deadlines, times: number): Deadlines {
+  return {
+    at: (at, act) => deadlines.at(at, act),
+    after: (ms, act) => deadlines.after(ms / times, act),
+    get size() {
+      return deadlines.size;
+    },
+  };
+}
+
 /** So many milliseconds from now, by the machine's own clock. */
 export const fromNow = (ms: number): SteadyTime => later(steadyNow(), ms);
 

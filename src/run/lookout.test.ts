@@ -22,7 +22,7 @@ test('it looks again when it is due, and when a look has failed', async () => {
   assert.equal(failures.length, 1);
 });
 
-test('who wakes it while it looks is heard after it, once; what has ended looks no more', async () => {
+test('who wakes it while it looks is heard after it, once; none is when it is over', async () => {
   const looks: PromiseWithResolvers<number>[] = [];
   const look = (): Promise<number> => {
     const one = Promise.withResolvers<number>();

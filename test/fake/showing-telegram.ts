@@ -3,10 +3,11 @@ import type { EnvName, MessengerConfig } from '../../src/config/config.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { createTelegramChannel } from '../../src/channel/telegram/telegram.ts';
+import { hastened } from '../hand-clock.ts';
 import { NotingLedger } from './discord-bench.ts';
 import { startFakeTelegram } from './telegram.ts';
 import { noteEvents } from './webhook.ts';
@@ -20,12 +21,7 @@ const first = { number: 1, possibleDuplicate: false, late: false };
 export async function startShowing(more: Partial<MessengerConfig> = {}, now = Date.now, haste = 1) {
   const own = new AsyncDisposableStack();
   const telegram = own.use(await startFakeTelegram({ secondMs: 20, now }));
-  const steadily = createDeadlines();
-  const deadlines: Deadlines = {
-    at: (time, act) => steadily.at(time, act),
-    after: (ms, act) => steadily.after(ms / haste, act),
-    size: 0,
-  };
+  const deadlines = hastened(createDeadlines(), haste);
   const http = createHttpClient(deadlines);
   own.defer(() => http.close());
   const ledger = new NotingLedger();

@@ -13,15 +13,17 @@ import { startFakeDiscord } from '../../../test/fake/discord.ts';
 import type { DiscordOptions } from '../../../test/fake/discord.ts';
 import { NotingLedger } from '../../../test/fake/discord-bench.ts';
 import type { Channel as Place } from '../../../test/fake/discord/wire.ts';
+import { hastened } from '../../../test/hand-clock.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { createDiscordChannel } from './discord.ts';
 
 const first = { number: 1, possibleDuplicate: false, late: false };
 
-async function start(more: Partial<MessengerConfig> = {}, options: DiscordOptions = {}) {
+/** @param haste what waits for some time waits so many times shorter */
+async function start(more: Partial<MessengerConfig> = {}, options: DiscordOptions = {}, haste = 1) {
   const own = new AsyncDisposableStack();
   const fake = own.use(await startFakeDiscord({ identifyGapMs: 0, ...options }));
-  const deadlines = createDeadlines();
+  const deadlines = hastened(createDeadlines(), haste);
   const http = createHttpClient(deadlines);
   own.defer(() => http.close());
   const ledger = new NotingLedger();
@@ -177,6 +179,22 @@ for (const fault of [
     assert.deepEqual(it.texts(), ['four']);
   });
 }
+
+test('the reply stands, also over an edit that the platform carries out after it', async () => {
+  await using it = await start({}, {}, 10);
+  const { preview, made } = it.preview(it.chat.id);
+  preview.show(long);
+  await it.fake.waitForSent(1);
+  it.fake.fail(patch, { kind: 'hang' });
+  preview.show(`${long} goes on`);
+  await it.fake.until(() => it.fake.calls.find(({ route }) => route === patch), 'the edit');
+  await preview.end();
+  const reply = { text: `${long} ends.`, replaces: made[0]! };
+  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), [`${long} ends.`]);
+  it.fake.edit(it.chat, it.fake.shown(it.fake.sent[0]!.message)!, `${long} goes on …`);
+  await it.fake.until(() => it.texts()[0]?.endsWith('ends.') || undefined, 'the reply once more');
+});
 
 test('an answer in the place of one that began with a file has no file', async () => {
   await using it = await start({ edits: true });
