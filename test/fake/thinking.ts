@@ -15,7 +15,7 @@ import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { type Stop, Stopper } from '../../src/lib/stop.ts';
 import { createPriority } from '../../src/policy/priority.ts';
 import { mockedClock } from '../hand-clock.ts';
-import type { ScriptedModel } from './scripted-model.ts';
+import { ScriptedModel } from './scripted-model.ts';
 
 type Thinking = {
   readonly steps: readonly TraceStep[];
@@ -86,3 +86,26 @@ export function think(
 
 const delayOf = (failure: Failure, attempt: number): number | null =>
   failure.retryable ? (failure.retryAfterMs ?? 200 * 2 ** attempt) : null;
+
+type Three = [ScriptedModel, ScriptedModel, ScriptedModel];
+
+/** Models to think with, the first ranked best. */
+export const three = (): Three => [
+  new ScriptedModel('a'),
+  new ScriptedModel('b'),
+  new ScriptedModel('c'),
+];
+
+/** Whose reply it is and its text, or which apology. */
+export const brief = (decision: Decision | null): string =>
+  decision === null
+    ? 'thinking'
+    : decision.kind === 'reply'
+      ? `${decision.model.split('/')[1]}: ${decision.text}`
+      : decision.apology;
+
+/** `a answer`, `b outranked` … in the trace's order. */
+export const results = (steps: readonly TraceStep[]): readonly string[] =>
+  steps.flatMap((step) =>
+    step.kind === 'model' ? [`${step.model.split('/')[1]} ${step.result}`] : [],
+  );

@@ -185,7 +185,7 @@ export const domain: readonly Fault[] = [
     file: 'src/domain/failure.ts',
     find: "unauthorized: row(false, 'operator'",
     replace: "unauthorized: row(true, 'operator'",
-    seenBy: ['src/brain/responder.test.ts'],
+    seenBy: ['src/brain/retries.test.ts'],
   },
   {
     name: 'Ids go back with a clock that is set back, and with them the order of messages.',

@@ -1,60 +1,23 @@
 /** What a group of writes leaves in the tables, and what its answers tell. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, suite, test } from 'node:test';
-import type { Client } from 'pg';
+import { test } from 'node:test';
 import { all } from '../../../../test/fake/ledger-rows.ts';
-import { newDatabase, noPostgres } from '../../../../test/fake/postgres.ts';
-import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
+import {
+  came,
+  groupSuite,
+  place,
+  taker,
+  turn,
+} from '../../../../test/fake/postgres/written-groups.ts';
 import { fromText, toText } from '../server/text.ts';
-import type { AcceptWrite } from './accepts.ts';
-import type { Taker } from './accepts.ts';
 import { compose } from './compose.ts';
 import type { NoteStep } from './notes.ts';
-import type { Asked, Rows } from './statement.ts';
-import type { TurnWrite } from './turns.ts';
-import type { Landed, Write } from './writes.ts';
-
-const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
 
 const odd = 'a\0b \ud800 \udc00 \ue000 🙂 "\\" \u2028';
 const stored = toText(odd);
-const place = { channel: 'webhook', conversation: 'ann' };
 
-suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
-  let client: Client;
-  before(async () => {
-    client = await connect(await newDatabase());
-    await migrate(client);
-  });
-  after(() => client.end());
-  beforeEach(async () => {
-    const tables = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'note', 'dedupe', 'cut'];
-    const more = ['tool_use', 'tool_call', 'cursor', 'audit', 'search'];
-    await client.query(`TRUNCATE ${[...tables, ...more].map((one) => `svc.${one}`).join()}`);
-  });
-
-  async function ask({ text, values }: Asked): Promise<Rows> {
-    return (await client.query<Rows[number]>(text, [...values])).rows;
-  }
-
-  /** Written as one flight. Who has lost its answers learns the same afterwards. */
-  async function write(...writes: readonly Write[]): Promise<Landed> {
-    const { statements, landed } = compose(writes, taker);
-    const answers: Rows[] = [];
-    const later: Rows[] = [];
-    await client.query('BEGIN');
-    for (const statement of statements) answers.push(await ask(statement));
-    await client.query('COMMIT');
-    for (const { again } of statements) later.push(again === undefined ? [] : await ask(again));
-    // Of a lane in which nothing came it tells more afterwards, which nobody asks for.
-    const ofMessages = ({ numbers, known, done }: Landed): unknown[] => [numbers, known, done];
-    assert.deepEqual(ofMessages(landed(later)), ofMessages(landed(answers)));
-    for (const [lane, facts] of landed(answers).lanes) {
-      assert.deepEqual(landed(later).lanes.get(lane), facts);
-    }
-    return landed(answers);
-  }
+groupSuite('a group of writes', (groups) => {
+  const { ask, write } = groups;
 
   test('a key that came before, in this group or another, makes no row', async () => {
     const first = await write(came('m1', 'k1', 'one'), came('m2', 'k1', 'other'), came('m3', 'k2'));
@@ -64,12 +27,12 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     const known = { m4: { id: 'm3', fingerprint: null }, m5: one, m7: one };
     assert.deepEqual(Object.fromEntries(second.known), known);
     assert.deepEqual([...second.numbers], [['m6', 3]]);
-    const { rows } = await client.query('SELECT id, n FROM svc.inbox ORDER BY n');
+    const { rows } = await groups.client.query('SELECT id, n FROM svc.inbox ORDER BY n');
     assert.deepEqual(
       rows.map(({ id, n }) => `${id} ${n}`),
       ['m1 1', 'm3 2', 'm6 3'],
     );
-    assert.deepEqual(await all(client, 'lane', 'tail'), [3]);
+    assert.deepEqual(await all(groups.client, 'lane', 'tail'), [3]);
   });
 
   test('another channel has keys of its own', async () => {
@@ -88,7 +51,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     const late = { ...came('m3', 'k', 'new'), at: 100, expiresAt: 200 };
     assert.equal((await write(late)).known.size, 0);
     assert.equal((await write({ ...came('m4', 'k'), at: 101 })).known.get('m4')?.id, 'm3');
-    assert.deepEqual(await all(client, 'dedupe', 'fingerprint'), ['new']);
+    assert.deepEqual(await all(groups.client, 'dedupe', 'fingerprint'), ['new']);
   });
 
   test('a thousand messages take their numbers in their order, each in its lane', async () => {
@@ -105,9 +68,9 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     }
     const ends = await write(...writes.map(({ id }) => turn(id)));
     assert.equal(ends.done.size, 1_000);
-    assert.deepEqual(await all(client, 'inbox'), []);
-    assert.equal((await all(client, 'message')).length, 1_000);
-    assert.equal((await all(client, 'turn', 'n')).length, 1_000);
+    assert.deepEqual(await all(groups.client, 'inbox'), []);
+    assert.equal((await all(groups.client, 'message')).length, 1_000);
+    assert.equal((await all(groups.client, 'turn', 'n')).length, 1_000);
   });
 
   test('a message that was one with another ends with it, or stays', async () => {
@@ -118,7 +81,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     await write(came('m3', null, null, place));
     const late = await write(turn('m0'), { ...joined, id: 'm3', with: 'm0' });
     assert.equal(late.done.has('m3'), false);
-    assert.equal((await all(client, 'inbox')).length, 1);
+    assert.equal((await all(groups.client, 'inbox')).length, 1);
   });
 
   test('lanes that something else changes are locked, and stay as they were', async () => {
@@ -132,13 +95,13 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
       { ...taker, instance: 2 },
     );
     assert.deepEqual(statements.map(({ text }) => text).indexOf('SELECT 1'), 2);
-    await client.query('BEGIN');
+    await groups.client.query('BEGIN');
     await ask(statements[0]!);
-    const found = await client.query(
+    const found = await groups.client.query(
       'SELECT conversation, tail, owner, epoch > 0 AS begun, waits ' +
         'FROM svc.lane ORDER BY conversation',
     );
-    await client.query('ROLLBACK');
+    await groups.client.query('ROLLBACK');
     const lane = { owner: 1, begun: true, waits: 0 };
     assert.deepEqual(found.rows, [
       { conversation: 'ann', tail: 1, ...lane },
@@ -152,9 +115,9 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     const lost = turn('m2', [note, { ...note, brain: null }]);
     const { done } = await write(turn('m1'), lost);
     assert.deepEqual([...done], ['m1']);
-    assert.deepEqual(await all(client, 'message'), ['m1']);
-    assert.deepEqual(await all(client, 'outbox'), ['m1-0', 'm1-1']);
-    assert.deepEqual(await all(client, 'note', 'text'), []);
+    assert.deepEqual(await all(groups.client, 'message'), ['m1']);
+    assert.deepEqual(await all(groups.client, 'outbox'), ['m1-0', 'm1-1']);
+    assert.deepEqual(await all(groups.client, 'note', 'text'), []);
   });
 
   test('replies keep their order', async () => {
@@ -163,7 +126,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
       return { id, channel: 'webhook', at: 1, body: '{}' };
     });
     await write({ ...turn('m1'), replies });
-    const { rows } = await client.query('SELECT id FROM svc.outbox ORDER BY seq');
+    const { rows } = await groups.client.query('SELECT id FROM svc.outbox ORDER BY seq');
     assert.deepEqual(
       rows.map(({ id }) => id),
       ['z', 'a', 'm', 'b'],
@@ -211,7 +174,7 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     };
     for (const [table, columns] of Object.entries(plain)) {
       for (const column of columns) {
-        const found = await all(client, table, column);
+        const found = await all(groups.client, table, column);
         assert.ok(found.length > 0, table);
         for (const one of found) assert.equal(fromText(String(one)), odd, `${table}.${column}`);
       }
@@ -219,110 +182,10 @@ suite('a group of writes', { concurrency: 1, skip: noPostgres }, () => {
     const json = { message: ['body', 'trace', 'failure'], sent: ['body', 'failure'] };
     for (const [table, columns] of Object.entries({ ...json, audit: ['target'] })) {
       for (const column of columns) {
-        assert.deepEqual(await all(client, table, column), [body], `${table}.${column}`);
+        assert.deepEqual(await all(groups.client, table, column), [body], `${table}.${column}`);
       }
     }
-    const [tries] = await all(client, 'sent', 'tries');
+    const [tries] = await all(groups.client, 'sent', 'tries');
     assert.deepEqual(JSON.parse(String(tries)), [JSON.parse(tried), JSON.parse(tried)]);
   });
-
-  suite('notes', () => {
-    const lanes = ['ann', 'bob', 'eve', 'joe'];
-    const add = (text: string, max: number, brain: string | null = 'main'): NoteStep => {
-      return { kind: 'add', brain, at: 1, private: false, text, max };
-    };
-    const clear = (brain: string | null = 'main'): NoteStep => ({ kind: 'clear', brain });
-    /** One turn in each of the lanes. */
-    async function noted(...turns: readonly (readonly NoteStep[])[]): Promise<unknown[]> {
-      const ids = turns.map((_, at) => `${lanes[at]} ${Math.random()}`);
-      // Ids fall, so that no order but that of the turns will do.
-      ids.reverse();
-      const came_ = ids.map((id, at) => {
-        return came(id, null, null, { channel: 'webhook', conversation: lanes[at]! });
-      });
-      await write(...came_);
-      await write(...turns.map((notes, at) => turn(ids[at]!, notes)));
-      return notes();
-    }
-    const notes = async (): Promise<unknown[]> => {
-      const { rows } = await client.query('SELECT text FROM svc.note ORDER BY seq');
-      return rows.map(({ text }) => text);
-    };
-
-    test('keep the order of their turns, whatever that of the rows found', async () => {
-      // Then they are found in the order of their ids.
-      await client.query('SET enable_nestloop = off; SET enable_hashjoin = off');
-      const turns = lanes.map((lane) => [add(`${lane} 1`, 9), add(`${lane} 2`, 9)]);
-      const expected = lanes.flatMap((lane) => [`${lane} 1`, `${lane} 2`]);
-      assert.deepEqual(await noted(...turns), expected);
-      await client.query('RESET enable_nestloop; RESET enable_hashjoin');
-    });
-
-    test('go where a lane has the most, the oldest first', async () => {
-      assert.deepEqual(await noted([add('a1', 3), add('a2', 3)], [add('b1', 3)]), [
-        'a1',
-        'a2',
-        'b1',
-      ]);
-      assert.deepEqual(await noted([], [], [add('e1', 3)]), ['a2', 'b1', 'e1']);
-      assert.deepEqual(await noted([add('a3', 3)], [add('b2', 3)]), ['e1', 'a3', 'b2']);
-    });
-
-    test('are bound by the turn that adds them, where bounds differ', async () => {
-      assert.deepEqual(await noted([add('a1', 4)], [add('b1', 1)], [add('e1', 4)]), ['b1', 'e1']);
-    });
-
-    test('that were cleared are gone, and what came after stays', async () => {
-      assert.deepEqual(await noted([add('old', 9)]), ['old']);
-      const first = [add('a1', 9), add('own', 9, null)];
-      const second = [add('b1', 9), clear(), add('b2', 9)];
-      assert.deepEqual(await noted(first, second, [add('e1', 9)]), ['own', 'b2', 'e1']);
-    });
-
-    test('of a conversation are its own', async () => {
-      assert.deepEqual(await noted([add('a1', 1, null)], [add('b1', 1, null)]), ['a1', 'b1']);
-      const turns = [[clear(null), add('a2', 1, null), add('a3', 1, null)], [add('b2', 2, null)]];
-      assert.deepEqual(await noted(...turns), ['b1', 'a3', 'b2']);
-    });
-  });
 });
-
-function came(
-  id: string,
-  key: string | null = null,
-  fingerprint: string | null = null,
-  lane = place,
-): AcceptWrite {
-  const said = { at: 1, sender: 'ann', private: false, body: '{}' };
-  return { kind: 'accept', id, ...lane, ...said, key, expiresAt: 100, fingerprint };
-}
-
-/** Answered twice. */
-function turn(id: string, notes: readonly NoteStep[] = []): TurnWrite {
-  const replies = [0, 1].map((at) => ({
-    id: `${id}-${at}`,
-    channel: 'webhook',
-    at: 2,
-    body: '{}',
-  }));
-  return {
-    kind: 'turn',
-    id,
-    channel: 'webhook',
-    conversation: 'c',
-    at: 2,
-    brain: 'main',
-    outcome: 'reply',
-    model: null,
-    failure: null,
-    trace: null,
-    unsent: null,
-    replies,
-    said: { session: 1, at: 1, quoted: false, private: false, text: 'hi', reply: 'hello' },
-    lane: null,
-    cut: null,
-    marks: [],
-    uses: [],
-    notes,
-  };
-}

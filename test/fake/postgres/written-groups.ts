@@ -1,0 +1,115 @@
+/** Groups of writes, each written as one flight to tables that were empty. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite } from 'node:test';
+import type { Client } from 'pg';
+import { connect } from '../../../src/store/postgres/server/connect.ts';
+import { migrate } from '../../../src/store/postgres/server/migrations.ts';
+import type { AcceptWrite, Taker } from '../../../src/store/postgres/write/accepts.ts';
+import { compose } from '../../../src/store/postgres/write/compose.ts';
+import type { NoteStep } from '../../../src/store/postgres/write/notes.ts';
+import type { Asked, Rows } from '../../../src/store/postgres/write/statement.ts';
+import type { TurnWrite } from '../../../src/store/postgres/write/turns.ts';
+import type { Landed, Write } from '../../../src/store/postgres/write/writes.ts';
+import { newDatabase, noPostgres } from '../postgres.ts';
+
+export const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
+
+/** The lane of messages that name no other. */
+export const place = { channel: 'webhook', conversation: 'ann' };
+
+const ofAgents = ['note', 'tool_use', 'tool_call'];
+const ofLanes = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'search'];
+const tables = [...ofLanes, ...ofAgents, 'dedupe', 'cursor', 'audit'];
+
+type Groups = {
+  /** Beside the writes, for the rows of a case. */
+  readonly client: Client;
+  readonly ask: (asked: Asked) => Promise<Rows>;
+  /** Written as one flight. Who has lost its answers learns the same afterwards. */
+  readonly write: (...writes: readonly Write[]) => Promise<Landed>;
+};
+
+/** A suite on a database of its own, whose tables are empty before each case. */
+export function groupSuite(name: string, cases: (groups: Groups) => void): void {
+  suite(name, { concurrency: 1, skip: noPostgres }, () => {
+    let client: Client;
+    before(async () => {
+      client = await connect(await newDatabase());
+      await migrate(client);
+    });
+    after(() => client.end());
+    beforeEach(async () => {
+      await client.query(`TRUNCATE ${tables.map((one) => `svc.${one}`).join()}`);
+    });
+
+    async function ask({ text, values }: Asked): Promise<Rows> {
+      return (await client.query<Rows[number]>(text, [...values])).rows;
+    }
+
+    async function write(...writes: readonly Write[]): Promise<Landed> {
+      const { statements, landed } = compose(writes, taker);
+      const answers: Rows[] = [];
+      const later: Rows[] = [];
+      await client.query('BEGIN');
+      for (const statement of statements) answers.push(await ask(statement));
+      await client.query('COMMIT');
+      for (const { again } of statements) later.push(again === undefined ? [] : await ask(again));
+      // Of a lane in which nothing came it tells more afterwards, which nobody asks for.
+      const ofMessages = ({ numbers, known, done }: Landed): unknown[] => [numbers, known, done];
+      assert.deepEqual(ofMessages(landed(later)), ofMessages(landed(answers)));
+      for (const [lane, facts] of landed(answers).lanes) {
+        assert.deepEqual(landed(later).lanes.get(lane), facts);
+      }
+      return landed(answers);
+    }
+
+    cases({
+      get client() {
+        return client;
+      },
+      ask,
+      write,
+    });
+  });
+}
+
+/** A message of that id, which keeps its key until 100. */
+export function came(
+  id: string,
+  key: string | null = null,
+  fingerprint: string | null = null,
+  lane = place,
+): AcceptWrite {
+  const said = { at: 1, sender: 'ann', private: false, body: '{}' };
+  return { kind: 'accept', id, ...lane, ...said, key, expiresAt: 100, fingerprint };
+}
+
+/** The end of that message's turn, answered twice. */
+export function turn(id: string, notes: readonly NoteStep[] = []): TurnWrite {
+  const replies = [0, 1].map((at) => ({
+    id: `${id}-${at}`,
+    channel: 'webhook',
+    at: 2,
+    body: '{}',
+  }));
+  return {
+    kind: 'turn',
+    id,
+    channel: 'webhook',
+    conversation: 'c',
+    at: 2,
+    brain: 'main',
+    outcome: 'reply',
+    model: null,
+    failure: null,
+    trace: null,
+    unsent: null,
+    replies,
+    said: { session: 1, at: 1, quoted: false, private: false, text: 'hi', reply: 'hello' },
+    lane: null,
+    cut: null,
+    marks: [],
+    uses: [],
+    notes,
+  };
+}

@@ -1,0 +1,59 @@
+/** What sends a reply to Telegram, alone, with its pace. */
+import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
+import { loadLexer } from '../../src/channel/telegram/markdown.ts';
+import { createPace } from '../../src/channel/telegram/pace.ts';
+import { send } from '../../src/channel/telegram/sending.ts';
+import type { Reply } from '../../src/domain/reply.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { handClock } from '../hand-clock.ts';
+import { ScriptedTelegram, token } from './scripted-telegram.ts';
+import type { Planned } from './scripted-telegram.ts';
+
+/** An attempt that nothing went before. */
+export const first = { number: 1, possibleDuplicate: false, late: false };
+
+/** Replies on their way to a Bot API with a script. Time stands still until it is moved. */
+export async function startSending(
+  given: { baseUrl?: string; random?: () => number; paced?: true } = {},
+) {
+  const wide = { everyMs: 0, burst: 1 };
+  const limits = given.paced ? {} : { bot: wide, person: wide, group: wide };
+  const telegram = await ScriptedTelegram.start();
+  const clock = handClock();
+  const { deadlines, steady } = clock;
+  const http = createHttpClient(deadlines, { connectMs: 60_000 });
+  const { baseUrl = telegram.url } = given;
+  const parts = { token, baseUrl, http, deadlines, steady };
+  const pace = createPace({ steady, deadlines, limits });
+  const limited = (ms: number): void => pace.hold(ms);
+  const api = await loadBotApi({ ...parts, limited });
+  const tools = { api, lexer: await loadLexer(), pace, token, random: given.random ?? (() => 0) };
+  const { signal } = new AbortController();
+  return {
+    telegram,
+    clock,
+    send: (text: string, target = '[501,null,null]', attempt = first, by = signal, id = 'r1') =>
+      send(tools, replyTo(target, text, id), attempt, by),
+    ask: (...says: readonly string[]) => {
+      const choices = says.map((one) => ({ label: one.split(' ')[0]!, says: one }));
+      const reply = { ...replyTo('[501,null,null]', 'May I?'), choices };
+      return send(tools, reply, first, signal);
+    },
+    payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),
+    async [Symbol.asyncDispose]() {
+      await http.close();
+      await telegram[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function replyTo(target: string, text: string, id = 'r1'): Reply {
+  return { id, text, address: { channel: 'messenger_a:1', target } } as unknown as Reply;
+}
+
+export const refusal = (error_code: number, description: string, parameters = {}): Planned => ({
+  ok: false,
+  error_code,
+  description,
+  parameters,
+});
