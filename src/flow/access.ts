@@ -15,7 +15,7 @@ export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairin
 export type Known = {
   /** Who was let in by a code; they count while pairing is on. */
   readonly isAdmitted: (sender: string) => boolean;
-  /** Whether it is a command that there is here. */
+  /** Whether it is one of the channel's commands. */
   readonly knows: (inbound: Inbound) => boolean;
 };
 

@@ -11,7 +11,7 @@ import { picturesOf, withEarlierPictures } from './earlier-pictures.ts';
 import type { TurnEnd } from './effects.ts';
 import { think } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
-import { isUnanswered } from './sessions.ts';
+import { mayBeAskedAgain } from './sessions.ts';
 
 /** @param seen the turns of the session, that one among them */
 export async function askAgain(
@@ -28,7 +28,7 @@ export async function askAgain(
   if (pictures.length > 0) await kit.ledger.attachments.keep(claim, pictures);
   // What came behind it and waits as well has a button of its own, and is no part of this question.
   const place = seen.indexOf(again);
-  const history = seen.filter((turn, at) => at < place || (at > place && !isUnanswered(turn)));
+  const history = seen.filter((turn, at) => at < place || (at > place && !mayBeAskedAgain(turn)));
   const turn = {
     message,
     text: again.text,

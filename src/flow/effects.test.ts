@@ -53,9 +53,9 @@ test('what failed may be asked again by a press, unless it has had an effect', (
   };
   const kit = { ledger: { durability: { durable: true } }, ids: { reply: () => 'r' } };
   const route = { brain: { name: 'b' }, session: null, channel: {} };
-  const choicesAfter = (hasActed: boolean) => {
+  const choicesAfter = (hasActed: boolean, text = 'pay Bob') => {
     const desk = { ...bareDesk('public'), hasActed };
-    const decision = { move: null, act: { kind: 'think', text: 'pay Bob' } } as const;
+    const decision = { move: null, act: { kind: 'think', text } } as const;
     const { replies } = effectsOf(
       kit as unknown as Kit,
       route as unknown as ActiveRoute,
@@ -66,5 +66,7 @@ test('what failed may be asked again by a press, unless it has had an effect', (
     return replies[0]?.choices;
   };
   assert.deepEqual(choicesAfter(false), [{ label: 'Try again', says: '/retry 3' }]);
+  // What is written like svc's own words is none that `/retry` finds.
+  assert.equal(choicesAfter(false, '(approved: pay)'), undefined);
   assert.equal(choicesAfter(true), undefined);
 });

@@ -16,7 +16,7 @@ import type { CommandAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { sentenceOf, sessionNotice, wayOutOf } from './sentences.ts';
-import { retryOf, type SessionDecision } from './sessions.ts';
+import { mayBeAskedAgain, retryOf, type SessionDecision } from './sessions.ts';
 import { outcomeOf } from './settling.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
@@ -181,7 +181,7 @@ function waysOn(
   const triggers = session?.triggers ?? [];
   const isAskable =
     said !== null &&
-    said.text !== '' &&
+    mayBeAskedAgain(said) &&
     sorry.apology !== 'over_budget' &&
     sorry.apology !== 'unseen';
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;

@@ -22,7 +22,7 @@ export type GatedChannel = {
   readonly channel: ChannelKey;
   readonly access: AccessConfig;
   readonly sensitivity: Sensitivity;
-  /** Whether it is a command that there is there. */
+  /** Whether it is one of the channel's commands. */
   readonly knows: (inbound: Inbound) => boolean;
   /** What one person says within so many milliseconds is one message; 0: it is not. */
   readonly gatherMs: number;
@@ -84,7 +84,7 @@ export class Gate {
       }
       const judged = judge(access, { isAdmitted, knows }, inbound);
       const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
-      if (end.kind === 'passes') messages.push(withSetting(inbound));
+      if (end.kind === 'passes') messages.push(markedOverheard(inbound));
       else if (end.kind === 'code') {
         codes.push(end);
         const { further: _, context: __, gather: ___, ...bare } = inbound;
@@ -121,7 +121,7 @@ export class Gate {
 }
 
 /** What is said to others is known as that when it is answered. */
-function withSetting(inbound: Inbound): Inbound {
+function markedOverheard(inbound: Inbound): Inbound {
   if (inbound.setting !== 'overheard') return inbound;
   return { ...inbound, context: { ...inbound.context, overheard: true } };
 }

@@ -6,18 +6,16 @@ import type { Inbound } from '../domain/message.ts';
 import type { GatedChannel } from './gate.ts';
 
 /**
- * An edit, a stranger's knock, a command, and what svc says to itself stand alone. So does in a
- * burst what was forwarded, which another one said, and what replies or quotes, which is said to
- * that alone.
+ * An edit, a stranger's knock and a command stand alone. So does in a burst what was forwarded,
+ * which another one said, and what replies or quotes, which is said to that alone.
  */
 export function withGather(
   message: Inbound,
   { gatherMs: ms, knows }: Pick<GatedChannel, 'gatherMs' | 'knows'>,
 ): Inbound {
   const { gather, ...alone } = message;
-  const { pairingCode, approval, welcome, apart } = message;
-  const isOwn = [pairingCode, approval, welcome].some((mark) => mark !== undefined);
-  if (isOwn || apart === 'edit') return gather === undefined ? message : alone;
+  const { pairingCode, apart } = message;
+  if (pairingCode !== undefined || apart === 'edit') return gather === undefined ? message : alone;
   const { quoted, forwardedFrom } = message.context ?? {};
   const refers = quoted !== undefined || forwardedFrom !== undefined;
   if (gather !== undefined || ms === 0 || apart !== undefined || refers) return message;

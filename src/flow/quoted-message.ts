@@ -48,9 +48,10 @@ function isOfOthers({ context }: Message, { by }: Quoted): boolean {
 function stampIn(window: readonly TurnRow[], text: string, channel: Showing): Sensitivity | null {
   const sought = bare(text);
   if (sought === '') return null;
+  const has = (one: string): boolean => bare(one).includes(sought);
   const found = window.filter(({ text: asked, reply }) => {
-    const texts = reply === null ? [asked] : [asked, reply, shown(reply, channel)];
-    return texts.some((one) => bare(one).includes(sought));
+    if (has(asked)) return true;
+    return reply !== null && (has(reply) || has(shown(reply, channel)));
   });
   return found.length === 0 ? null : strictest(...found.map(({ sensitivity }) => sensitivity));
 }

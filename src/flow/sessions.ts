@@ -74,7 +74,7 @@ export function decideSession(
   const act = commandOf(word, rest, understood) ?? { kind: 'think', text: message.text };
   if (act.kind !== 'retry' || move !== null) return { move, act };
   const again = memory.turns.findLast(
-    (turn) => isUnanswered(turn) && (act.at === null || act.at === turn.at),
+    (turn) => mayBeAskedAgain(turn) && (act.at === null || act.at === turn.at),
   );
   return { move, act: again === undefined ? act : { kind: 'think', text: again.text, again } };
 }
@@ -89,8 +89,8 @@ function isTrigger(word: string, session: SessionConfig | null): boolean {
   return session?.triggers.includes(word) === true;
 }
 
-/** A person's own, with words in it. */
-export function isUnanswered({ text, reply, quoted }: TurnRow): boolean {
+/** It has no answer, and is a person's own, with words in it. */
+export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
   return reply === null && quoted !== true && text !== '' && !isFollowed(text);
 }
 

@@ -18,7 +18,7 @@ import type { DecidingKit } from '../flow/approving.ts';
 import { isAskedIn } from '../flow/settling.ts';
 import type { Kit } from '../flow/kit.ts';
 import type { Peers } from '../store/peers.ts';
-import { Lookout } from './lookout.ts';
+import { OwedWork } from './owed-work.ts';
 import type { Plan } from './plan.ts';
 
 /** For what nothing here tells of. */
@@ -60,7 +60,7 @@ class ApprovalKeeping {
   readonly #put = new Map<string, number | null>();
   /** Those whose message was accepted. */
   readonly #followed = new Set<ApprovalId>();
-  readonly #lookout: Lookout;
+  readonly #work: OwedWork;
   #asking: Promise<void> = Promise.resolve();
 
   constructor(parts: ApprovalKeepingParts) {
@@ -68,7 +68,7 @@ class ApprovalKeeping {
     const { ledger, events, now, host } = parts;
     this.#kit = { ledger, events, now, approvals: host.approvals };
     // What cannot be read or written now is owed at the next look.
-    this.#lookout = new Lookout({
+    this.#work = new OwedWork({
       look: () => this.#look(),
       failed: (error) => events.faulted({ where: 'what waits for a yes', error }),
       againMs: lookMs,
@@ -76,13 +76,13 @@ class ApprovalKeeping {
   }
 
   begin(): void {
-    this.#kit.approvals.onWake(this.#lookout.wake);
-    this.#lookout.wake();
+    this.#kit.approvals.onWake(this.#work.wake);
+    this.#work.wake();
   }
 
   end(): void {
     this.#kit.approvals.onWake(null);
-    this.#lookout.end();
+    this.#work.end();
   }
 
   /** @returns in how many milliseconds something is due */
@@ -135,10 +135,10 @@ class ApprovalKeeping {
   /** Never rejects. */
   async #putTo({ approval, approver, key, isFirst }: Question): Promise<void> {
     const kit = this.#kit;
-    const signal = AbortSignal.any([this.#lookout.over, AbortSignal.timeout(directMs)]);
+    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(directMs)]);
     try {
       const where = (await this.#channelOf(approver)?.direct?.(approver.user, signal)) ?? null;
-      if (this.#lookout.over.aborted) return;
+      if (this.#work.over.aborted) return;
       if (where === null) return this.#unput(approver, isFirst);
       const isThere = isAskedIn(approval, { channel: where.address.channel, ...where });
       if (isThere || (await acceptQuestion(kit, approval, where, approver))) {

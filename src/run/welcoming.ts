@@ -9,7 +9,7 @@ import type { Receipt } from '../channel/channel.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Kit } from '../flow/kit.ts';
 import type { Pairings, Unwelcomed } from '../flow/pairing.ts';
-import { Lookout } from './lookout.ts';
+import { OwedWork } from './owed-work.ts';
 import type { Plan, PlannedChannel } from './plan.ts';
 
 const lookMs = 30_000;
@@ -31,11 +31,11 @@ export function keepWelcoming(parts: WelcomingParts): () => void {
 
 class Welcoming {
   readonly #parts: WelcomingParts;
-  readonly #lookout: Lookout;
+  readonly #work: OwedWork;
 
   constructor(parts: WelcomingParts) {
     this.#parts = parts;
-    this.#lookout = new Lookout({
+    this.#work = new OwedWork({
       look: () => this.#look(),
       failed: (error) => parts.events.faulted({ where: 'a welcome', error }),
       againMs: lookMs,
@@ -43,13 +43,13 @@ class Welcoming {
   }
 
   begin(): void {
-    this.#parts.host.pairings.onAdmitted = this.#lookout.wake;
-    this.#lookout.wake();
+    this.#parts.host.pairings.onAdmitted = this.#work.wake;
+    this.#work.wake();
   }
 
   end(): void {
     this.#parts.host.pairings.onAdmitted = null;
-    this.#lookout.end();
+    this.#work.end();
   }
 
   async #look(): Promise<number> {
@@ -66,9 +66,9 @@ class Welcoming {
     const { host, events, now } = this.#parts;
     const { sender, name, at } = one;
     if (now() - at > newsMs) return host.pairings.welcome(one, null);
-    const signal = AbortSignal.any([this.#lookout.over, AbortSignal.timeout(directMs)]);
+    const signal = AbortSignal.any([this.#work.over, AbortSignal.timeout(directMs)]);
     const where = (await planned.channel.direct?.(sender, signal)) ?? null;
-    if (where === null || this.#lookout.over.aborted) return;
+    if (where === null || this.#work.over.aborted) return;
     const { channel } = where.address;
     const message: Inbound = {
       channel,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Lookout } from './lookout.ts';
+import { OwedWork } from './owed-work.ts';
 
 test('it looks again when it is due, and when a look has failed', async () => {
   const [looked, failures]: [number[], unknown[]] = [[], []];
   const thrice = Promise.withResolvers<void>();
-  const lookout = new Lookout({
+  const work = new OwedWork({
     look: () => {
       looked.push(looked.length);
       if (looked.length === 1) return Promise.resolve(1);
@@ -16,9 +16,9 @@ test('it looks again when it is due, and when a look has failed', async () => {
     failed: (error) => void failures.push(error),
     againMs: 1,
   });
-  lookout.wake();
+  work.wake();
   await thrice.promise;
-  lookout.end();
+  work.end();
   assert.equal(failures.length, 1);
 });
 
@@ -31,15 +31,15 @@ test('who wakes it while it looks is heard after it, once; none is when it is ov
   };
   const failures: unknown[] = [];
   const failed = (error: unknown): void => void failures.push(error);
-  const lookout = new Lookout({ look, failed, againMs: 60_000 });
-  for (let times = 0; times < 3; times++) lookout.wake();
+  const work = new OwedWork({ look, failed, againMs: 60_000 });
+  for (let times = 0; times < 3; times++) work.wake();
   assert.equal(looks.length, 1);
   looks[0]!.resolve(60_000);
   await new Promise(setImmediate);
   assert.equal(looks.length, 2);
-  lookout.wake();
-  lookout.end();
+  work.wake();
+  work.end();
   looks[1]!.reject(new Error('it ended'));
   await new Promise(setImmediate);
-  assert.deepEqual([looks.length, failures, lookout.over.aborted], [2, [], true]);
+  assert.deepEqual([looks.length, failures, work.over.aborted], [2, [], true]);
 });

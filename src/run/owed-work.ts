@@ -2,7 +2,7 @@
  * Looks after work that others leave: at once, whenever it is woken, and when the look before said
  * that something is due. One look at a time; who wakes it meanwhile is heard after it.
  */
-export type LookoutParts = {
+export type OwedWorkParts = {
   /** @returns in how many milliseconds to look again at the latest */
   readonly look: () => Promise<number>;
   /** A look failed, and another one comes after `againMs`; not called once it has ended. */
@@ -10,14 +10,14 @@ export type LookoutParts = {
   readonly againMs: number;
 };
 
-export class Lookout {
-  readonly #parts: LookoutParts;
+export class OwedWork {
+  readonly #parts: OwedWorkParts;
   readonly #over = new AbortController();
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
   #isWoken = false;
 
-  constructor(parts: LookoutParts) {
+  constructor(parts: OwedWorkParts) {
     this.#parts = parts;
   }
 
