@@ -8,6 +8,7 @@
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
@@ -67,6 +68,9 @@ export type ApiParts = Clock & {
 const callMs = 15_000;
 /** A limit that ends within this time is waited for. */
 const waitMsMax = 1_500;
+/** In a call that nobody needs: the library carries no mark of ours to where it asks for one. */
+const asSpare = new AsyncLocalStorage<true>();
+const waitMsMaxNow = (): number => (asSpare.getStore() === true ? 0 : waitMsMax);
 const limitedMsMax = 86_400_000;
 const uncountedMax = 1_000_000;
 /** When the time of day is set back by less than this, nothing is done. */
@@ -104,8 +108,6 @@ class LimitedApi implements Api {
   readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
   readonly #pace: BotPace;
-  /** What waits for no limit, by its method and address, and how many calls do so. */
-  readonly #spare = new Map<string, number>();
   /** How far this machine's time of day was ahead of the steady clock at the last call. */
   #ahead: number;
   /** All requests are limited until then. */
@@ -126,8 +128,7 @@ class LimitedApi implements Api {
       hashSweepInterval: 0,
       // What the bot may send in all is counted here; the library knows only what a 429 says.
       globalRequestsPerSecond: uncountedMax,
-      rejectOnRateLimit: ({ timeToReset, method, url }) =>
-        timeToReset > waitMsMax || this.#spare.has(`${method} ${url}`),
+      rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMaxNow(),
       makeRequest: (url, init) => this.#send(url, init as Init),
     });
   }
@@ -182,17 +183,9 @@ class LimitedApi implements Api {
     this.#rest.clearHandlerSweeper();
   }
 
-  /** Where several calls go to one address, those that may wait do not while a spare one goes. */
-  async #inManner(call: Call, signal?: AbortSignal, manner: Manner = {}): Promise<ApiResult> {
+  #inManner(call: Call, signal?: AbortSignal, manner: Manner = {}): Promise<ApiResult> {
     if (manner.spare !== true) return this.#call(call, signal);
-    const base = this.#parts.baseUrl ?? discordApi;
-    const address = `${call.method} ${base}/v10${call.fullRoute}`;
-    this.#spare.set(address, (this.#spare.get(address) ?? 0) + 1);
-    const result = await this.#call(call, signal);
-    const left = this.#spare.get(address)! - 1;
-    if (left === 0) this.#spare.delete(address);
-    else this.#spare.set(address, left);
-    return result;
+    return asSpare.run(true, () => this.#call(call, signal));
   }
 
   async #call(call: Call, signal?: AbortSignal): Promise<ApiResult> {
@@ -259,9 +252,8 @@ class LimitedApi implements Api {
   }
 
   /** @throws Limited, when there is no place for it among the bot's requests */
-  async #admitted(address: string, url: string, { signal }: Init): Promise<void> {
-    const mostMs = this.#spare.has(address) ? 0 : waitMsMax;
-    const ms = await this.#pace.admit(url, mostMs, signal);
+  async #admitted(url: string, { signal }: Init): Promise<void> {
+    const ms = await this.#pace.admit(url, waitMsMaxNow(), signal);
     if (ms !== null) throw new Limited(ms, true);
     if (signal?.aborted) throw new Fault('cancelled', false);
   }
@@ -269,7 +261,7 @@ class LimitedApi implements Api {
   async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
     const { http, steady } = this.#parts;
     const method = (init.method ?? 'GET') as Call['method'];
-    await this.#admitted(`${method} ${url}`, url, init);
+    await this.#admitted(url, init);
     const result = await http.send(
       {
         method,

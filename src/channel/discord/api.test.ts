@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { startFakeDiscord } from '../../../test/fake/discord.ts';
+import { createApi } from './api.ts';
+
+test('beside a spare call, which waits for no limit, others wait as ever', async () => {
+  await using discord = await startFakeDiscord({ routeLimit: { requests: 2, windowMs: 1_000 } });
+  const http = createHttpClient(createDeadlines());
+  const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...systemClock });
+  const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
+  // The library keeps the limit once it has learned which one it is.
+  for (const content of ['one', 'two']) await api.post(route, { content });
+  const spare = api.post(route, { content: 'spare' }, undefined, { spare: true });
+  const needed = api.post(route, { content: 'three' });
+  assert.equal((await needed).kind, 'ok');
+  await spare;
+  api.close();
+  await http.close();
+});
