@@ -8,7 +8,7 @@ import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
-import { untilAll } from './outside.ts';
+import { stopAsAsked, untilAll } from './outside.ts';
 import type { Proof } from './proof.ts';
 
 const chatsMax = 100;
@@ -62,8 +62,7 @@ async function talk(platform: Platform, chats: number, count: number): Promise<v
   await program.saw('is up');
   for (let number = 0; number < count; number++) platform.say(number % chats, `${number}`);
   await untilAll(count, () => platform.sent().filter(isWhole).length, stalledMs);
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  await stopAsAsked(program);
   for (let chat = 0; chat < chats; chat++) {
     const texts = platform.sent().filter((one) => one.chat === chat);
     const numbers = Array.from({ length: count }, (_, at) => at).filter((n) => n % chats === chat);
