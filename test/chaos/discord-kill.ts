@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { lastOf } from '../agent-stage.ts';
 import { said } from '../fake/discord-bench.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { botToken, ScriptedDiscord } from '../fake/scripted-discord.ts';
@@ -36,9 +37,8 @@ export const discordKill: Proof = {
     mkdirSync(join(scene.path, 'store'), { mode: 0o700 });
     const database = join(scene.path, 'store', 'svc.db');
     await using discord = await ScriptedDiscord.start();
-    await using model = await startFakeOllama(({ body }) => {
-      const { messages } = body as { messages: { content: string }[] };
-      return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 15 };
+    await using model = await startFakeOllama((call) => {
+      return { answer: `re: ${lastOf(call).content}`, delayMs: random() * 15 };
     });
     const config = await writeConfig(scene.path, await documentOf(discord.url, model.url));
     const spawn = (): Program =>

@@ -4,6 +4,7 @@
  * in five seconds in a channel, and 50 requests a second.
  */
 import assert from 'node:assert/strict';
+import { lastOf } from '../agent-stage.ts';
 import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
@@ -51,10 +52,9 @@ export const paced: Proof = {
 
 async function talk(platform: Platform, chats: number, count: number): Promise<void> {
   await using scene = await scratch();
-  await using model = await startFakeOllama(({ body }) => {
-    const { messages } = body as { messages: { content: string }[] };
+  await using model = await startFakeOllama((call) => {
     // In a group a name stands before it.
-    return { answer: `re: ${/\d+$/.exec(messages.at(-1)!.content)?.[0]}` };
+    return { answer: `re: ${/\d+$/.exec(lastOf(call).content)?.[0]}` };
   });
   const config = await writeConfig(scene.path, await documentOf(platform, model.url));
   const env = { [`${platform.type.toUpperCase()}_TOKEN`]: platform.token };

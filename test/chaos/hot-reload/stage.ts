@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { lastOf } from '../../agent-stage.ts';
 import { adminToken, askAdmin, type Told } from '../../config-program.ts';
 import type { ModelCall } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
@@ -23,7 +24,10 @@ export async function openStage(form: Form, random: Random) {
   mkdirSync(join(folder, 'store'), { mode: 0o700 });
   const receiver = own.use(await startReceiver());
   const telegram = own.use(await startFakeTelegram({ secondMs: 20, random }));
-  const answer = (call: ModelCall) => ({ answer: echoOf(call), delayMs: random() * 10 });
+  const answer = (call: ModelCall) => ({
+    answer: `re: ${lastOf(call).content}`,
+    delayMs: random() * 10,
+  });
   const models = [own.use(await startFakeOllama(answer)), own.use(await startFakeOllama(answer))];
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -61,11 +65,6 @@ export async function openStage(form: Form, random: Random) {
 }
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
-
-function echoOf({ body }: ModelCall): string {
-  const { messages } = body as { messages: { content: string }[] };
-  return `re: ${messages.at(-1)!.content}`;
-}
 
 export function urlOf({ port, path }: Draft): string {
   return `http://127.0.0.1:${port}${path}`;
