@@ -1,43 +1,19 @@
 /** Albums, and what is said in a burst, on a Telegram that is a fake: one turn and one answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { lastOf } from './agent-stage.ts';
 import type { FakeModel, Script } from './fake/model-server.ts';
-import { startFakeOllama } from './fake/ollama.ts';
 import { Album, postAlbum } from './fake/telegram/albums.ts';
-import { startFakeTelegram } from './fake/telegram.ts';
-import { startServe } from './in-process.ts';
-import { freePort, scratch } from './program.ts';
-import { writeTelegramConfig } from './telegram-program.ts';
+import { durable, openTelegram } from './telegram-program.ts';
 
-const answers: Script = ({ body }) => ({
-  answer: `re: ${(body as { messages: { content: string }[] }).messages.at(-1)!.content}`,
-});
+const answers: Script = (call) => ({ answer: `re: ${lastOf(call).content}` });
 
-async function stage(setup: { channel?: object; more?: object } = {}) {
-  await using made = new AsyncDisposableStack();
-  const { path: folder } = made.use(await scratch());
-  const telegram = made.use(await startFakeTelegram({ secondMs: 20 }));
-  const model = made.use(await startFakeOllama(answers));
-  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort: await freePort() };
-  const file = await writeTelegramConfig(folder, { ...where, ...setup });
-  const own = made.move();
-  return {
-    telegram,
-    model,
-    ann: telegram.privateChat(telegram.person('Ann')),
-    start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
-  };
-}
+const stage = (setup?: Parameters<typeof openTelegram>[1]) => openTelegram(answers, setup);
 
 /** What it was asked last, question by question. */
 function asked(model: FakeModel): readonly string[] {
-  return model.calls.map(({ body }) => {
-    return (body as { messages: { content: string }[] }).messages.at(-1)!.content;
-  });
+  return model.calls.map((call) => lastOf(call).content);
 }
-
-const durable = { storage: { path: 'svc.db' }, session: {} };
 
 for (const [form, more] of [
   ['memory', {}],

@@ -7,10 +7,9 @@ import type { FakeModel, Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { jpegOf, pngOf, withExif } from './fake/pictures.ts';
 import { startFakeSpeech } from './fake/speech.ts';
-import { startFakeTelegram } from './fake/telegram.ts';
 import { startServe } from './in-process.ts';
-import { freePort, scratch, writeConfig } from './program.ts';
-import { writeTelegramConfig } from './telegram-program.ts';
+import { scratch, writeConfig } from './program.ts';
+import { openTelegram } from './telegram-program.ts';
 
 type Asked = { messages: { role: string; content: string; images?: string[] }[] };
 
@@ -20,25 +19,16 @@ const saysWhatItSees: Script = ({ body }) => {
 };
 const lastOf = (model: FakeModel) => (model.calls.at(-1)!.body as Asked).messages.at(-1)!;
 
-async function stage(more: { channel?: object; sees?: boolean } = {}) {
+async function stage(setup: { channel?: object; sees?: boolean } = {}) {
   const own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const capabilities = more.sees === false ? ['completion'] : ['completion', 'vision'];
-  const model = own.use(await startFakeOllama(saysWhatItSees, { capabilities }));
-  const file = await writeTelegramConfig(folder, {
-    telegramUrl: telegram.url,
-    modelUrl: model.url,
-    adminPort: await freePort(),
-    channel: more.channel ?? {},
-    more: { storage: { path: 'svc.db' } },
-  });
-  const program = own.use(startServe(file, { TELEGRAM_TOKEN: telegram.token }));
+  const capabilities = setup.sees === false ? ['completion'] : ['completion', 'vision'];
+  const { channel = {} } = setup;
+  const more = { storage: { path: 'svc.db' } };
+  const it = own.use(await openTelegram(saysWhatItSees, { channel, more, capabilities }));
+  const { telegram } = it;
   return {
-    telegram,
-    model,
-    program,
-    ann: telegram.privateChat(telegram.person('Ann')),
+    ...it,
+    program: own.use(it.start()),
     async replyTo(content: Readonly<Record<string, unknown>>): Promise<string> {
       const before = telegram.sent.length;
       telegram.post(this.ann, content);

@@ -2,11 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
-import { startFakeOllama } from './fake/ollama.ts';
 import { jpegOf } from './fake/pictures.ts';
-import { startFakeTelegram } from './fake/telegram.ts';
-import { freePort, scratch } from './program.ts';
-import { spawnOn, writeTelegramConfig } from './telegram-program.ts';
+import { openTelegram } from './telegram-program.ts';
 
 type Asked = { messages: { role: string; content: string; images?: string[] }[] };
 
@@ -17,18 +14,11 @@ const saysWhatItSees: Script = ({ body }) => {
 };
 
 async function stage(capabilities: readonly string[] = ['completion', 'vision']) {
-  const own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const model = own.use(await startFakeOllama(saysWhatItSees, { capabilities }));
   const more = { storage: { path: 'svc.db' } };
-  const urls = { telegramUrl: telegram.url, modelUrl: model.url };
-  const file = await writeTelegramConfig(folder, { ...urls, adminPort: await freePort(), more });
-  const ann = telegram.privateChat(telegram.person('Ann'));
+  const it = await openTelegram(saysWhatItSees, { more, capabilities });
+  const { telegram, ann } = it;
   return {
-    telegram,
-    model,
-    spawn: () => spawnOn(file, telegram),
+    ...it,
     say: (text: string) => telegram.say(ann, text),
     show(caption: string, path = 'photos/file_1.jpg') {
       const bytes = Buffer.from(jpegOf(64, 32));
@@ -39,7 +29,6 @@ async function stage(capabilities: readonly string[] = ['completion', 'vision'])
     async sent(n: number): Promise<readonly string[]> {
       return (await telegram.waitForSent(n)).map(({ text }) => text);
     },
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
 }
 

@@ -5,7 +5,8 @@ import { steadyNow } from '../src/lib/clock.ts';
 import type { Brain } from '../src/brain/brain.ts';
 import type { Channel } from '../src/channel/channel.ts';
 import type { AccessConfig, SessionConfig } from '../src/config/config.ts';
-import { createIdSource, type ModelName } from '../src/domain/ids.ts';
+import { createIdSource } from '../src/domain/ids.ts';
+import type { ChannelKey, ConversationId, ModelName } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
 import { Host, type HostOptions } from '../src/run/host.ts';
 import { createLog } from '../src/lib/log.ts';
@@ -68,6 +69,20 @@ export function planOf(
 ): Plan {
   const planned = { type: 'messenger_a', channel, brain, session, access } as const;
   return new Plan(brain.name, [planned], new Map([[brain.name, brain]]));
+}
+
+/** What somebody who was let in has to be told, where they are talked to. */
+export function welcomeOn(channel: ChannelKey) {
+  return {
+    channel,
+    conversation: '5' as ConversationId,
+    address: { channel, target: '5' },
+    sender: { id: '5', name: null },
+    text: '',
+    media: null,
+    dedupeKey: null,
+    welcome: true,
+  } as const;
 }
 
 export async function until(done: () => boolean): Promise<void> {

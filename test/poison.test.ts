@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sentences } from '../src/flow/sentences.ts';
-import type { ModelCall } from './fake/model-server.ts';
+import { lastOf } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { serveHere } from './in-process.ts';
@@ -10,8 +10,6 @@ import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './pr
 
 const poison = 'the poison';
 const bystanders = ['one', 'two', 'three'];
-const questionOf = ({ body }: ModelCall): string =>
-  (body as { messages: { content: string }[] }).messages.at(-1)!.content;
 
 test(
   'is buried after four deaths, its sender told, everybody else answered',
@@ -22,7 +20,7 @@ test(
     const never = new Promise<void>(() => {});
     let deaths = 0;
     await using model = await startFakeOllama((call) => {
-      const question = questionOf(call);
+      const question = lastOf(call).content;
       // In the first two lives everybody is at work when it dies; then only one kills.
       if (question === poison || deaths < 2) return { answer: 'never', after: never };
       return { answer: `re: ${question}` };
@@ -42,13 +40,14 @@ test(
           ids.set(text, answer.body['message_id']);
         }
       }
-      const atWork = (): boolean => model.calls.slice(before).some((c) => questionOf(c) === poison);
+      const atWork = (): boolean =>
+        model.calls.slice(before).some((c) => lastOf(c).content === poison);
       const all = (): boolean => deaths >= 2 || model.calls.length - before === ids.size;
       for (let n = before; !(atWork() && all()); n++) await model.call(n);
       program.child.kill('SIGKILL');
       await program.ended;
     }
-    const asked = model.calls.filter((call) => questionOf(call) === poison).length;
+    const asked = model.calls.filter((call) => lastOf(call).content === poison).length;
     assert.equal(asked, 4);
 
     await using program = await serveHere(file, port);
@@ -64,8 +63,8 @@ test(
     for (let n = 1; answered().size <= ids.size; n++) await receiver.waitFor(n);
     await post(program.url, { sender_id: poison, text: 'and now' });
     for (let n = 1; answered().size <= ids.size + 1; n++) await receiver.waitFor(n);
-    assert.equal(questionOf(model.calls.at(-1)!), 'and now', 'it is no part of the history');
-    assert.equal(model.calls.filter((call) => questionOf(call) === poison).length, asked);
+    assert.equal(lastOf(model.calls.at(-1)!).content, 'and now', 'it is no part of the history');
+    assert.equal(model.calls.filter((call) => lastOf(call).content === poison).length, asked);
     const log = program.log().split('\n');
     assert.equal(log.filter((line) => /dead_letter/.test(line) && /poison/.test(line)).length, 1);
   },

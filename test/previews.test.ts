@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from './fake/discord.ts';
 import { startFakeOllama } from './fake/ollama.ts';
-import { startFakeTelegram } from './fake/telegram.ts';
 import { startServe } from './in-process.ts';
-import { freePort, scratch, writeConfig } from './program.ts';
-import { writeTelegramConfig } from './telegram-program.ts';
+import { scratch, writeConfig } from './program.ts';
+import { openTelegram } from './telegram-program.ts';
 
 const words = 'one two three four';
 
@@ -29,29 +28,16 @@ function heldAnswer() {
 }
 
 async function stage(channel: object = { streaming: true }) {
-  const own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
   const held = heldAnswer();
-  const model = own.use(await startFakeOllama(held.script));
-  const file = await writeTelegramConfig(folder, {
-    telegramUrl: telegram.url,
-    modelUrl: model.url,
-    adminPort: await freePort(),
-    channel,
-    more: { storage: { path: 'svc.db' } },
-  });
+  const it = await openTelegram(held.script, { channel, more: { storage: { path: 'svc.db' } } });
+  const { telegram } = it;
   return {
-    telegram,
-    model,
+    ...it,
     held,
-    ann: telegram.privateChat(telegram.person('Ann')),
-    start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
     textOf() {
       const [first] = telegram.sent;
       return first === undefined ? undefined : telegram.shown(first.message)?.text;
     },
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
 }
 

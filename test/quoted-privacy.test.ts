@@ -1,46 +1,46 @@
 /** What a message replies to: what of it a model elsewhere is shown, on the whole program. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startFakeOllama } from './fake/ollama.ts';
-import type { ModelCall } from './fake/model-server.ts';
+import { bodyOf, lastOf } from './agent-stage.ts';
+import type { ModelCall, Script } from './fake/model-server.ts';
 import { startFakeOpenai } from './fake/openai.ts';
-import { startFakeTelegram } from './fake/telegram.ts';
-import { startServe } from './in-process.ts';
-import { freePort, scratch } from './program.ts';
-import { writeTelegramConfig } from './telegram-program.ts';
+import { durable, openTelegram, writeTelegramConfig } from './telegram-program.ts';
 
 const secret = 'the safe opens with 4711';
-type Body = { readonly messages: readonly { readonly content: string }[] };
+
+/** A private brain first, and a public one on a model elsewhere once it is `away`. */
+async function stage(local: Script, elsewhere: Script, channel: object = {}) {
+  await using made = new AsyncDisposableStack();
+  const it = made.use(await openTelegram(local, { more: durable }));
+  const cloud = made.use(await startFakeOpenai(elsewhere));
+  const model = { provider: 'hosted_runtime', model_id: 'gpt-test', locality: 'cloud' };
+  const models = [{ ...model, base_url: cloud.url, api_key_env: 'CLOUD_KEY' }];
+  const brains = [{ name: 'echo', sensitivity: 'public', policy: { kind: 'priority' }, models }];
+  const where = { telegramUrl: it.telegram.url, modelUrl: it.model.url, adminPort: it.adminPort };
+  const own = made.move();
+  return {
+    ...it,
+    cloud,
+    lastAway: () => lastOf(cloud.calls.at(-1)!).content,
+    async startAway() {
+      await writeTelegramConfig(it.folder, { ...where, channel, more: { ...durable, brains } });
+      return it.start({ CLOUD_KEY: 'a-key-of-the-tests' });
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
 
 test('a model elsewhere is quoted what a public brain said and no private one', async () => {
-  await using own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const local = own.use(await startFakeOllama({ answer: secret }));
-  const cloud = own.use(await startFakeOpenai({ answer: 'It is **four**.' }));
-  const ann = telegram.privateChat(telegram.person('Ann'));
-  const adminPort = await freePort();
-  const env = { TELEGRAM_TOKEN: telegram.token, CLOUD_KEY: 'a-key-of-the-tests' };
-  const lastAway = () => (cloud.calls.at(-1)!.body as Body).messages.at(-1)!.content;
-  const serve = async (more: object) => {
-    const where = { telegramUrl: telegram.url, modelUrl: local.url, adminPort };
-    const file = await writeTelegramConfig(folder, {
-      ...where,
-      more: { storage: { path: 'svc.db' }, session: {}, ...more },
-    });
-    return startServe(file, env);
-  };
+  await using it = await stage({ answer: secret }, { answer: 'It is **four**.' });
+  const { telegram, ann, cloud, lastAway } = it;
   {
-    await using program = await serve({});
+    await using program = it.start();
     telegram.say(ann, 'where is it?');
     await telegram.waitForSent(1);
     assert.equal(await program.stop(), 0, program.log());
   }
   const [told] = telegram.sent;
-  const model = { provider: 'hosted_runtime', model_id: 'gpt-test', locality: 'cloud' };
-  const models = [{ ...model, base_url: cloud.url, api_key_env: 'CLOUD_KEY' }];
-  const brains = [{ name: 'echo', sensitivity: 'public', policy: { kind: 'priority' }, models }];
-  await using program = await serve({ brains });
+  await using program = await it.startAway();
   telegram.say(ann, 'and this?', { replyTo: told!.message.message_id });
   await telegram.waitForSent(2);
   assert.equal(lastAway(), 'and this?');
@@ -66,26 +66,17 @@ const shapes: Readonly<Record<string, (n: string) => string>> = {
 const names = Object.keys(shapes);
 
 test('an answer of any shape is quoted elsewhere, and one of a private brain in none', async () => {
-  await using own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const shaped = ({ body }: ModelCall, word: string) => {
-    const said = (body as Body).messages.at(-1)!.content;
+  const shaped = (call: ModelCall, word: string) => {
+    const said = lastOf(call).content;
     return { answer: Object.hasOwn(shapes, said) ? shapes[said]!(word) : 'noted' };
   };
-  const local = own.use(await startFakeOllama((call) => shaped(call, 'secret')));
-  const cloud = own.use(await startFakeOpenai((call) => shaped(call, 'open')));
+  await using it = await stage(
+    (call) => shaped(call, 'secret'),
+    (call) => shaped(call, 'open'),
+  );
+  const { telegram, cloud, lastAway } = it;
   // A chat takes about a message a second: each shape has its own.
   const chats = new Map(names.map((name) => [name, telegram.privateChat(telegram.person(name))]));
-  const adminPort = await freePort();
-  const serve = async (more: object) => {
-    const where = { telegramUrl: telegram.url, modelUrl: local.url, adminPort };
-    const file = await writeTelegramConfig(folder, {
-      ...where,
-      more: { storage: { path: 'svc.db' }, session: {}, ...more },
-    });
-    return startServe(file, { TELEGRAM_TOKEN: telegram.token, CLOUD_KEY: 'a-key-of-the-tests' });
-  };
   const answered = async (name: string, text: string, replyTo?: number) => {
     const before = telegram.sent.length;
     telegram.say(chats.get(name)!, text, replyTo === undefined ? {} : { replyTo });
@@ -93,15 +84,11 @@ test('an answer of any shape is quoted elsewhere, and one of a private brain in 
   };
   const kept = new Map<string, number>();
   {
-    await using program = await serve({});
+    await using program = it.start();
     for (const name of names) kept.set(name, (await answered(name, name)).message_id);
     assert.equal(await program.stop(), 0, program.log());
   }
-  const model = { provider: 'hosted_runtime', model_id: 'gpt-test', locality: 'cloud' };
-  const models = [{ ...model, base_url: cloud.url, api_key_env: 'CLOUD_KEY' }];
-  const brains = [{ name: 'echo', sensitivity: 'public', policy: { kind: 'priority' }, models }];
-  await using program = await serve({ brains });
-  const lastAway = () => (cloud.calls.at(-1)!.body as Body).messages.at(-1)!.content;
+  await using program = await it.startAway();
   for (const name of names) {
     await answered(name, 'and this?', kept.get(name));
     assert.equal(lastAway(), 'and this?', name);
@@ -116,50 +103,29 @@ test('an answer of any shape is quoted elsewhere, and one of a private brain in 
 });
 
 test('an answer that still grew when it was quoted is quoted as far as it was', async () => {
-  await using own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
   const quoted = Promise.withResolvers<void>();
   const between = (piece: number) => (piece === 6 ? quoted.promise : undefined);
   const answer = 'See [it](https://example.org/a) there, or ask.';
-  const cloud = own.use(await startFakeOpenai({ answer, between }));
-  const model = { provider: 'hosted_runtime', model_id: 'gpt-test', locality: 'cloud' };
-  const models = [{ ...model, base_url: cloud.url, api_key_env: 'CLOUD_KEY' }];
-  const brains = [{ name: 'echo', sensitivity: 'public', policy: { kind: 'priority' }, models }];
-  const where = { telegramUrl: telegram.url, modelUrl: cloud.url, adminPort: await freePort() };
-  const file = await writeTelegramConfig(folder, {
-    ...where,
-    channel: { streaming: true },
-    more: { storage: { path: 'svc.db' }, session: {}, brains },
-  });
-  const env = { TELEGRAM_TOKEN: telegram.token, CLOUD_KEY: 'a-key-of-the-tests' };
-  await using program = startServe(file, env);
-  const ann = telegram.privateChat(telegram.person('Ann'));
+  await using it = await stage({ answer: secret }, { answer, between }, { streaming: true });
+  const { telegram, ann } = it;
+  await using program = await it.startAway();
   telegram.say(ann, 'where?');
   const [growing] = await telegram.waitForSent(1);
   assert.match(growing!.message.text!, /^See it.* …$/);
   telegram.say(ann, 'why?', { replyTo: growing!.message.message_id });
   quoted.resolve();
   await telegram.waitForSent(2);
-  const { content } = (cloud.calls.at(-1)!.body as Body).messages.at(-1)!;
   const quote = `Replying to your earlier answer:\n> ${growing!.message.text!}`;
-  assert.equal(content, `why?\n\n${quote}`);
+  assert.equal(it.lastAway(), `why?\n\n${quote}`);
   assert.equal(await program.stop(), 0, program.log());
 });
 
 test('in a group who speaks is told, and later turns remember it', async () => {
-  await using own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const local = own.use(await startFakeOllama({ answer: 'so' }));
+  await using it = await openTelegram({ answer: 'so' }, { more: durable });
+  const { telegram } = it;
   const [anna, bob] = [telegram.person('Anna'), telegram.person('Bob')];
   const group = telegram.group('Friends');
-  const where = { telegramUrl: telegram.url, modelUrl: local.url, adminPort: await freePort() };
-  const file = await writeTelegramConfig(folder, {
-    ...where,
-    more: { storage: { path: 'svc.db' }, session: {} },
-  });
-  await using program = startServe(file, { TELEGRAM_TOKEN: telegram.token });
+  await using program = it.start();
   await program.saw('is up');
   const at = `@${telegram.bot.username}`;
   const said = telegram.say(group, 'it rains', { from: bob });
@@ -167,9 +133,8 @@ test('in a group who speaks is told, and later turns remember it', async () => {
   await telegram.waitForSent(1);
   telegram.say(group, `${at} and now?`, { from: bob });
   await telegram.waitForSent(2);
-  const { messages } = local.calls.at(-1)!.body as Body;
   assert.deepEqual(
-    messages.map(({ content }) => content),
+    bodyOf(it.model.calls.at(-1)!).messages.map(({ content }) => content),
     ['Anna: is it so?\n\nReplying to Bob:\n> it rains', 'so', 'Bob: and now?'],
   );
   assert.equal(await program.stop(), 0, program.log());

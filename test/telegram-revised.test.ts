@@ -1,40 +1,14 @@
 /** The whole program on a fake Telegram: edits that are asked again, and code as files. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Script } from './fake/model-server.ts';
-import { startFakeOllama } from './fake/ollama.ts';
-import { startFakeTelegram } from './fake/telegram.ts';
-import { startServe } from './in-process.ts';
-import { freePort, scratch } from './program.ts';
-import { writeTelegramConfig } from './telegram-program.ts';
-
-async function stage(script: Script, setup: { channel?: object; more?: object } = {}) {
-  const own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const model = own.use(await startFakeOllama(script));
-  const adminPort = await freePort();
-  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort };
-  const file = await writeTelegramConfig(folder, { ...where, ...setup });
-  return {
-    telegram,
-    ann: telegram.privateChat(telegram.person('Ann')),
-    start: () => startServe(file, { TELEGRAM_TOKEN: telegram.token }),
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
-  };
-}
-
-const echo: Script = ({ body }) => ({
-  answer: (body as { messages: { content: string }[] }).messages.at(-1)!.content,
-});
-const storage = { storage: { path: 'svc.db' }, session: {} };
+import { durable, echo, openTelegram } from './telegram-program.ts';
 
 for (const [form, more] of [
   ['memory', {}],
-  ['storage', storage],
+  ['storage', durable],
 ] as const) {
   test(`${form}: an edit is answered where the question was, and after a restart not`, async () => {
-    await using it = await stage(echo, { channel: { edits: true }, more });
+    await using it = await openTelegram(echo, { channel: { edits: true }, more });
     const { telegram, ann } = it;
     const said = telegram.say(ann, 'two and two');
     const [sent] = await (async () => {
@@ -60,7 +34,7 @@ for (const [form, more] of [
 test('an edit is no part of a burst, and no command', async () => {
   const session = { triggers: ['anew'] };
   const channel = { edits: true, gather_ms: 900 };
-  await using it = await stage(echo, { channel, more: { ...storage, session } });
+  await using it = await openTelegram(echo, { channel, more: { ...durable, session } });
   await using program = it.start();
   await program.saw('is up');
   const { telegram, ann } = it;
@@ -80,7 +54,7 @@ test('an edit is no part of a burst, and no command', async () => {
 
 test('an edit of what was joined is not asked', async () => {
   const channel = { edits: true, gather_ms: 400 };
-  await using it = await stage(echo, { channel, more: storage });
+  await using it = await openTelegram(echo, { channel, more: durable });
   const { telegram, ann } = it;
   const first = telegram.say(ann, 'one');
   const second = telegram.say(ann, 'two');
@@ -97,7 +71,7 @@ test('an edit of what was joined is not asked', async () => {
 test('long code comes as a file between the text before and behind it', async () => {
   const code = 'print("a line of a program")\n'.repeat(150);
   const answer = `Here it is:\n\n\`\`\`python\n${code}\`\`\`\n\nRun it.`;
-  await using it = await stage(() => ({ answer }), { more: storage });
+  await using it = await openTelegram(() => ({ answer }), { more: durable });
   await using program = it.start();
   it.telegram.say(it.ann, 'write me a program');
   const sent = await it.telegram.waitForSent(3);

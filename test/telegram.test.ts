@@ -3,46 +3,23 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
 import { refuse, type Message } from './fake/telegram/wire.ts';
 import { runCommand, startServe } from './in-process.ts';
 import { freePort, scratch, writeConfig } from './program.ts';
-import { writeTelegramConfig } from './telegram-program.ts';
+import { durable, echo, openTelegram } from './telegram-program.ts';
 
-async function stage(script: Script, setup: { channel?: object; more?: object } = {}) {
-  const own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
-  const model = own.use(await startFakeOllama(script));
-  const adminPort = await freePort();
-  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort };
-  const file = await writeTelegramConfig(folder, { ...where, ...setup });
-  return {
-    file,
-    telegram,
-    model,
-    ann: telegram.privateChat(telegram.person('Ann')),
-    start: (token = telegram.token) => startServe(file, { TELEGRAM_TOKEN: token }),
-    /** A page of the admin server. */
-    admin: async (path: string): Promise<string> =>
-      (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
-  };
-}
-
-const echo: Script = ({ body }) => ({
-  answer: (body as { messages: { content: string }[] }).messages.at(-1)!.content,
-});
-const durable = { more: { storage: { path: 'svc.db' }, session: {} } };
+/** A page of the admin server. */
+const pageOf = async (it: { adminPort: number }, path: string): Promise<string> =>
+  (await fetch(`http://127.0.0.1:${it.adminPort}${path}`)).text();
 
 for (const [form, setup] of [
   ['memory', {}],
-  ['storage', durable],
+  ['storage', { more: durable }],
 ] as const) {
   test(`${form}: a person writes and is answered; a restart sends nothing twice`, async () => {
-    await using it = await stage(echo, setup);
+    await using it = await openTelegram(echo, setup);
     it.telegram.say(it.ann, 'said before it **started**');
     {
       await using program = it.start();
@@ -70,7 +47,7 @@ for (const [form, setup] of [
 test('a press while it is away is taken after the start, and one of a stranger never', async () => {
   const bo = 600_000_001;
   const channel = { access: { allow: [String(bo)] } };
-  await using it = await stage(echo, { ...durable, channel });
+  await using it = await openTelegram(echo, { more: durable, channel });
   const { telegram } = it;
   const person = telegram.person('Bo', { id: bo });
   const stranger = telegram.person('Cy');
@@ -101,7 +78,7 @@ test('a press while it is away is taken after the start, and one of a stranger n
 });
 
 test('in a group it answers who speaks to it; a topic is a conversation', async () => {
-  await using it = await stage(echo, durable);
+  await using it = await openTelegram(echo, { more: durable });
   await using program = it.start();
   await program.saw('is up');
   const forum = it.telegram.forum('Team');
@@ -123,7 +100,7 @@ test('in a group it answers who speaks to it; a topic is a conversation', async 
 test('while it thinks it is "typing", and a long answer comes in parts', async () => {
   const thinking = Promise.withResolvers<void>();
   const long = 'word '.repeat(2_000);
-  await using it = await stage({ answer: long, after: thinking.promise });
+  await using it = await openTelegram({ answer: long, after: thinking.promise });
   await using program = it.start();
   await program.saw('is up');
   it.telegram.say(it.ann, 'tell me all');
@@ -134,12 +111,12 @@ test('while it thinks it is "typing", and a long answer comes in parts', async (
 });
 
 test('a refused token stops this channel alone, and names the variable', async () => {
-  await using it = await stage(echo);
+  await using it = await openTelegram(echo);
   it.telegram.revokeToken();
   await using program = it.start();
   await program.saw('refused the token in TELEGRAM_TOKEN');
   await program.saw('"listening"');
-  const status = JSON.parse(await it.admin('/api/v1/status')) as {
+  const status = JSON.parse(await pageOf(it, '/api/v1/status')) as {
     status: string;
     channels: { state: string; reason: string }[];
   };
@@ -149,8 +126,8 @@ test('a refused token stops this channel alone, and names the variable', async (
 });
 
 test('a value that is no token is told once', async () => {
-  await using it = await stage(echo);
-  await using program = it.start('123456789');
+  await using it = await openTelegram(echo);
+  await using program = it.start({ TELEGRAM_TOKEN: '123456789' });
   await program.saw('TELEGRAM_TOKEN holds no bot token');
   await program.saw('"listening"');
   assert.equal(await program.stop(), 0);
@@ -159,7 +136,7 @@ test('a value that is no token is told once', async () => {
 });
 
 test('what a person who blocked the bot was to get is a dead letter at once', async () => {
-  await using it = await stage(echo, durable);
+  await using it = await openTelegram(echo, { more: durable });
   await using program = it.start();
   await program.saw('is up');
   it.telegram.say(it.ann, 'hello');
@@ -168,11 +145,11 @@ test('what a person who blocked the bot was to get is a dead letter at once', as
 });
 
 test('metrics tell when Telegram was last heard of, and what was confirmed early', async () => {
-  await using it = await stage(echo);
+  await using it = await openTelegram(echo);
   await using program = it.start();
   await program.saw('is up');
   await program.saw('"listening"');
-  const page = await it.admin('/metrics');
+  const page = await pageOf(it, '/metrics');
   assert.match(page, /svc_channel_state\{channel="messenger_a",state="up"\} 1/);
   assert.match(page, /svc_messages_confirmed_early_total\{channel="messenger_a"\} 0/);
 });
@@ -203,7 +180,7 @@ test('examples/telegram.json boots and answers, and only whom it lists', async (
 });
 
 test('svc doctor tells where a webhook leads, and deletes it when asked to', async () => {
-  await using it = await stage(echo);
+  await using it = await openTelegram(echo);
   const { telegram } = it;
   telegram.setWebhook('https://relay.example:8443/hook/s3cret-path?key=s3cret');
   telegram.say(it.ann, 'hello');

@@ -1,24 +1,16 @@
 /** Two instances owe the same welcome, on one database: one of them writes it. */
 import assert from 'node:assert/strict';
-import type { ChannelKey, ConversationId } from '../src/domain/ids.ts';
+import type { ChannelKey } from '../src/domain/ids.ts';
 import { Pairings } from '../src/flow/pairing.ts';
 import type { InClaim } from '../src/store/store.ts';
 import { until } from './contract/ledger/kit.ts';
 import { postgresTest } from './fake/postgres.ts';
 import { TestStores } from './fake/postgres/stores.ts';
+import { welcomeOn } from './messenger-house.ts';
 
 const channel = 'messenger_a:77' as ChannelKey;
 const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-const message = {
-  channel,
-  conversation: '5' as ConversationId,
-  address: { channel, target: '5' },
-  sender: { id: '5', name: null },
-  text: '',
-  media: null,
-  dedupeKey: null,
-  welcome: true,
-} as const;
+const message = welcomeOn(channel);
 
 postgresTest('who was let in is told once, whichever instance tells it', async () => {
   await using on = await TestStores.open();

@@ -8,7 +8,7 @@ import { keepWelcoming } from '../src/run/welcoming.ts';
 import type { Ledger } from '../src/store/store.ts';
 import { noteEvents } from './fake/webhook.ts';
 import { echo, openHouse, openMemory, openStorage, planOf, until } from './messenger-house.ts';
-import type { Clock } from './messenger-house.ts';
+import { welcomeOn, type Clock } from './messenger-house.ts';
 import { scratch } from './program.ts';
 
 const pairing: AccessConfig = { allow: null, groups: 'mention', pairing: true };
@@ -97,17 +97,7 @@ test('of two who owe it at the same time one alone writes it', async () => {
   const pair = [1, 2].map(() => new Pairings(ledger, () => clock.now, random));
   const owed = await Promise.all(pair.map((one) => one.unwelcomed('messenger_a')));
   const ids = new Set<string>();
-  const { key: channel } = it.messenger;
-  const message = {
-    channel,
-    conversation: '5' as ConversationId,
-    address: { channel, target: '5' },
-    sender: { id: '5', name: null },
-    text: '',
-    media: null,
-    dedupeKey: null,
-    welcome: true,
-  } as const;
+  const message = welcomeOn(it.messenger.key);
   const accepted = ({ id }: { id: string }): void => void ids.add(id);
   await Promise.all(pair.map((one, at) => one.welcome(owed[at]![0]!, { message, accepted })));
   assert.equal(ids.size, 1);

@@ -57,32 +57,19 @@ for (const [name, body, make] of streams) {
   });
 }
 
-test('a provider that knows no stream_options is asked without from then on', async () => {
-  await using fake = await startFakeOpenai(({ body }) =>
-    'stream_options' in (body as object)
-      ? { status: 400, body: '{"error":{"message":"Unknown parameter: stream_options"}}' }
-      : { answer: 'hello' },
-  );
-  await using bench = new Bench();
-  const kind = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
-  const model = bench.build(kind, fake.url);
-  for (let times = 0; times < 2; times++) {
-    const outcome = await model.ask(requestOf({ onText() {} }), neverStopped);
-    assert.ok(outcome.kind === 'answer' && outcome.text === 'hello');
-  }
-  assert.equal(fake.calls.length, 3);
-});
+const unverified = 'Your organization must be verified to stream this model.';
 
-test('a provider that refuses to stream is asked for the whole from then on', async () => {
-  for (const error of [
-    { message: 'Your organization must be verified to stream this model.', param: 'stream' },
-    { message: 'Streaming is not supported for this model' },
-  ]) {
-    await using fake = await startFakeOpenai(({ body }) =>
-      (body as { stream?: unknown }).stream === true
-        ? { status: 400, body: JSON.stringify({ error }) }
-        : { answer: 'hello' },
-    );
+for (const [field, error] of [
+  ['stream_options', { message: 'Unknown parameter: stream_options' }],
+  ['stream', { message: unverified, param: 'stream' }],
+  ['stream', { message: 'Streaming is not supported for this model' }],
+] as const) {
+  test(`who is refused ${field} asks without from then on: ${error.message}`, async () => {
+    await using fake = await startFakeOpenai(({ body }) => {
+      const given = (body as Record<string, unknown>)[field];
+      if (given === undefined || given === false) return { answer: 'hello' };
+      return { status: 400, body: JSON.stringify({ error }) };
+    });
     await using bench = new Bench();
     const kind = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
     const model = bench.build(kind, fake.url);
@@ -91,8 +78,8 @@ test('a provider that refuses to stream is asked for the whole from then on', as
       assert.ok(outcome.kind === 'answer' && outcome.text === 'hello');
     }
     assert.equal(fake.calls.length, 3);
-  }
-});
+  });
+}
 
 test('what an error in a stream names beside itself, and tells of usage, is told', () => {
   const ofLocal = new LocalStream();

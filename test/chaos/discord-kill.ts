@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { lastOf } from '../agent-stage.ts';
 import { said } from '../fake/discord-bench.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { botToken, ScriptedDiscord } from '../fake/scripted-discord.ts';
 import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
 import type { Program } from '../program.ts';
 import { leftIn } from './audit.ts';
-import { untilAll, untilTrue } from './outside.ts';
+import { stopAsAsked, untilAll, untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
 
@@ -36,9 +37,8 @@ export const discordKill: Proof = {
     mkdirSync(join(scene.path, 'store'), { mode: 0o700 });
     const database = join(scene.path, 'store', 'svc.db');
     await using discord = await ScriptedDiscord.start();
-    await using model = await startFakeOllama(({ body }) => {
-      const { messages } = body as { messages: { content: string }[] };
-      return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 15 };
+    await using model = await startFakeOllama((call) => {
+      return { answer: `re: ${lastOf(call).content}`, delayMs: random() * 15 };
     });
     const config = await writeConfig(scene.path, await documentOf(discord.url, model.url));
     const spawn = (): Program =>
@@ -69,10 +69,7 @@ export const discordKill: Proof = {
     await Promise.all(talks);
     await using program = spawn();
     await untilAll(list.length, () => firstReplies(discord).size);
-    // All may have been answered before this start, which heeds a signal only from here on.
-    await program.saw('"listening"');
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0, program.log().slice(-2_000));
+    await stopAsAsked(program);
     const figures = audit(discord, list);
     const none = Object.fromEntries(Object.keys(figures.faults).map((name) => [name, 0]));
     const faults = { ...figures.faults, ...leftIn(database) };
@@ -106,10 +103,7 @@ async function greet(discord: ScriptedDiscord, program: Program, list: Said[]): 
   await untilTrue('a session', () => discord.sockets.length > 0);
   for (let index = 0; index < people; index++) sayIn(discord, placeOf(index), 0, list);
   await untilTrue('first replies', () => firstReplies(discord).size === people);
-  // It answers before it listens, and heeds a signal only from there on.
-  await program.saw('"listening"');
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  await stopAsAsked(program);
 }
 
 /** One person in a direct chat, whether svc is there or not. */

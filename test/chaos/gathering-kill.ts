@@ -6,13 +6,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startFakeOllama } from '../fake/ollama.ts';
+import { lastOf } from '../agent-stage.ts';
+import type { Script } from '../fake/model-server.ts';
 import { Album } from '../fake/telegram/albums.ts';
-import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
+import type { FakeTelegram } from '../fake/telegram.ts';
 import type { Chat } from '../fake/telegram/wire.ts';
-import { freePort, scratch } from '../program.ts';
-import { spawnOn, writeTelegramConfig } from '../telegram-program.ts';
-import { untilAll, untilTrue } from './outside.ts';
+import { openTelegram } from '../telegram-program.ts';
+import { stopAsAsked, untilAll, untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
 
@@ -30,21 +30,13 @@ export const gatheringKill: Proof = {
   sizes: { test: 3, change: 20, nightly: 300 },
   async run(count, seed, say) {
     const random = seeded(seed);
-    await using own = new AsyncDisposableStack();
-    const { path: folder } = own.use(await scratch());
-    const telegram = own.use(await startFakeTelegram({ secondMs: 20, random }));
-    const model = own.use(
-      await startFakeOllama(({ body }) => {
-        const { messages } = body as { messages: { content: string }[] };
-        return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 300 };
-      }),
-    );
-    const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort: await freePort() };
-    const more = { storage: { path: 'svc.db' } };
-    const channel = { gather_ms: gatherMs };
-    const file = await writeTelegramConfig(folder, { ...where, channel, more });
-    const database = join(folder, 'svc.db');
-    const spawn = () => spawnOn(file, telegram);
+    const script: Script = (call) => {
+      return { answer: `re: ${lastOf(call).content}`, delayMs: random() * 300 };
+    };
+    const setup = { channel: { gather_ms: gatherMs }, more: { storage: { path: 'svc.db' } } };
+    await using stage = await openTelegram(script, { ...setup, random });
+    const { telegram, spawn } = stage;
+    const database = join(stage.folder, 'svc.db');
     const talk = new Talk(telegram, random);
     const starts: number[] = [];
     for (let killed = 0; killed < count; killed++) {
@@ -62,9 +54,7 @@ export const gatheringKill: Proof = {
     await untilAll(talk.said.length, () => answersTo(talk, telegram).size);
     await untilTrue('all is confirmed', () => telegram.pending === 0);
     await untilTrue('all pieces are answered', () => rowsIn(database, 0) === 0);
-    await program.saw('"listening"');
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0, program.log().slice(-2_000));
+    await stopAsAsked(program);
     const figures = audit(talk, telegram, starts, database);
     assert.deepEqual([figures.lost, figures.dead, figures['doubled alone']], [0, 0, 0]);
     assert.ok(figures.joined > 0, 'pieces were joined');

@@ -10,9 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { assertKept, audit, leftIn } from './audit.ts';
 import { Crowd, type Tried } from './crowd.ts';
 import { drawDraft, spoil, type Draft, type Random } from './hot-reload/drafts.ts';
-import { assertEchoes, Chats, openStage, urlOf } from './hot-reload/stage.ts';
+import { assertEchoes, auditTalk, openStage, talkOn, urlOf } from './hot-reload/stage.ts';
 import type { Form, Stage } from './hot-reload/stage.ts';
-import { percentile, untilAll } from './outside.ts';
+import { percentile, stopAsAsked, untilAll } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 
 const speakers = 120;
@@ -60,12 +60,13 @@ async function putUnderLoad(
   await program.saw('"listening"');
   const crowd = new Crowd(urlOf(stage.draft), random, pauseMs);
   const putter = new Putter(stage, crowd, random);
-  const chats = new Chats(stage, peopleOnTelegram);
+  const talk = talkOn(stage, random, peopleOnTelegram);
+  const talkingIsOver = Promise.withResolvers<void>();
   const accepted = { count: 0 };
   crowd.onAccepted = () => void accepted.count++;
   const startedAt = performance.now();
   crowd.begin(speakers);
-  chats.begin(random);
+  const talking = talk.until(talkingIsOver.promise);
   for (let number = 1; number <= count; number++) {
     const aim = accepted.count + messagesEach;
     await putter.put(number);
@@ -75,15 +76,15 @@ async function putUnderLoad(
   const seconds = (performance.now() - startedAt) / 1_000;
   const rate = Math.round(accepted.count / seconds);
   await putter.end();
-  await Promise.all([crowd.end(), chats.end()]);
+  talkingIsOver.resolve();
+  await Promise.all([crowd.end(), talking.then(() => talk.untilAnswered())]);
   await answered(stage, crowd);
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  await stopAsAsked(program);
   const figures = audit(crowd, stage.receiver.received);
   assertKept({ ...figures, ...(form === 'sqlite' && leftIn(stage.database)) });
   assert.equal(figures.repeats, 0, 'nobody was killed, so nothing is said twice');
   assertEchoes(stage);
-  const { said, ...wrong } = chats.audit();
+  const wrong = auditTalk(talk, stage);
   assert.deepEqual(wrong, { unanswered: 0, twice: 0, disordered: 0, odd: 0 });
   assert.deepEqual(putter.faults, []);
   const p99Ms = Math.round(percentile(putter.acceptMs, 0.99));
@@ -91,7 +92,7 @@ async function putUnderLoad(
   return {
     messages: figures.messages,
     'a second': rate,
-    'on Telegram': said,
+    'on Telegram': talk.said.length,
     broken: putter.broken,
     'ms p99 of a 200': p99Ms,
   };

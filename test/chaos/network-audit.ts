@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { sentences } from '../../src/flow/sentences.ts';
+import { lastOf } from '../agent-stage.ts';
 import type { NetworkFault } from '../fake/fault-proxy.ts';
 import type { ModelCall } from '../fake/model-server.ts';
 import type { Received } from '../fake/receiver.ts';
@@ -87,7 +88,6 @@ function checkCalls({ link, fault, models }: Turns): void {
 }
 
 /** What was said last; before it may stand, in one turn with it, what nobody could answer. */
-export function lastLine({ body }: ModelCall): string {
-  const { messages } = body as { messages: { content: string }[] };
-  return messages.at(-1)!.content.split('\n\n').at(-1)!;
+export function lastLine(call: ModelCall): string {
+  return lastOf(call).content.split('\n\n').at(-1)!;
 }

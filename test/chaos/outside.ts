@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type Agent } from 'node:http';
+import type { Program } from '../program.ts';
 
 /** @param share 0.99 is the 99th percentile */
 export function percentile(values: readonly number[], share: number): number {
@@ -34,6 +35,13 @@ export async function untilAll(all: number, came: () => number, stalledMs = 30_0
     if (performance.now() - lastAt >= stalledMs) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** It heeds a signal only once it listens, before which all that was left may be answered. */
+export async function stopAsAsked(program: Program): Promise<void> {
+  await program.saw('"listening"');
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0, program.log().slice(-2_000));
 }
 
 export type Asked = { readonly status: number; readonly body: string };

@@ -4,11 +4,12 @@
  * in five seconds in a channel, and 50 requests a second.
  */
 import assert from 'node:assert/strict';
+import { lastOf } from '../agent-stage.ts';
 import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
-import { untilAll } from './outside.ts';
+import { stopAsAsked, untilAll } from './outside.ts';
 import type { Proof } from './proof.ts';
 
 const chatsMax = 100;
@@ -51,10 +52,9 @@ export const paced: Proof = {
 
 async function talk(platform: Platform, chats: number, count: number): Promise<void> {
   await using scene = await scratch();
-  await using model = await startFakeOllama(({ body }) => {
-    const { messages } = body as { messages: { content: string }[] };
+  await using model = await startFakeOllama((call) => {
     // In a group a name stands before it.
-    return { answer: `re: ${/\d+$/.exec(messages.at(-1)!.content)?.[0]}` };
+    return { answer: `re: ${/\d+$/.exec(lastOf(call).content)?.[0]}` };
   });
   const config = await writeConfig(scene.path, await documentOf(platform, model.url));
   const env = { [`${platform.type.toUpperCase()}_TOKEN`]: platform.token };
@@ -62,8 +62,7 @@ async function talk(platform: Platform, chats: number, count: number): Promise<v
   await program.saw('is up');
   for (let number = 0; number < count; number++) platform.say(number % chats, `${number}`);
   await untilAll(count, () => platform.sent().filter(isWhole).length, stalledMs);
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  await stopAsAsked(program);
   for (let chat = 0; chat < chats; chat++) {
     const texts = platform.sent().filter((one) => one.chat === chat);
     const numbers = Array.from({ length: count }, (_, at) => at).filter((n) => n % chats === chat);

@@ -6,18 +6,18 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startFakeOllama } from '../fake/ollama.ts';
-import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
+import { lastOf } from '../agent-stage.ts';
+import type { Script } from '../fake/model-server.ts';
+import type { FakeTelegram } from '../fake/telegram.ts';
 import { refuse } from '../fake/telegram/wire.ts';
-import { freePort, scratch } from '../program.ts';
 import type { Program } from '../program.ts';
-import { spawnOn, writeTelegramConfig } from '../telegram-program.ts';
+import { openTelegram } from '../telegram-program.ts';
 import { leftIn } from './audit.ts';
-import { untilAll } from './outside.ts';
+import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
+import { Talk, type Saying } from './talk.ts';
 
-const people = ['Ann', 'Bo', 'Cy', 'Di'];
 const waitingMax = 8;
 const moments = ['start', 'made', 'edited', 'replaced', 'running'] as const;
 /** What stands behind a text that goes on. */
@@ -35,26 +35,25 @@ export const previews: Proof = {
   sizes: { test: 3, change: 20, nightly: 300 },
   async run(count, seed, say) {
     const random = seeded(seed);
-    await using scene = await scratch();
-    await using telegram = await startFakeTelegram({ secondMs: 20, random });
-    await using model = await startFakeOllama(({ body }) => {
-      const { messages } = body as { messages: { content: string }[] };
+    const script: Script = (call) => {
       const between = () => pause(10 + random() * 50);
-      return { answer: answerTo(messages.at(-1)!.content), between };
-    });
-    const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort: await freePort() };
+      return { answer: answerTo(lastOf(call).content), between };
+    };
     const more = { storage: { path: 'svc.db' } };
-    const file = await writeTelegramConfig(scene.path, {
-      ...where,
-      channel: { streaming: true },
-      more,
+    await using stage = await openTelegram(script, { channel: { streaming: true }, more, random });
+    const { telegram } = stage;
+    const database = join(stage.folder, 'svc.db');
+    const talk = new Talk(telegram, random, {
+      people: 4,
+      pauseMs: 200,
+      isEnough: ({ said, answered }) => said.length - answered >= waitingMax,
+      answerTo,
+      answers: () => standing(telegram),
     });
-    const database = join(scene.path, 'svc.db');
-    const talk = new Talk(telegram, random);
     const kills: number[] = [];
     for (let killed = 0; killed < count; killed++) {
-      await using program = await spawnPast(database, () => spawnOn(file, telegram));
-      await talk.some(() => strikeAt(telegram, program, random));
+      await using program = await spawnPast(database, stage.spawn);
+      await talk.until(strikeAt(telegram, program, random));
       program.child.kill('SIGKILL');
       kills.push(Date.now());
       await program.ended;
@@ -62,12 +61,9 @@ export const previews: Proof = {
       await telegram.unconnected();
       if (killed % 25 === 24) say(`${killed + 1} kills, ${talk.said.length} messages`);
     }
-    await using program = spawnOn(file, telegram);
-    await talk.answered();
-    // All may have been answered before this start, which heeds a signal only from here on.
-    await program.saw('"listening"');
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0, program.log().slice(-2_000));
+    await using program = stage.spawn();
+    await talk.untilAnswered();
+    await stopAsAsked(program);
     const { faults, seen } = audit(talk.said, telegram, kills);
     const none = Object.fromEntries(Object.keys(faults).map((name) => [name, 0]));
     const left = { buried: 0, unsettled: 0 };
@@ -116,47 +112,6 @@ const isEdit = ({ method }: Call): boolean => method === 'editMessageText';
 const isMaking = (call: Call): boolean => call.method === 'sendMessage' && goesOnIn(call);
 const isEditing = (call: Call): boolean => isEdit(call) && goesOnIn(call);
 const isReplacing = (call: Call): boolean => isEdit(call) && !goesOnIn(call);
-
-type Saying = { readonly chat: number; readonly text: string };
-
-/** What people say, each in a private chat, numbered. */
-class Talk {
-  readonly said: Saying[] = [];
-  readonly #telegram: FakeTelegram;
-  readonly #random: () => number;
-  readonly #chats;
-
-  constructor(telegram: FakeTelegram, random: () => number) {
-    this.#telegram = telegram;
-    this.#random = random;
-    this.#chats = people.map((name) => telegram.privateChat(telegram.person(name)));
-  }
-
-  /** People talk until that is over. */
-  async some(until: () => Promise<void>): Promise<void> {
-    const struck = { over: false };
-    const ended = until().finally(() => (struck.over = true));
-    while (!struck.over) {
-      await Promise.race([ended, pause(this.#random() * 200)]);
-      if (this.said.length - this.#answers() >= waitingMax) continue;
-      const chat = this.#chats[Math.floor(this.#random() * people.length)]!;
-      const text = `${this.said.length}`;
-      this.#telegram.say(chat, text);
-      this.said.push({ chat: chat.id, text });
-    }
-    await ended;
-  }
-
-  /** Resolves when every message has an answer, or when no more answers come. */
-  answered(): Promise<void> {
-    return untilAll(this.said.length, () => this.#answers());
-  }
-
-  #answers(): number {
-    const texts = new Set(standing(this.#telegram).map(({ text }) => text));
-    return this.said.filter(({ text }) => texts.has(answerTo(text))).length;
-  }
-}
 
 /** A message of the bot's as it stands in its chat now. */
 type Standing = { readonly chat: number; readonly number: number; readonly text: string } & {

@@ -6,19 +6,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FakeModel } from '../fake/model-server.ts';
-import { startFakeOllama } from '../fake/ollama.ts';
+import type { Script } from '../fake/model-server.ts';
 import { jpegOf } from '../fake/pictures.ts';
-import { startFakeTelegram } from '../fake/telegram.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
-import { freePort, scratch } from '../program.ts';
 import type { Program } from '../program.ts';
-import { spawnOn, writeTelegramConfig } from '../telegram-program.ts';
-import { untilAll } from './outside.ts';
+import { openTelegram } from '../telegram-program.ts';
+import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
+import { Talk } from './talk.ts';
 
-const people = ['Ann', 'Bo', 'Cy', 'Di'];
 const waitingMax = 40;
 const moments = ['start', 'polled', 'confirming', 'download', 'model', 'sent', 'running'] as const;
 /** Of so many messages one brings a photo. */
@@ -51,12 +48,28 @@ async function attack(
 ) {
   await using scene = await open(random, more);
   const { telegram } = scene;
-  const talk = new Talk(telegram, random);
+  // Not there in the form without storage.
+  const database = join(scene.folder, 'svc.db');
+  const file_id = telegram.storeFile('photos/file_1.jpg', photo);
+  const size = { width: 8, height: 8, file_size: photo.length };
+  const photos = [{ file_id, file_unique_id: 'p', ...size }];
+  const talk = new Talk(telegram, random, {
+    people: 4,
+    pauseMs: 60,
+    // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
+    isEnough: () => telegram.pending >= waitingMax,
+    say(chat, text) {
+      if (Number(text) % photoEvery !== 0) telegram.say(chat, text);
+      else telegram.post(chat, { caption: text, photo: photos });
+    },
+    answerTo: (text) => `re: ${text}`,
+    answers: () => telegram.sent,
+  });
   const starts: number[] = [];
   for (let killed = 0; killed < count; killed++) {
-    await using program = await spawnPast(scene.database, scene.spawn);
+    await using program = await spawnPast(database, scene.spawn);
     starts.push(Date.now());
-    await talk.some(() => strikeAt(scene, program, random));
+    await talk.until(strikeAt(scene, program, random));
     program.child.kill('SIGKILL');
     await program.ended;
     telegram.downloads.stalled = false;
@@ -68,50 +81,23 @@ async function attack(
   }
   await using program = scene.spawn();
   starts.push(Date.now());
-  await talk.answered();
-  // All may have been answered before this start, which heeds a signal only from here on.
-  await program.saw('"listening"');
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  await talk.untilAnswered();
+  await stopAsAsked(program);
   const figures = audit(talk, telegram, starts);
   assert.deepEqual([figures.lost, figures['out of order'], figures['doubled alone']], [0, 0, 0]);
   return figures;
 }
 
-type Scene = AsyncDisposable & {
-  readonly telegram: FakeTelegram;
-  readonly model: FakeModel;
-  /** Not there in the form without storage. */
-  readonly database: string;
-  readonly spawn: () => Program;
-};
-
 type Asked = { messages: { content: string; images?: readonly string[] }[] };
+type Scene = Awaited<ReturnType<typeof open>>;
 
-async function open(random: () => number, more: object): Promise<Scene> {
-  const own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20, random }));
-  const model = own.use(
-    await startFakeOllama(
-      ({ body }) => {
-        const { content, images } = (body as Asked).messages.at(-1)!;
-        const missed = Number(content) % photoEvery === 0 && images?.length !== 1;
-        return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * 15 };
-      },
-      { capabilities: ['completion', 'vision'] },
-    ),
-  );
-  const adminPort = await freePort();
-  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort, more };
-  const file = await writeTelegramConfig(folder, where);
-  return {
-    telegram,
-    model,
-    database: join(folder, 'svc.db'),
-    spawn: () => spawnOn(file, telegram),
-    [Symbol.asyncDispose]: () => own.disposeAsync(),
+function open(random: () => number, more: object) {
+  const script: Script = ({ body }) => {
+    const { content, images } = (body as Asked).messages.at(-1)!;
+    const missed = Number(content) % photoEvery === 0 && images?.length !== 1;
+    return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * 15 };
   };
+  return openTelegram(script, { more, capabilities: ['completion', 'vision'], random });
 }
 
 /** Resolves at a moment chosen by chance, or when the program has ended by itself. */
@@ -157,54 +143,6 @@ function stalledDownload(telegram: FakeTelegram): Promise<unknown> {
   const { length } = downloads.asked;
   downloads.stalled = true;
   return telegram.until(() => downloads.asked.length > length || undefined, 'a download');
-}
-
-type Saying = { readonly chat: number; readonly text: string };
-
-/** What people say, each in a private chat, numbered. */
-class Talk {
-  readonly said: Saying[] = [];
-  readonly #telegram: FakeTelegram;
-  readonly #random: () => number;
-  readonly #chats;
-  readonly #file: string;
-
-  constructor(telegram: FakeTelegram, random: () => number) {
-    this.#telegram = telegram;
-    this.#random = random;
-    this.#file = telegram.storeFile('photos/file_1.jpg', photo);
-    this.#chats = people.map((name) => telegram.privateChat(telegram.person(name)));
-  }
-
-  /** People talk until that is over. */
-  async some(until: () => Promise<void>): Promise<void> {
-    const struck = { over: false };
-    const ended = until().finally(() => (struck.over = true));
-    while (!struck.over) {
-      await Promise.race([ended, pause(this.#random() * 60)]);
-      // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
-      if (this.#telegram.pending >= waitingMax) continue;
-      const chat = this.#chats[Math.floor(this.#random() * people.length)]!;
-      const text = `${this.said.length}`;
-      if (this.said.length % photoEvery === 0) this.#telegram.post(chat, this.#photo(text));
-      else this.#telegram.say(chat, text);
-      this.said.push({ chat: chat.id, text });
-    }
-    await ended;
-  }
-
-  #photo(caption: string): Readonly<Record<string, unknown>> {
-    const size = { width: 8, height: 8, file_size: photo.length };
-    return { caption, photo: [{ file_id: this.#file, file_unique_id: 'p', ...size }] };
-  }
-
-  /** Resolves when every message has an answer, or when no more answers come. */
-  answered(): Promise<void> {
-    return untilAll(this.said.length, () => {
-      const answers = new Set(this.#telegram.sent.map(({ text }) => text));
-      return this.said.filter(({ text }) => answers.has(`re: ${text}`)).length;
-    });
-  }
 }
 
 /** One answer for each message, in its chat's order; a second one only from another process. */

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
 import { digestOf, fillFormer, makeFormer } from '../former-database.ts';
+import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { World } from './world.ts';
 
@@ -74,8 +75,7 @@ async function upgradeOnce(world: World): Promise<number> {
   const begunAt = performance.now();
   await program.saw('"listening"');
   const tookMs = performance.now() - begunAt;
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  await stopAsAsked(program);
   return tookMs;
 }
 

@@ -1,5 +1,4 @@
 /** What svc is surrounded by in a proof: a model, a receiver, people, a folder for its files. */
-import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FakeModel } from '../fake/model-server.ts';
@@ -10,7 +9,7 @@ import { webhookConfig, writeConfig, type Program } from '../program.ts';
 import { assertKept, audit, leftIn, type Audit, type Left } from './audit.ts';
 import { Crowd } from './crowd.ts';
 import { History } from './history.ts';
-import { untilAll } from './outside.ts';
+import { stopAsAsked, untilAll } from './outside.ts';
 
 export class World implements AsyncDisposable {
   /** The folder that holds the database and nothing else. */
@@ -74,7 +73,6 @@ export class World implements AsyncDisposable {
   /**
    * People stop, all that was accepted is answered, svc stops as asked; then nothing is lost,
    * unmarked, out of order, run twice, buried or left over.
-   * @param program listens
    * @param left what is left in the database once svc has ended
    */
   async conclude(
@@ -83,8 +81,7 @@ export class World implements AsyncDisposable {
   ): Promise<Audit> {
     await this.crowd.end();
     await untilAnswered(this);
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0, program.log().slice(-2_000));
+    await stopAsAsked(program);
     const figures = audit(this.crowd, this.receiver.received);
     assertKept({ ...figures, ...(await left()), 'wrong histories': this.#history.wrong });
     return figures;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { lastOf } from '../../agent-stage.ts';
 import { adminToken, askAdmin, type Told } from '../../config-program.ts';
 import type { ModelCall } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
@@ -12,7 +12,7 @@ import { startReceiver } from '../../fake/receiver.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
 import { freePort, scratch, secret, startProgram, writeConfig } from '../../program.ts';
 import type { Program } from '../../program.ts';
-import { untilAll } from '../outside.ts';
+import { Talk } from '../talk.ts';
 import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 
 export type Form = 'memory' | 'sqlite';
@@ -24,7 +24,10 @@ export async function openStage(form: Form, random: Random) {
   mkdirSync(join(folder, 'store'), { mode: 0o700 });
   const receiver = own.use(await startReceiver());
   const telegram = own.use(await startFakeTelegram({ secondMs: 20, random }));
-  const answer = (call: ModelCall) => ({ answer: echoOf(call), delayMs: random() * 10 });
+  const answer = (call: ModelCall) => ({
+    answer: `re: ${lastOf(call).content}`,
+    delayMs: random() * 10,
+  });
   const models = [own.use(await startFakeOllama(answer)), own.use(await startFakeOllama(answer))];
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -63,72 +66,37 @@ export async function openStage(form: Form, random: Random) {
 
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-function echoOf({ body }: ModelCall): string {
-  const { messages } = body as { messages: { content: string }[] };
-  return `re: ${messages.at(-1)!.content}`;
-}
-
 export function urlOf({ port, path }: Draft): string {
   return `http://127.0.0.1:${port}${path}`;
 }
 
-/** People on Telegram, each in a chat of their own, who say numbers one after the other. */
-export class Chats {
-  readonly #said: { readonly chat: number; readonly text: string }[] = [];
-  readonly #stage: Stage;
-  readonly #chats;
-  #over = false;
-  #talking: Promise<void> = Promise.resolve();
+export function talkOn({ telegram }: Stage, random: Random, people: number): Talk {
+  return new Talk(telegram, random, {
+    people,
+    pauseMs: 40,
+    // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
+    isEnough: () => telegram.pending >= 40,
+    answerTo: (text) => `re: ${text}`,
+    answers: () => telegram.sent,
+  });
+}
 
-  constructor(stage: Stage, people: number) {
-    this.#stage = stage;
-    const { telegram } = stage;
-    const names = Array.from({ length: people }, (_, at) => `Person ${at}`);
-    this.#chats = names.map((name) => telegram.privateChat(telegram.person(name)));
+/** Each message has one answer, in its own chat and in order. */
+export function auditTalk({ said }: Talk, { telegram }: Stage) {
+  const asked = new Map(said.map(({ chat, text }) => [`re: ${text}`, chat]));
+  const seen = new Set<string>();
+  const newest = new Map<number, number>();
+  let [twice, disordered, odd] = [0, 0, 0];
+  for (const { chatId, text } of telegram.sent) {
+    const number = Number(text.slice(4));
+    if (asked.get(text) !== chatId) odd++;
+    else if (seen.has(text)) twice++;
+    else if (number < (newest.get(chatId) ?? -1)) disordered++;
+    seen.add(text);
+    newest.set(chatId, Math.max(number, newest.get(chatId) ?? -1));
   }
-
-  begin(random: Random): void {
-    this.#talking = this.#talk(random);
-  }
-
-  /** Nobody says more; @returns once all have their answers, or no more answers come */
-  async end(): Promise<void> {
-    this.#over = true;
-    await this.#talking;
-    const { length } = this.#said;
-    await untilAll(length, () => length - this.audit().unanswered);
-  }
-
-  async #talk(random: Random): Promise<void> {
-    const { telegram } = this.#stage;
-    while (!this.#over) {
-      await pause(random() * 40);
-      // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
-      if (telegram.pending >= 40) continue;
-      const chat = this.#chats[Math.floor(random() * this.#chats.length)]!;
-      const text = `${this.#said.length}`;
-      telegram.say(chat, text);
-      this.#said.push({ chat: chat.id, text });
-    }
-  }
-
-  audit() {
-    const { sent } = this.#stage.telegram;
-    const asked = new Map(this.#said.map(({ chat, text }) => [`re: ${text}`, chat]));
-    const seen = new Set<string>();
-    const newest = new Map<number, number>();
-    let [twice, disordered, odd] = [0, 0, 0];
-    for (const { chatId, text } of sent) {
-      const number = Number(text.slice(4));
-      if (asked.get(text) !== chatId) odd++;
-      else if (seen.has(text)) twice++;
-      else if (number < (newest.get(chatId) ?? -1)) disordered++;
-      seen.add(text);
-      newest.set(chatId, Math.max(number, newest.get(chatId) ?? -1));
-    }
-    const unanswered = [...asked.keys()].filter((text) => !seen.has(text)).length;
-    return { said: this.#said.length, unanswered, twice, disordered, odd };
-  }
+  const unanswered = [...asked.keys()].filter((text) => !seen.has(text)).length;
+  return { unanswered, twice, disordered, odd };
 }
 
 /** Nothing of an answer that svc gives itself may be among the replies. */

@@ -9,7 +9,7 @@ import { freePort, secret, startProgram, webhookConfig, writeConfig } from '../.
 import type { Program } from '../../program.ts';
 import { outcomeOf } from '../../run-svc.ts';
 import { Rows } from '../many/rows.ts';
-import { untilTrue } from '../outside.ts';
+import { stopAsAsked, untilTrue } from '../outside.ts';
 import { spawnPast } from '../ran-alone.ts';
 
 /** Each way between svc and its server, so that what two read and write at once overlaps. */
@@ -113,10 +113,7 @@ export class Deployment implements AsyncDisposable {
 
   /** All end as asked. */
   async end(): Promise<void> {
-    for (const { program } of this.instances) {
-      program!.child.kill('SIGTERM');
-      assert.equal(await program!.ended, 0, program!.log().slice(-2_000));
-    }
+    for (const { program } of this.instances) await stopAsAsked(program!);
   }
 
   /** What one that runs tells. */

@@ -66,18 +66,29 @@ export function pressOn(
   const rows = (message['components'] ?? []) as readonly Row[];
   const button = rows.flatMap(({ components }) => components).find((one) => one.label === label);
   if (button === undefined) throw new Error(`There is no button ${label} under that message.`);
+  return {
+    ...interactionOf({ id, token, from }, channel, application),
+    type: 3,
+    message,
+    data: { component_type: 2, custom_id: button.custom_id, id: 2 },
+  };
+}
+
+/** What every interaction has, whatever somebody did. */
+export function interactionOf(
+  { id, token, from }: Pick<Interaction, 'id' | 'token' | 'from'>,
+  channel: Channel,
+  application: Snowflake,
+): object {
   const { guild_id } = channel;
   const member = { user: from, roles: [], joined_at: null, deaf: false, mute: false, flags: 0 };
   return {
     id,
     application_id: application,
-    type: 3,
     token,
     version: 1,
     channel,
     channel_id: channel.id,
-    message,
-    data: { component_type: 2, custom_id: button.custom_id, id: 2 },
     context: guild_id === undefined ? 1 : 0,
     locale: 'en-US',
     entitlements: [],

@@ -4,7 +4,7 @@
  * /interactions/receiving-and-responding (a first response within 3 s, a token for 15 minutes).
  */
 import type { Guilds } from './guilds.ts';
-import { componentsFault } from './interactions.ts';
+import { componentsFault, interactionOf } from './interactions.ts';
 import type { RestAnswer, RestRequest } from './rest.ts';
 import { errors } from './wire.ts';
 import type { Channel, ErrorName, Message, Snowflake, User } from './wire.ts';
@@ -52,26 +52,11 @@ export class SlashCommands {
     const id = guilds.nextId();
     const token = `aW50ZXJhY3Rpb24-${id}`;
     this.chosen.push({ id, token, channel: channel.id, at: now(), original: null });
-    const { guild_id } = channel;
-    const member = { user: from, roles: [], joined_at: null, deaf: false, mute: false, flags: 0 };
     const options = text === undefined ? [] : [{ type: 3, name: 'text', value: text }];
     return {
-      id,
-      application_id: bot.id,
+      ...interactionOf({ id, token, from }, channel, bot.id),
       type: 2,
-      token,
-      version: 1,
-      channel,
-      channel_id: channel.id,
       data: { id: command.id, type: 1, name, ...(options.length > 0 && { options }) },
-      context: guild_id === undefined ? 1 : 0,
-      locale: 'en-US',
-      entitlements: [],
-      authorizing_integration_owners: {},
-      attachment_size_limit: 10_485_760,
-      ...(guild_id === undefined
-        ? { user: from }
-        : { guild_id, guild_locale: 'en-US', member: { ...member, permissions: '8' } }),
     };
   }
 
