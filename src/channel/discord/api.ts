@@ -41,12 +41,7 @@ export interface Api {
     form: Form,
     signal?: AbortSignal,
   ): Promise<ApiResult>;
-  put(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
   patch(
     route: `/${string}`,
     body: unknown,
@@ -169,13 +164,8 @@ class LimitedApi implements Api {
     return this.#call({ method: 'DELETE', fullRoute: route }, signal);
   }
 
-  put(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult> {
-    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
   }
 
   close(): void {

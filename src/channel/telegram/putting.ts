@@ -58,8 +58,7 @@ export async function put(
 ): Promise<CallResult> {
   if (file) {
     const { text, entities: _entities, link_preview_options: _preview, ...fields } = payload;
-    const document = { field: 'document', name: file.name, text };
-    return api.upload('sendDocument', fields, document, timeoutMs, signal);
+    return api.sendDocument(fields, { name: file.name, text }, timeoutMs, signal);
   }
   if (edits === null) return api.call('sendMessage', payload, timeoutMs, signal);
   const { message_thread_id: _thread, reply_parameters: _parameters, ...shown } = payload;
