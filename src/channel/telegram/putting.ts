@@ -8,6 +8,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { beginningOf } from '../code-files.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import type { Entity, Formatted } from './markdown.ts';
+import type { Target } from './place.ts';
 
 /** Of Telegram, by its number in its chat. */
 type PlatformMessage = { readonly chat: number; readonly number: number };
@@ -42,6 +43,21 @@ export function contentOf({ text, entities }: Formatted) {
     text,
     link_preview_options: { is_disabled: true },
     ...(entities.length === 0 ? {} : { entities: [...entities] }),
+  };
+}
+
+/** Where a new message goes; it is sent also where the one that it answers is gone. */
+export function placeFields({
+  chat,
+  thread,
+  replyTo,
+}: Pick<Target, 'chat' | 'thread' | 'replyTo'>) {
+  return {
+    chat_id: chat,
+    ...(thread === null ? {} : { message_thread_id: thread }),
+    ...(replyTo === null
+      ? {}
+      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
   };
 }
 

@@ -23,7 +23,7 @@ import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 import { contentOf, mannerOf, mendEdit, mendManner, messageText } from './putting.ts';
-import { numberOf, put } from './putting.ts';
+import { numberOf, placeFields, put } from './putting.ts';
 import type { Manner } from './putting.ts';
 
 const tryMs = 15_000;
@@ -133,16 +133,8 @@ export function fitted(source: string, lexer: Lexer): Formatted {
   return fits ? formatted : asIs(source);
 }
 
-function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
-  return {
-    chat_id: chat,
-    ...contentOf({ text, entities }),
-    ...(thread === null ? {} : { message_thread_id: thread }),
-    ...markupOf(keyboard),
-    ...(replyTo === null
-      ? {}
-      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
-  };
+function payloadOf(outgoing: OutgoingText) {
+  return { ...placeFields(outgoing), ...contentOf(outgoing), ...markupOf(outgoing.keyboard) };
 }
 
 /** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
