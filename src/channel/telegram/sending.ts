@@ -32,8 +32,6 @@ export const textMax = 4_096;
 
 /** Before the second send whose end may not be seen: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
-/** Where a 429 names no time. */
-const limitedMs = 1_000;
 
 export type SendParts = {
   readonly api: BotApi;
@@ -208,11 +206,7 @@ function outcomeOfRefusal(
   // The token was revoked, for example: once it is put right, waiting replies go out.
   if (status === 401 || status === 404) return retry(failure('unauthorized', { status, ...words }));
   if (status === 429) {
-    return {
-      kind: 'paced',
-      pauseMs: retryAfterMs ?? limitedMs,
-      asked: failure('rate_limited', more),
-    };
+    return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked: failure('rate_limited', more) };
   }
   if (status === 503) return retry(failure('overloaded', more));
   if (status >= 500) {
