@@ -5,7 +5,7 @@ import type { TraceStep } from '../domain/trace.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
-import type { Model, ModelRequest, RequestLine } from '../model/model.ts';
+import { picturesOn, type Model, type ModelRequest } from '../model/model.ts';
 import type { Slot } from '../policy/policy.ts';
 import { narrower, viewOf, type View } from './shield.ts';
 import { Tab } from './tab.ts';
@@ -216,11 +216,8 @@ function isSame(one: ModelRequest, other: ModelRequest): boolean {
   const { lines, system } = other;
   const isSaid = one.lines.every((line, at) => {
     const said = lines[at];
-    return line.text === said?.text && picturesOn(line) === picturesOn(said);
+    if (said === undefined || line.text !== said.text) return false;
+    return picturesOn(line).length === picturesOn(said).length;
   });
   return isSaid && one.lines.length === lines.length && one.system === system;
-}
-
-function picturesOn(line: RequestLine): number {
-  return 'pictures' in line ? (line.pictures?.length ?? 0) : 0;
 }

@@ -134,6 +134,18 @@ function whoseIs({ conversation, sender }: Said): string {
   return `${conversation} ${sender.id}`;
 }
 
+/**
+ * The messages of the first answer, in their order, where an edit is answered.
+ * @param questions null: edits are not heeded
+ * @param edits the question whose edit is answered, by the platform's name; null: none
+ */
+export function formerAnswer(
+  questions: RecentQuestions | null,
+  edits: string | null,
+): readonly string[] {
+  return edits === null ? [] : (questions?.answerTo(edits) ?? []);
+}
+
 /** How one reply is delivered where something of it may be shown already. */
 export type Revision = {
   /** It replaces the first answer, where it answers an edit. */
@@ -145,17 +157,14 @@ export type Revision = {
   readonly delivered: (message: string | null) => readonly string[];
 };
 
-/**
- * @param questions null: edits are not heeded
- * @param edits the question whose edit the reply answers, by the platform's name; null: none
- */
+/** @param edits the question whose edit the reply answers, as of `formerAnswer` */
 export function revise(
   questions: RecentQuestions | null,
   reply: Reply,
   edits: string | null,
 ): Revision {
   const isAgain = edits !== null && isFirstPart(reply);
-  const former = isAgain ? (questions?.answerTo(edits) ?? []) : [];
+  const former = isAgain ? formerAnswer(questions, edits) : [];
   const replaces = reply.replaces ?? former[0];
   return {
     reply: replaces === undefined ? reply : { ...reply, replaces },

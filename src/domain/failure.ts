@@ -45,8 +45,8 @@ const failures = {
 export type FailureKind = keyof typeof failures;
 
 /**
- * `detail` holds our own words, never text of a provider. One exception: of a delivery it is kept,
- * and shown with the dead letter, with the messenger's words at its end, as theirs (`withWords`).
+ * `detail`: our own words, never a provider's. Only what is kept with a delivery ends in the
+ * messenger's words (`withWords`).
  */
 export type Failure = {
   readonly kind: FailureKind;

@@ -31,7 +31,7 @@ function headOf(by: Quoted['by'], name: string | null): string {
   return name === null ? 'Replying to a message of another:' : `Replying to ${name}:`;
 }
 
-/** The text as later turns see it. @param quote null: it is left out */
+/** The text as models see it, now and in later turns. @param quote null: it is left out */
 export function withQuote(text: string, quote: QuotedBlock | null | undefined): string {
   if (quote === null || quote === undefined) return text;
   return text === '' ? quote.text : `${text}\n\n${quote.text}`;

@@ -2,6 +2,7 @@
  * What svc makes of a file, by the type that its platform tells and by its name, and how a text is
  * read. Pure.
  */
+import { keptReading } from '../domain/kept-text.ts';
 import type { Media } from '../domain/message.ts';
 import { pictureTypes } from '../picture/picture.ts';
 
@@ -36,8 +37,6 @@ export function kindOfFile({ type, reference, file }: Media): FileKind {
   return untellingTypes.has(plain) ? 'untold' : 'unknown';
 }
 
-const textCharactersMax = 20_000;
-
 /**
  * UTF-8, UTF-16 that begins with its mark, or Windows-1252.
  * @returns the text, its beginning where it is long; null: it is none, or in another encoding
@@ -45,10 +44,7 @@ const textCharactersMax = 20_000;
 export function textIn(bytes: Uint8Array): string | null {
   const marked = markedIn(bytes);
   const text = decode(bytes, marked ?? 'utf-8') ?? (marked === null ? westernIn(bytes) : null);
-  if (text === null || text.includes('\0')) return null;
-  if (text.length <= textCharactersMax) return text;
-  const kept = text.slice(0, textCharactersMax).toWellFormed();
-  return `${kept}\n[… the first ${textCharactersMax.toLocaleString('en-US')} characters]`;
+  return text === null || text.includes('\0') ? null : keptReading(text, '\n');
 }
 
 /** As `textIn`, of a file that nothing else calls a text: one with control characters is none. */

@@ -24,7 +24,7 @@ const described = {
   help: 'See what can be written here',
 } as const;
 
-/** The first triggers come first. A trigger that has the word of a command stands for it. */
+/** Triggers come first. A trigger that has the word of a command stands for it. */
 export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {
   const { session, notes, tools, approvals, retries, messenger } = understood;
   const triggers = session?.triggers ?? [];

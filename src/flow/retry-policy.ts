@@ -103,7 +103,7 @@ function decidePaced(
   };
 }
 
-/** Of a try whose end nobody saw: the channel wants the next one, which is the last, by then. */
+/** The end of the try was not seen, and the channel says when the last one may be made. */
 function asksForPause({ retryAfterMs }: Failure): boolean {
   return retryAfterMs !== null;
 }

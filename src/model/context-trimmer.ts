@@ -12,7 +12,7 @@
  * it counts as a text of that many.
  */
 import type { Outcome } from '../domain/outcome.ts';
-import type { ModelRequest, RequestLine } from './model.ts';
+import { picturesOn, type ModelRequest, type RequestLine } from './model.ts';
 
 const growth = 1 / 16;
 /** 1,600 tokens of four bytes each. */
@@ -78,8 +78,7 @@ function bytesOf({ system, lines }: ModelRequest): number {
 }
 
 function bytesOfLine(line: RequestLine): number {
-  const pictures = 'pictures' in line ? (line.pictures?.length ?? 0) : 0;
-  return Buffer.byteLength(line.text) + pictures * bytesPerPicture;
+  return Buffer.byteLength(line.text) + picturesOn(line).length * bytesPerPicture;
 }
 
 function withDropped(

@@ -8,6 +8,7 @@
  * What it may not do: see more than the request, or put upstream text into a failure.
  * Who calls it: brains, many at the same time.
  */
+import type { Picture } from '../domain/attachment.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
@@ -93,6 +94,11 @@ export type RequestLine =
   | HistoryLine
   | { readonly role: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly role: 'result'; readonly call: ToolCall; readonly text: string };
+
+/** What is shown with it. */
+export function picturesOn(line: RequestLine): readonly Picture[] {
+  return 'pictures' in line ? (line.pictures ?? []) : [];
+}
 
 /** A tool as the model is told of it. `parameters` is a JSON Schema of an object. */
 export type ToolNotice = {

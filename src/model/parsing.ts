@@ -8,7 +8,7 @@ import type { ToolCall, Usage } from '../domain/outcome.ts';
 import type { Picture } from '../domain/attachment.ts';
 import { withoutThinkBlock } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
-import type { ModelRequest } from './model.ts';
+import { picturesOn, type ModelRequest } from './model.ts';
 
 /** What one HTTP answer says, once the wire is gone. */
 export type Parsed =
@@ -72,7 +72,7 @@ export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): rea
 
 /** All that a request shows. */
 export function picturesOf({ lines }: Pick<ModelRequest, 'lines'>): readonly Picture[] {
-  return lines.flatMap((line) => ('pictures' in line ? (line.pictures ?? []) : []));
+  return lines.flatMap(picturesOn);
 }
 
 export function base64Of({ bytes }: Picture): string {

@@ -3,6 +3,7 @@
  * and others (platform.openai.com/docs/api-reference/audio/createTranscription).
  */
 import { failure, type Failure } from '../domain/failure.ts';
+import { keptReading } from '../domain/kept-text.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
@@ -19,8 +20,6 @@ export type SpeechOptions = {
 };
 
 const answerBytesMax = 1024 * 1024;
-/** As of a file of text: about as much as is spoken in twenty minutes. */
-const textCharactersMax = 20_000;
 
 export function createSpeech(options: SpeechOptions): Speech {
   return new OpenaiSpeech(options);
@@ -86,16 +85,10 @@ function transcriptOf(result: HttpResult): Transcript {
 function textIn(body: string): string | null {
   try {
     const { text } = JSON.parse(body) as { text?: unknown };
-    return typeof text === 'string' ? bounded(text.trim()) : null;
+    return typeof text === 'string' ? keptReading(text.trim(), ' ') : null;
   } catch {
     return null;
   }
-}
-
-function bounded(text: string): string {
-  if (text.length <= textCharactersMax) return text.toWellFormed();
-  const most = textCharactersMax.toLocaleString('en-US');
-  return `${text.slice(0, textCharactersMax).toWellFormed()} [… the first ${most} characters]`;
 }
 
 function failureOfFault({ fault, code }: Extract<HttpResult, { kind: 'fault' }>): Failure {

@@ -1,3 +1,4 @@
+import { beginning } from '../domain/quoted-text.ts';
 import type { ToolParameters } from './tool.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -23,7 +24,7 @@ export function textIn(args: Arguments, name: string): string | null {
  */
 export function cutText(text: string, charactersMax: number): { text: string; cut: boolean } {
   if (text.length <= charactersMax) return { text, cut: false };
-  const kept = text.slice(0, charactersMax).replace(/[\uD800-\uDBFF]$/, '');
+  const kept = beginning(text, charactersMax);
   return {
     text: `${kept}\n[cut: ${kept.length} of ${text.length} characters]`,
     cut: true,

@@ -1,10 +1,10 @@
 /**
- * Discord's REST interface, by `@discordjs/rest`: its knowledge of the routes' rate limits over our
- * own HTTP client, which says whether a request may have arrived; of the limit of all together
- * bot-pace.ts. A call that would reach a limit waits a
- * moment first, and one that would wait for longer is not made (`unasked`); nothing is tried again
- * in here, and nothing throws: a 429 is an answer like any other. The library's errors hold
- * requests, so no such error gets out.
+ * Discord's REST interface, by `@discordjs/rest` over our own HTTP client, which says whether a
+ * request may have arrived. The library knows the rate limits of the routes, bot-pace.ts the limit
+ * of all requests together. A call that would reach a limit waits a moment first, and one that
+ * would wait for longer is not made (`unasked`). Nothing is tried again in here, and nothing
+ * throws: a 429 is an answer like any other. The library's errors hold requests, so no such error
+ * gets out.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
@@ -42,12 +42,7 @@ export interface Api {
     form: Form,
     signal?: AbortSignal,
   ): Promise<ApiResult>;
-  put(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
   patch(
     route: `/${string}`,
     body: unknown,
@@ -170,13 +165,8 @@ class LimitedApi implements Api {
     return this.#call({ method: 'DELETE', fullRoute: route }, signal);
   }
 
-  put(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult> {
-    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
+  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
   }
 
   close(): void {

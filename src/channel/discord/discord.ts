@@ -21,7 +21,7 @@ import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
 import { LooseEnds } from '../loose-ends.ts';
-import { RecentQuestions, revise } from '../recent-questions.ts';
+import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
@@ -169,7 +169,7 @@ class Discord implements Messenger {
     const { edits, deferred } = parseTarget(shown.address.target) ?? {};
     // A response that was put off is completed by the reply itself.
     if (deferred !== undefined) return noPreview;
-    const former = edits === undefined ? null : (this.#questions?.answerTo(edits)[0] ?? null);
+    const [former = null] = formerAnswer(this.#questions, edits ?? null);
     const parts = { api, ends: this.#ends, deadlines, steady };
     return beginPreview(parts, shown, former) ?? noPreview;
   }

@@ -1,7 +1,8 @@
 /**
- * Sends replies: one Create Message a try, and one without the message that is answered where that
- * is gone; never a retry of its own. Within some minutes the platform knows a second try by its
- * nonce and answers it with the message that it has.
+ * Sends replies, as putting.ts puts them: once a try, and once without the message that is answered
+ * where that is gone; never a retry of its own. What is refused as an edit or as a file goes as a
+ * new message in the same try. Within some minutes the platform knows a second try of a new message
+ * by its nonce and answers it with the message that it has.
  *
  * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of
  * what can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
@@ -68,8 +69,6 @@ function answeredIsGone(result: ApiResult): boolean {
 }
 
 const goneNames = new Set(['MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'REPLIES_UNKNOWN_MESSAGE']);
-/** Where a 429 names no time. */
-const limitedMs = 1_000;
 
 export function outcomeOf(result: ApiResult, token: string, { text }: Reply): DeliveryOutcome {
   if (result.kind === 'ok') return { kind: 'delivered' };
@@ -77,13 +76,12 @@ export function outcomeOf(result: ApiResult, token: string, { text }: Reply): De
     return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };
   }
   const { status, code, retryAfterMs, message, unasked } = result;
+  const pauseMs = retryAfterMs ?? 0;
+  if (unasked) return { kind: 'paced', pauseMs, asked: null };
   const words = platformWords(message, token, [text]);
   const said = words === null ? {} : { said: words };
   const more = { status, retryAfterMs, ...said };
-  if (status === 429) {
-    const asked = unasked ? null : failure('rate_limited', more);
-    return { kind: 'paced', pauseMs: retryAfterMs ?? limitedMs, asked };
-  }
+  if (status === 429) return { kind: 'paced', pauseMs, asked: failure('rate_limited', more) };
   const again = (kind: Parameters<typeof failure>[0], mayHaveArrived = false): DeliveryOutcome => {
     return { kind: 'retry', failure: failure(kind, more), mayHaveArrived };
   };

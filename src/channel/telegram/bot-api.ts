@@ -42,17 +42,15 @@ export interface BotApi {
     signal: AbortSignal,
   ): Promise<CallResult>;
   /** The same with a file; what of the fields is no text goes as JSON. */
-  upload(
-    method: 'sendDocument',
+  sendDocument(
     fields: object,
-    file: TextFile,
+    document: TextFile,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult>;
 }
 
-/** `field`: the parameter that it is. */
-export type TextFile = { readonly field: string; readonly name: string; readonly text: string };
+type TextFile = { readonly name: string; readonly text: string };
 
 /**
  * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
@@ -151,10 +149,9 @@ class GrammyBotApi implements BotApi {
   }
 
   /** By our own hand: grammY reads files for a transport of its own. */
-  async upload(
-    method: 'sendDocument',
+  async sendDocument(
     fields: object,
-    { field, name, text }: TextFile,
+    { name, text }: TextFile,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CallResult> {
@@ -163,11 +160,11 @@ class GrammyBotApi implements BotApi {
       ...Object.entries(fields).map(([key, value]) => {
         return { name: key, value: typeof value === 'string' ? value : JSON.stringify(value) };
       }),
-      { name: field, value: text, file: { name, type: 'text/plain; charset=utf-8' } },
+      { name: 'document', value: text, file: { name, type: 'text/plain; charset=utf-8' } },
     ]);
     const carried = new Carrier(this.#parts, timeoutMs, signal);
     try {
-      const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/${method}`, form);
+      const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
       if (answer.ok === true) return { kind: 'done', result: answer.result };
       const refused = refusalOf(answer);

@@ -3,9 +3,9 @@
  * messages a second in all, one a second in a chat with short bursts, 20 a minute in a group. What
  * is sent here stays below each of them, in any second and any minute.
  *
- * A chat's place is taken first, then
- * the bot's, which is given out in the order of asking. Whoever would wait for its chat for longer
- * than a moment is sent away with the time, so that a slow group holds up nobody else.
+ * A chat's place is taken first, then the bot's, which is given out in the order of asking. Whoever
+ * would wait for its chat for longer than a moment is sent away with the time, so that a slow group
+ * holds up nobody else.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';

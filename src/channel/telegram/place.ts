@@ -60,7 +60,7 @@ export function targetOf({ chat, thread, replyTo, acknowledged, edits }: Target)
 }
 
 /** @returns null where the address is none that this file wrote */
-export function parseTarget({ target }: Pick<Address, 'target'> & Partial<Address>): Target | null {
+export function parseTarget({ target }: Pick<Address, 'target'>): Target | null {
   let parts: unknown;
   try {
     parts = JSON.parse(target);

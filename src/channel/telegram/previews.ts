@@ -14,7 +14,8 @@ import type { BotApi, CallResult } from './bot-api.ts';
 import type { Formatted, Lexer } from './markdown.ts';
 import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
-import { contentOf, editText, messageText, numberOf, parseMessageText } from './putting.ts';
+import { contentOf, editText, messageText, numberOf } from './putting.ts';
+import { parseMessageText, placeFields } from './putting.ts';
 import { fitted, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
@@ -61,11 +62,12 @@ export function beginPreview(
 
 async function put(
   { api, lexer, pace, ends }: PreviewParts,
-  { chat, thread, replyTo }: Target,
+  target: Target,
   message: string | null,
   text: string,
   signal: AbortSignal,
 ): Promise<Shown> {
+  const { chat } = target;
   if (!pace.tryTake(chat)) return { kind: 'busy' };
   const content = contentOf(beginningOf(text, lexer));
   if (message !== null) {
@@ -76,13 +78,8 @@ async function put(
     if (result.kind === 'fault') ends.editUnseen(message);
     return shownAfter(result);
   }
-  const reply = { message_id: replyTo ?? 0, allow_sending_without_reply: true } as const;
-  const place = {
-    chat_id: chat,
-    ...(thread === null ? {} : { message_thread_id: thread }),
-    ...(replyTo === null ? {} : { reply_parameters: reply }),
-  };
-  const result = await api.call('sendMessage', { ...place, ...content }, callMs, signal);
+  const payload = { ...placeFields(target), ...content };
+  const result = await api.call('sendMessage', payload, callMs, signal);
   const number = result.kind === 'done' ? numberOf(result.result) : null;
   if (number !== null) return { kind: 'made', message: messageText({ chat, number }) };
   // It may stand there, and nobody knows it: a second one would be too much.

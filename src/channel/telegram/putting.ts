@@ -8,6 +8,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { beginningOf } from '../code-files.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import type { Entity, Formatted } from './markdown.ts';
+import type { Target } from './place.ts';
 
 /** Of Telegram, by its number in its chat. */
 type PlatformMessage = { readonly chat: number; readonly number: number };
@@ -45,6 +46,21 @@ export function contentOf({ text, entities }: Formatted) {
   };
 }
 
+/** Where a new message goes; it is sent also where the one that it answers is gone. */
+export function placeFields({
+  chat,
+  thread,
+  replyTo,
+}: Pick<Target, 'chat' | 'thread' | 'replyTo'>) {
+  return {
+    chat_id: chat,
+    ...(thread === null ? {} : { message_thread_id: thread }),
+    ...(replyTo === null
+      ? {}
+      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
+  };
+}
+
 /** Of a new message, with buttons that an edit takes, too. */
 type Payload = Parameters<Api['raw']['sendMessage']>[0] & Pick<Edit, 'reply_markup'>;
 
@@ -58,8 +74,7 @@ export async function put(
 ): Promise<CallResult> {
   if (file) {
     const { text, entities: _entities, link_preview_options: _preview, ...fields } = payload;
-    const document = { field: 'document', name: file.name, text };
-    return api.upload('sendDocument', fields, document, timeoutMs, signal);
+    return api.sendDocument(fields, { name: file.name, text }, timeoutMs, signal);
   }
   if (edits === null) return api.call('sendMessage', payload, timeoutMs, signal);
   const { message_thread_id: _thread, reply_parameters: _parameters, ...shown } = payload;

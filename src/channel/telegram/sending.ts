@@ -23,7 +23,7 @@ import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 import { contentOf, mannerOf, mendEdit, mendManner, messageText } from './putting.ts';
-import { numberOf, put } from './putting.ts';
+import { numberOf, placeFields, put } from './putting.ts';
 import type { Manner } from './putting.ts';
 
 const tryMs = 15_000;
@@ -32,8 +32,6 @@ export const textMax = 4_096;
 
 /** Before the second send whose end may not be seen: 20 to 60 s. */
 const unseenPause = { ms: 40_000, share: 0.5 };
-/** Where a 429 names no time. */
-const limitedMs = 1_000;
 
 export type SendParts = {
   readonly api: BotApi;
@@ -133,16 +131,8 @@ export function fitted(source: string, lexer: Lexer): Formatted {
   return fits ? formatted : asIs(source);
 }
 
-function payloadOf({ chat, thread, replyTo, text, entities, keyboard }: OutgoingText) {
-  return {
-    chat_id: chat,
-    ...contentOf({ text, entities }),
-    ...(thread === null ? {} : { message_thread_id: thread }),
-    ...markupOf(keyboard),
-    ...(replyTo === null
-      ? {}
-      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
-  };
+function payloadOf(outgoing: OutgoingText) {
+  return { ...placeFields(outgoing), ...contentOf(outgoing), ...markupOf(outgoing.keyboard) };
 }
 
 /** In the words of today and of older servers, which heed no `allow_sending_without_reply`. */
@@ -216,11 +206,7 @@ function outcomeOfRefusal(
   // The token was revoked, for example: once it is put right, waiting replies go out.
   if (status === 401 || status === 404) return retry(failure('unauthorized', { status, ...words }));
   if (status === 429) {
-    return {
-      kind: 'paced',
-      pauseMs: retryAfterMs ?? limitedMs,
-      asked: failure('rate_limited', more),
-    };
+    return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked: failure('rate_limited', more) };
   }
   if (status === 503) return retry(failure('overloaded', more));
   if (status >= 500) {

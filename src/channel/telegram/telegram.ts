@@ -23,7 +23,7 @@ import { FirstTimes } from '../first-times.ts';
 import { HealthState } from '../health-state.ts';
 import { noPreview } from '../growing-message.ts';
 import { LooseEnds } from '../loose-ends.ts';
-import { RecentQuestions, revise } from '../recent-questions.ts';
+import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { createCommandMenu, shownOf } from './command-menu.ts';
@@ -175,8 +175,7 @@ class Telegram implements Messenger {
   #preview(shown: Previewed): Preview {
     const tools = this.#tools.value;
     if (tools === null) return noPreview;
-    const edits = questionEdited(shown.address);
-    const former = edits === null ? null : (this.#questions?.answerTo(edits)[0] ?? null);
+    const [former = null] = formerAnswer(this.#questions, questionEdited(shown.address));
     const { deadlines, steady } = this.#parts;
     const parts = { ...tools, pace: this.#pace, ends: this.#ends, deadlines, steady };
     return beginPreview(parts, shown, former) ?? noPreview;

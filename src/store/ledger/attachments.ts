@@ -109,5 +109,5 @@ export function pictureOf(type: unknown, content: string): Picture {
   return { type: known, bytes: Buffer.from(content, 'base64') };
 }
 
-/** An id is made this much before its message is accepted at most. */
+/** A message's id is made at most this long before it is accepted. */
 export const idLagMs = 60_000;
