@@ -60,6 +60,9 @@ export type Followed = WantedCall &
     | { readonly verdict: Exclude<Verdict, 'approved'> }
   );
 
+/** Pictures that came with turns of the history. */
+export type EarlierPictures = ReadonlyMap<TurnRow, readonly Picture[]>;
+
 /**
  * `text` is what the brain is to answer: the message's, less what a session trigger took. A private
  * message makes the turn private, whatever the brain is; of the history, what is private is shown
@@ -74,8 +77,8 @@ export type Turn = {
   readonly attachments?: readonly Attachment[];
   /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */
   readonly quoted?: QuotedBlock;
-  /** Pictures that came with turns of the history; absent: none is shown. */
-  readonly pictured?: ReadonlyMap<TurnRow, readonly Picture[]>;
+  /** Looks for pictures of its history, once somebody sees; never rejects. Absent: it has none. */
+  readonly pictured?: () => Promise<EarlierPictures>;
   /** The turn goes on with this call, before its model is asked; absent: it follows none. */
   readonly followed?: Followed;
 };

@@ -1,12 +1,11 @@
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
-import type { ModelName } from '../domain/ids.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
-import { sighted } from './sight.ts';
+import { sighted, type Seers } from './sight.ts';
 import { linesOfTurn } from './turn-lines.ts';
 import { apologyOf } from './apologies.ts';
-import type { Brain, Desk, Turn } from './brain.ts';
+import type { Brain, Desk, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate, RequestFor } from './model-call.ts';
 import { dispatch } from './dispatch.ts';
 import type { DispatchKit, Dispatched } from './dispatch.ts';
@@ -91,11 +90,15 @@ function requests(
   turn: Turn,
   sensitivity: Sensitivity,
   { deadlineAt, purse }: Desk,
-  seers: ReadonlySet<ModelName>,
+  seers: Seers,
 ): RequestFor {
   const { history } = turn;
-  const make = (shown: readonly TurnRow[], quoted: QuotedBlock | null, sees = false) => {
-    const lines = linesOfTurn(turn, shown, sees, quoted);
+  const make = (
+    shown: readonly TurnRow[],
+    quoted: QuotedBlock | null,
+    pictured: EarlierPictures | null = null,
+  ) => {
+    const lines = linesOfTurn(turn, shown, pictured, quoted);
     const all = quoted === null ? shown : [...shown, quoted];
     const strict = strictest(sensitivity, ...all.map((one) => one.sensitivity));
     const keptFrom = lines.length - 1;
@@ -106,7 +109,8 @@ function requests(
   return (view, model) => {
     const shown = turnsIn(history, view);
     const quoted = quotedIn(turn, view);
-    if (view.pictures && seers.has(model)) return make(shown, quoted, true);
+    const pictured = view.pictures ? seers.get(model) : undefined;
+    if (pictured !== undefined) return make(shown, quoted, pictured);
     return shown === history && quoted === everything ? whole : make(shown, quoted);
   };
 }

@@ -96,6 +96,23 @@ test('a turn without pictures asks nobody whether they see', async (t) => {
   assert.equal((await turn.decision).kind, 'reply');
 });
 
+test('pictures of the history are looked for once somebody sees', async (t) => {
+  const row = { at: 1, text: 'a photo', reply: null, sensitivity: 'public' } as const;
+  for (const sees of [true, false, 'unreached'] as const) {
+    const model = modelOf('a', sees);
+    let looks = 0;
+    const pictured = async () => {
+      looks++;
+      return new Map([[row, [picture]]]);
+    };
+    const turn = think(t, [model, modelOf('b', false)], { history: [row], pictured });
+    await settled();
+    assert.deepEqual([looks, picturesTo(model)], sees === true ? [1, 1] : [0, 0]);
+    turn.stopper.stop();
+    t.mock.timers.reset();
+  }
+});
+
 for (const brain of ['public', 'private'] as const) {
   for (const message of ['public', 'private'] as const) {
     test(`${brain} brain, ${message} message: who is shown the picture`, async (t) => {

@@ -4,20 +4,23 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { earlier, later, type SteadyTime } from '../lib/clock.ts';
 import { unlessStopped } from '../lib/stop.ts';
-import type { Desk, Turn } from './brain.ts';
+import type { Desk, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate } from './model-call.ts';
 
 /** How long providers may take to say whether their models see. */
 const askedMs = 5_000;
 
+/** Who is shown pictures, and which of those of the history. */
+export type Seers = ReadonlyMap<ModelName, EarlierPictures>;
+
 export type Sighted = {
   /** Who may be asked. */
   readonly members: readonly Candidate[];
-  /** Who of them is shown pictures. */
-  readonly seers: ReadonlySet<ModelName>;
+  readonly seers: Seers;
 };
 
-const nobody: ReadonlySet<ModelName> = new Set();
+const nobody: Seers = new Map();
+const noPictures: EarlierPictures = new Map();
 
 /**
  * At once where there is no picture.
@@ -51,7 +54,8 @@ async function whoSees(
   if (sees === null) return { members, seers: nobody };
   const seeing = members.filter((_, index) => sees[index] === true);
   const blind = members.filter((_, index) => sees[index] !== true);
-  const seers = new Set(seeing.map(({ model }) => model.name));
+  const pictured = seeing.length === 0 ? undefined : await turn.pictured?.();
+  const seers = new Map(seeing.map(({ model }) => [model.name, pictured ?? noPictures]));
   // Those who do not see are told that there was a picture, and answer as before.
   if (turn.attachments?.some(({ kind }) => kind === 'picture') !== true) return { members, seers };
   if (blind.length > 0) {

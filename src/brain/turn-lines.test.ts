@@ -8,7 +8,7 @@ const picture: Picture = { type: 'image/jpeg', bytes: Uint8Array.from([1, 2, 3])
 const turn = (text: string, more: Partial<Turn> & { message?: object } = {}) =>
   ({ text, message: { media: null }, ...more }) as unknown as Turn;
 const said = (text: string, attachments: readonly Attachment[], sees = false) =>
-  linesOfTurn(turn(text, { attachments }), [], sees);
+  linesOfTurn(turn(text, { attachments }), [], sees ? new Map() : null);
 
 test('without attachments a text is what was said', () => {
   assert.deepEqual(linesOfTurn(turn('hello'), []), [{ role: 'user', text: 'hello' }]);

@@ -6,22 +6,23 @@ import {
   type TurnRow,
 } from '../domain/conversation.ts';
 import type { Media } from '../domain/message.ts';
-import type { Turn } from './brain.ts';
+import type { EarlierPictures, Turn } from './brain.ts';
 import { toldBy, withQuote } from '../domain/surroundings.ts';
 
 /**
  * The history, and last what the person said, with what came with it below, and what it replies to.
  * @param quoted as far as the model may be shown it
- * @param sees whether the model is shown pictures; else it is told that there are some
+ * @param pictured of the history; null: the model sees none, and is told that there are some
  */
 export function linesOfTurn(
-  turn: Pick<Turn, 'message' | 'text' | 'attachments' | 'pictured'>,
+  turn: Pick<Turn, 'message' | 'text' | 'attachments'>,
   history: readonly TurnRow[],
-  sees = false,
+  pictured: EarlierPictures | null = null,
   quoted: QuotedBlock | null = null,
 ): readonly HistoryLine[] {
-  const { message, attachments, pictured } = turn;
-  const before = sees && pictured !== undefined ? linesWith(history, pictured) : linesOf(history);
+  const { message, attachments } = turn;
+  const sees = pictured !== null;
+  const before = sees ? linesWith(history, pictured) : linesOf(history);
   const text = toldBy(message, turn.text);
   const shown =
     attachments === undefined ? lineOfMessage(message, text) : lineWith(text, attachments, sees);
@@ -33,10 +34,7 @@ function lineOfMessage({ media, further = [] }: Turn['message'], text: string): 
   return { role: 'user', text: joined(text, [media, ...further].map(lineOfMedia)) };
 }
 
-function linesWith(
-  history: readonly TurnRow[],
-  pictured: NonNullable<Turn['pictured']>,
-): readonly HistoryLine[] {
+function linesWith(history: readonly TurnRow[], pictured: EarlierPictures): readonly HistoryLine[] {
   return history.flatMap((row) => {
     const pictures = pictured.get(row);
     const lines = linesOf([row]);

@@ -35,7 +35,7 @@ export async function askAgain(
     history,
     ...(pictures.length > 0 && { attachments: pictures }),
   };
-  return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
+  return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
 }
 
 /** What stood around it is in its words; what comes with the command is no part of it. */

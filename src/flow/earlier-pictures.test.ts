@@ -30,13 +30,14 @@ async function shown(
   const attachments = Array.from({ length: more.own ?? 0 }, () => {
     return { kind: 'picture', name: 'photo', picture: picture(0) };
   });
-  const turn: Turn = await withEarlierPictures(
+  const turn: Turn = withEarlierPictures(
     { ledger: { attachments: { picturesSince } } } as never,
     { brain: { budget: more.budget ?? null } } as never,
     {} as never,
     { history, attachments } as never,
   );
-  const bytes = [...(turn.pictured ?? [])].map(([{ at }, all]) => [
+  assert.deepEqual(asked, [], 'before somebody sees');
+  const bytes = [...((await turn.pictured?.()) ?? [])].map(([{ at }, all]) => [
     at,
     ...all.map((one) => one.bytes[0]),
   ]);

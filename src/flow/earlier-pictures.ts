@@ -1,4 +1,4 @@
-import type { Turn } from '../brain/brain.ts';
+import type { EarlierPictures, Turn } from '../brain/brain.ts';
 import { picturesMax, type Attachment, type Picture } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { InClaim } from '../store/store.ts';
@@ -11,7 +11,7 @@ export function rememberedPicture(name: string): string {
   return `${mark}${name}]`;
 }
 
-/** Whether pictures may be kept of these; else nothing is asked of the ledger. */
+/** Whether pictures may be kept of these; else nobody looks for any. */
 export function mayBePictured(history: readonly TurnRow[]): boolean {
   return history.some(({ text }) => text.includes(mark));
 }
@@ -32,22 +32,30 @@ export async function picturesOf(
 }
 
 /**
- * The turn with the newest pictures of its history, as many as one message may have with its own.
- * A picture is no less private than the turn that it came with. Each costs again whenever it is
- * shown: within a budget none is.
+ * The turn with a way to the newest pictures of its history, as many as one message may have with
+ * its own. Each costs again whenever it is shown: within a budget none is.
  */
-export async function withEarlierPictures<T extends Turn>(
+export function withEarlierPictures<T extends Turn>(
   { ledger }: Pick<Kit, 'ledger'>,
   { brain }: Pick<ActiveRoute, 'brain'>,
   claim: InClaim,
   turn: T,
-): Promise<T> {
+): T {
   const { history, attachments = [] } = turn;
   const first = history.find(({ text }) => text.includes(mark));
   const most = picturesMax - attachments.filter(({ kind }) => kind === 'picture').length;
   if (first === undefined || most <= 0 || brain.budget !== null) return turn;
+  return { ...turn, pictured: () => newestOf(ledger, claim, { history, since: first.at, most }) };
+}
+
+/** A picture is no less private than the turn that it came with. */
+async function newestOf(
+  { attachments }: Kit['ledger'],
+  claim: InClaim,
+  { history, since, most }: { history: readonly TurnRow[]; since: number; most: number },
+): Promise<EarlierPictures> {
   const pictured = new Map<TurnRow, readonly Picture[]>();
-  const kept = await ledger.attachments.picturesSince(claim, first.at, most);
+  const kept = await attachments.picturesSince(claim, since, most);
   for (const { at, sensitivity, picture } of kept.toReversed()) {
     const [row, ...others] = history.filter((one) => one.at === at && one.text.includes(mark));
     // Of two messages of one millisecond nobody knows whose it is.
@@ -55,5 +63,5 @@ export async function withEarlierPictures<T extends Turn>(
     if (sensitivity === 'private' && row.sensitivity !== 'private') continue;
     pictured.set(row, [...(pictured.get(row) ?? []), picture]);
   }
-  return pictured.size === 0 ? turn : { ...turn, pictured };
+  return pictured;
 }

@@ -241,7 +241,7 @@ export async function thinkOfAttachments(
   const kept = ofBefore?.length === came ? ofBefore : null;
   const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
   if (attachments === undefined) {
-    return think(kit, route.brain, await withEarlierPictures(kit, route, claim, turn), desk);
+    return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
   }
   if (isUnreadable(turn.text, attachments)) {
     // Who speaks to others is not told what svc cannot read.
@@ -250,6 +250,6 @@ export async function thinkOfAttachments(
   }
   if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
   desk.remembered = rememberedOf(turn.text, attachments);
-  const whole = await withEarlierPictures(kit, route, claim, { ...turn, attachments });
+  const whole = withEarlierPictures(kit, route, claim, { ...turn, attachments });
   return think(kit, route.brain, whole, desk);
 }

@@ -43,7 +43,7 @@ export interface Model {
   check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck>;
 }
 
-/** `unreached`: its provider did not answer in time, so nobody knows. */
+/** `unreached`: its provider did not answer in time, or not as it will later: nobody knows. */
 export type Sees = boolean | 'unreached';
 
 export type ModelCheck =

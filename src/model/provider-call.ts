@@ -148,6 +148,14 @@ export function lookAtProvider(
   });
 }
 
+/** What a look says of models; `unreached`: nobody answered, or asks to be asked later. */
+export function answerOfLook(
+  result: HttpResult,
+): Extract<HttpResult, { kind: 'answer' }> | 'unreached' {
+  if (result.kind === 'fault' || result.status === 429 || result.status >= 500) return 'unreached';
+  return result;
+}
+
 /** Why a look shows that the provider is of no use; null when it was reached. */
 export function failureOfLook(result: HttpResult): Failure | null {
   if (result.kind === 'answer') {

@@ -40,6 +40,14 @@ testSight({
   },
 });
 
+test('of a model that is not on the local runtime yet nobody knows', async () => {
+  await using fake = await startFakeOllama();
+  await using bench = new Bench();
+  const model = bench.build({ provider: 'local_runtime', modelId: 'llama3' }, fake.url);
+  await fake.script({ status: 404, body: '{"error":"model \'llama3\' not found"}' }, 'looks');
+  assert.equal(await model.sees('public', bench.clock.in(5_000)), 'unreached');
+});
+
 suite('the hosted runtime', { concurrency: true }, () => {
   const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
 

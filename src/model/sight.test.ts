@@ -25,10 +25,15 @@ test('the provider is asked once, by all who wait together', async () => {
   assert.equal(asked.times, 1);
 });
 
-test('where the provider does not say, the model sees nothing, and it is asked again', async () => {
+test('a provider that does not say has a blind model, and is asked again later', async () => {
+  const clock = handClock();
   const { asked, ask } = told(null, true);
-  const sight = new Sight(null, handClock().steady);
+  const sight = new Sight(null, clock.steady);
+  assert.deepEqual(await Promise.all([sight.sees(ask), sight.sees(ask)]), [false, false]);
+  clock.pass(599_000);
   assert.equal(await sight.sees(ask), false);
+  assert.equal(asked.times, 1);
+  clock.pass(1_000);
   assert.equal(await sight.sees(ask), true);
   assert.equal(asked.times, 2);
 });

@@ -13,7 +13,8 @@ import {
 } from '../../test/fake/pictures.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
-import { checkPng, inflatedBytesOf, pngHeaderOf } from './png.ts';
+import { checkPng } from './png-check.ts';
+import { inflatedBytesOf, pngHeaderOf } from './png.ts';
 import { createPictures } from './remaker.ts';
 import type { Remade } from './picture.ts';
 import { sizeOf } from './size.ts';

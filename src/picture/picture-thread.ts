@@ -5,7 +5,7 @@ import { GifReader } from 'omggif';
 import { PNG } from 'pngjs';
 import { fitted, onWhite, turned, type Bitmap } from './bitmap.ts';
 import { orientationOf, type Orientation } from './orientation.ts';
-import { checkPng } from './png.ts';
+import { checkPng } from './png-check.ts';
 import type { FromPictureThread, ToPictureThread } from './remaker.ts';
 import { countedBytesOf } from './size.ts';
 

@@ -1,11 +1,8 @@
 /**
- * What a PNG says of itself, and whether its data is no more than that: the decoder believes the
- * last header, and inflates what is interlaced without a bound. Pure.
+ * What a PNG says of itself. Pure.
  *
- * Format: W3C PNG, 11.2.2 (header), 8 (interlacing), 5.3 (chunks). What is animated has its first
- * picture where a plain one has its only one; the other chunks are skipped by the decoder.
+ * Format: W3C PNG, 11.2.2 (header), 8 (interlacing).
  */
-import { inflateSync } from 'node:zlib';
 
 export type PngHeader = {
   readonly width: number;
@@ -21,7 +18,6 @@ export type PngHeader = {
 type Pass = { readonly width: number; readonly height: number };
 
 const headerBytes = 13;
-const paletteBytesMax = 3 * 256;
 /** Samples of a pixel by the colour type. */
 const samples: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 const depths: ReadonlySet<number> = new Set([1, 2, 4, 8, 16]);
@@ -65,29 +61,7 @@ export function inflatedBytesOf({ passes, bitsPerPixel }: PngHeader): number {
   }, 0);
 }
 
-/** @throws where a chunk stands twice that may not, or the data is more than the header says */
-export function checkPng(bytes: Buffer): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const header = pngHeaderOf(view);
-  if (header === null) throw new Error('no header');
-  const data: Buffer[] = [];
-  const seen = new Set<number>();
-  for (let at = 8; at + 12 <= bytes.length;) {
-    const [length, name] = [view.getUint32(at), view.getUint32(at + 4)];
-    if (name === nameOf('IDAT')) data.push(bytes.subarray(at + 8, at + 8 + length));
-    else if (single.has(name) && seen.has(name)) throw new Error('a chunk that stands twice');
-    else if (name === nameOf('PLTE') && length > paletteBytesMax) throw new Error('many colours');
-    seen.add(name);
-    at += 12 + length;
-  }
-  // What is not interlaced is inflated by the decoder with that bound.
-  if (!header.isInterlaced) return;
-  const bound = inflatedBytesOf(header);
-  inflateSync(Buffer.concat(data), { maxOutputLength: bound, chunkSize: Math.max(64, bound + 1) });
-}
-
-function nameOf(name: string): number {
+/** Of a chunk, as its four letters stand in the file. */
+export function nameOf(name: string): number {
   return Buffer.from(name, 'latin1').readUInt32BE(0);
 }
-
-const single: ReadonlySet<number> = new Set(['IHDR', 'PLTE', 'tRNS', 'gAMA'].map(nameOf));

@@ -63,6 +63,29 @@ export function testSight(kind: SeeingKind): void {
       });
     }
 
+    test('a provider that does not say is not asked again at once', async () => {
+      await using fake = await kind.start(undefined, null);
+      await using bench = new Bench();
+      const model = bench.build(kind, fake.url);
+      for (let time = 0; time < 2; time++) {
+        assert.equal(await model.sees('public', bench.clock.in(5_000)), false);
+      }
+      assert.equal(fake.looks.length, 1);
+    });
+
+    for (const status of [429, 503]) {
+      test(`a provider that answers ${status} is asked again the next time`, async () => {
+        await using fake = await kind.start();
+        await using bench = new Bench();
+        const model = bench.build(kind, fake.url);
+        await fake.script({ status, body: '{}' }, 'looks');
+        for (let time = 0; time < 2; time++) {
+          assert.equal(await model.sees('public', bench.clock.in(5_000)), 'unreached');
+        }
+        assert.equal(fake.looks.length, 2);
+      });
+    }
+
     test('where the provider refuses them, the model is blind from then on', async () => {
       await using fake = await kind.start(kind.refusal);
       await using bench = new Bench();

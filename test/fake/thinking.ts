@@ -33,6 +33,7 @@ export type Asking = Partial<ResponderOptions> & {
   media?: Media | null;
   attachments?: Turn['attachments'];
   quoted?: Turn['quoted'];
+  pictured?: Turn['pictured'];
   context?: Message['context'];
   /** The message's own. */
   stamp?: Sensitivity;
@@ -53,7 +54,7 @@ export function think(
   const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
   const { stop = stopper, stamp = 'public', ...rest } = more;
-  const { attachments, quoted, context, show, ...options } = rest;
+  const { attachments, quoted, pictured, context, show, ...options } = rest;
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -71,7 +72,11 @@ export function think(
   });
   const sender = { id: '7', name: 'Anna' };
   const message = { text, media, sensitivity: stamp, sender, context } as Message;
-  const around = { ...(attachments && { attachments }), ...(quoted && { quoted }) };
+  const around = {
+    ...(attachments && { attachments }),
+    ...(quoted && { quoted }),
+    ...(pictured && { pictured }),
+  };
   const turn = { message, text, history, ...around };
   const desk = new RehearsalDesk(stop, mockedClock.in(turnMs), new FakePurse());
   if (show !== undefined) Object.assign(desk, { show });

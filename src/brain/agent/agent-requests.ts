@@ -3,10 +3,11 @@ import type { ModelName } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { ModelRequest, ToolNotice } from '../../model/model.ts';
-import type { Desk, Turn } from '../brain.ts';
+import type { Desk, EarlierPictures, Turn } from '../brain.ts';
 import { tellLeftOut } from '../left-out.ts';
 import type { ModelCall, RequestFor } from '../model-call.ts';
 import { quotedIn, turnsIn, type View } from '../shield.ts';
+import type { Seers } from '../sight.ts';
 import { linesOfTurn } from '../turn-lines.ts';
 import type { AgentOptions } from './agent.ts';
 import type { InText } from './models.ts';
@@ -23,8 +24,7 @@ export type AgentRequestsParts = {
   /** What it may use in this turn. */
   readonly announced: readonly ToolNotice[];
   readonly mark: string;
-  /** Who is shown the pictures of the turn. */
-  readonly seers: ReadonlySet<ModelName>;
+  readonly seers: Seers;
 };
 
 export class AgentRequests {
@@ -51,7 +51,7 @@ export class AgentRequests {
     const { agent, turn } = this.#parts;
     const own = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
     const view = this.#view ?? wholeView;
-    const said = linesOfTurn(turn, turnsIn(turn.history, view), false, quotedIn(turn, view));
+    const said = linesOfTurn(turn, turnsIn(turn.history, view), null, quotedIn(turn, view));
     return said.reduce((sum, { text }) => sum + text.length, own);
   }
 
@@ -63,8 +63,8 @@ export class AgentRequests {
       const protocol = inText({ model, view }) ? 'text' : 'native';
       // Later steps need not find it out once more.
       if (!view.pictures) this.#blind.add(model);
-      const sees = this.#parts.seers.has(model) && !this.#blind.has(model);
-      return this.#request(protocol, tools, this.#view ?? view, sees);
+      const pictured = this.#blind.has(model) ? null : (this.#parts.seers.get(model) ?? null);
+      return this.#request(protocol, tools, this.#view ?? view, pictured);
     };
   }
 
@@ -88,13 +88,13 @@ export class AgentRequests {
     protocol: 'native' | 'text',
     tools: readonly ToolNotice[],
     view: Shown,
-    sees: boolean,
+    pictured: EarlierPictures | null,
   ): ModelRequest {
     const { agent, turn, desk, transcript, announced, mark } = this.#parts;
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
     const quoted = quotedIn(turn, view);
-    const said = linesOfTurn(turn, turns, sees, quoted);
+    const said = linesOfTurn(turn, turns, pictured, quoted);
     const quotes = quoted === null ? [] : [quoted];
     const system = systemPrompt({
       protocol,

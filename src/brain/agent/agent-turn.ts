@@ -12,6 +12,7 @@ import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
 import type { Desk, Followed, Turn } from '../brain.ts';
+import type { Seers } from '../sight.ts';
 import type { ModelCall, Candidate } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
 import type { AgentOptions, LearnedLimits } from './agent.ts';
@@ -54,8 +55,7 @@ export type TurnContext = {
   readonly notes: readonly Note[];
   readonly earlier: readonly EarlierCall[];
   readonly sensitivity: Sensitivity;
-  /** Who is shown the pictures of the turn. */
-  readonly seers: ReadonlySet<ModelName>;
+  readonly seers: Seers;
 };
 
 /** What the model wants. */

@@ -6,8 +6,8 @@ import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
-import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
-import { refusesPrivate } from '../provider-call.ts';
+import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
+import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening } from '../streaming.ts';
 import { findModel, fromWire, refusesStream, refusesUsage, seesBy, toWire } from './wire.ts';
@@ -112,8 +112,8 @@ class HostedRuntime implements Model {
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
-      const told = await this.#list(sensitivity, deadlineAt);
-      if (told.kind === 'fault') return 'unreached';
+      const told = answerOfLook(await this.#list(sensitivity, deadlineAt));
+      if (told === 'unreached') return told;
       return told.status === 200 ? seesBy(told.body, this.modelId) : null;
     });
   }

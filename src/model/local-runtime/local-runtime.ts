@@ -13,8 +13,8 @@ import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { failureOf } from '../parsing.ts';
-import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
-import { refusesPrivate } from '../provider-call.ts';
+import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
+import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import type { FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
 import { Listening } from '../streaming.ts';
@@ -87,8 +87,10 @@ class LocalRuntime implements Model {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
       const url = this.#showUrl;
-      const told = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
-      if (told.kind === 'fault') return 'unreached';
+      const look = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
+      const told = answerOfLook(look);
+      // The model is not there yet.
+      if (told === 'unreached' || told.status === 404) return 'unreached';
       return told.status === 200 ? seesBy(told.body) : null;
     });
   }
