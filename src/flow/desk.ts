@@ -51,8 +51,8 @@ export class TurnDesk implements Desk {
   followed: FollowedCall | null = null;
   /** Set where somebody looks. */
   show: ((whole: string) => void) | undefined;
-  /** The platform's message that the reply takes the place of; null: of none. */
-  shownAs: string | null = null;
+  /** The platform's message that shows the reply so far, maybe since an earlier run; null: none. */
+  shownAs: string | null;
   /** A call that has an effect outside has begun, now or in an earlier run. */
   hasActed = false;
   /** What later turns remember as said; null: the text alone. */
@@ -73,6 +73,7 @@ export class TurnDesk implements Desk {
     this.#kit = kit;
     this.#claim = claim;
     this.#brain = brain;
+    this.shownAs = claim.message.preview ?? null;
     this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
     this.stop = claim.stop;
     this.deadlineAt = deadlineAt;

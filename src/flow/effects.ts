@@ -232,7 +232,7 @@ function replyOf(
   const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
   const told = started === null || channel.tellsSessions;
-  const replaces = desk.shownAs ?? message.preview ?? null;
+  const replaces = desk.shownAs;
   const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {
     id: kit.ids.reply(),

@@ -144,14 +144,13 @@ async function showingWork(
   if (channel.working === undefined && channel.preview === undefined) return answering();
   const answered = new AbortController();
   channel.working?.(claim.message.address, answered.signal);
-  const preview = channel.preview === undefined ? null : new TurnPreview(kit, route, claim);
+  const preview = channel.preview === undefined ? null : new TurnPreview(kit, route, claim, desk);
   if (preview !== null) desk.show = preview.show;
   try {
     return await answering();
   } finally {
     answered.abort();
     await preview?.end();
-    desk.shownAs = preview?.shownAs ?? null;
   }
 }
 

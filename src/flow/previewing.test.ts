@@ -26,18 +26,20 @@ function start(preview?: string) {
     keep: async (_: unknown, one: string) => kept.push(one) > 0,
   };
   const message = { id: 'm1', address: { channel: 'c', target: 't' }, preview };
+  const desk = { shownAs: preview ?? null };
   const turn = new TurnPreview(
     { ledger: { previews } } as never,
     { channel } as never,
     { message } as unknown as InClaim,
+    desk,
   );
-  return { turn, before, shown, kept, begun, ended: () => ended };
+  return { turn, desk, before, shown, kept, begun, ended: () => ended };
 }
 
 test('nothing is begun before there is something to show', async () => {
   const it = start();
   await it.turn.end();
-  assert.deepEqual([it.begun.length, it.ended(), it.turn.shownAs], [0, 0, null]);
+  assert.deepEqual([it.begun.length, it.ended(), it.desk.shownAs], [0, 0, null]);
 });
 
 test('one preview shows all texts, and its message is kept at once', async () => {
@@ -47,12 +49,12 @@ test('one preview shows all texts, and its message is kept at once', async () =>
   it.begun[0]!.made('[7]');
   await it.turn.end();
   assert.deepEqual(it.shown, ['a', 'a b']);
-  assert.deepEqual([it.begun.length, it.kept, it.turn.shownAs], [1, ['[7]'], '[7]']);
+  assert.deepEqual([it.begun.length, it.kept, it.desk.shownAs], [1, ['[7]'], '[7]']);
 });
 
 test('the message of an earlier run is shown on, and is replaced though nothing is shown', () => {
   const it = start('[5]');
-  assert.equal(it.turn.shownAs, '[5]');
+  assert.equal(it.desk.shownAs, '[5]');
   it.turn.show('again');
   assert.equal(it.begun[0]!.replaces, '[5]');
 });

@@ -5,6 +5,7 @@
  */
 import type { Preview } from '../channel/channel.ts';
 import type { InClaim } from '../store/store.ts';
+import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 
 /**
@@ -15,21 +16,21 @@ export class TurnPreview {
   readonly #kit: Pick<Kit, 'ledger'>;
   readonly #channel: ActiveRoute['channel'];
   readonly #claim: InClaim;
+  /** Of the turn, which the reply's effects are made of. */
+  readonly #desk: Pick<TurnDesk, 'shownAs'>;
   #preview: Preview | null = null;
-  /** The platform's message that shows it; null: none does. */
-  #shownAs: string | null;
   #isOver = false;
 
-  constructor(kit: Pick<Kit, 'ledger'>, { channel }: Pick<ActiveRoute, 'channel'>, claim: InClaim) {
+  constructor(
+    kit: Pick<Kit, 'ledger'>,
+    { channel }: Pick<ActiveRoute, 'channel'>,
+    claim: InClaim,
+    desk: Pick<TurnDesk, 'shownAs'>,
+  ) {
     this.#kit = kit;
     this.#channel = channel;
     this.#claim = claim;
-    this.#shownAs = claim.message.preview ?? null;
-  }
-
-  /** What the reply takes the place of; null: of nothing. */
-  get shownAs(): string | null {
-    return this.#shownAs;
+    this.#desk = desk;
   }
 
   /** Resolves when nothing of it is on its way any more. Never rejects. */
@@ -46,15 +47,16 @@ export class TurnPreview {
 
   #begin(): Preview | null {
     const { message } = this.#claim;
+    const { shownAs } = this.#desk;
     // The message of an earlier run stands in its place already.
-    const mayBegin = this.#shownAs !== null || this.#kit.ledger.previews.isNext(this.#claim);
+    const mayBegin = shownAs !== null || this.#kit.ledger.previews.isNext(this.#claim);
     if (!mayBegin) return null;
     const begun = this.#channel.preview?.({
       address: message.address,
       question: message.id,
-      replaces: this.#shownAs,
+      replaces: shownAs,
       made: (replaces) => {
-        this.#shownAs = replaces;
+        this.#desk.shownAs = replaces;
         // Where it cannot be written a crash in this turn makes a second message, and no more.
         void this.#kit.ledger.previews.keep(this.#claim, replaces);
       },
