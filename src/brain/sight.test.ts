@@ -98,7 +98,7 @@ test('a turn without pictures asks nobody whether they see', async (t) => {
   assert.equal((await turn.decision).kind, 'reply');
 });
 
-test('in order, one behind the first that sees is asked nothing before that one failed', async (t) => {
+test('in order, who stands behind the first that sees is asked nothing yet', async (t) => {
   const [first, paid] = [modelOf('a', true), modelOf('b', true, 'cloud')];
   let asked = 0;
   paid.sees = () => Promise.resolve(++asked > 0);

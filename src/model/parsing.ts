@@ -180,7 +180,7 @@ const noSight = new RegExp(
     'missing data required for image',
     'image input',
     'only supported by certain models',
-    "(?:not|n't|cannot) (?:support|accept|take|process|handle) (?:any )?(?:image|vision|multi-?modal)",
+    "(?:not|n't) (?:support|accept|take|process) (?:any )?(?:image|vision|multi-?modal)",
     'image(?:_url|s)?(?: content| parts?)? (?:is|are) not (?:supported|enabled|available)',
     '(?:not an?|no) (?:vision|multi-?modal)',
     '(?:vision|multi-?modal)[\\w -]{0,40} not (?:supported|enabled|available|loaded)',
