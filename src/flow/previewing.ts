@@ -24,7 +24,7 @@ export class TurnPreview {
     this.#kit = kit;
     this.#channel = channel;
     this.#claim = claim;
-    this.#shownAs = claim.message.preview ?? null;
+    this.#shownAs = shownBefore(channel, claim);
   }
 
   /** What the reply takes the place of; null: of nothing. */
@@ -47,7 +47,7 @@ export class TurnPreview {
   #begin(): Preview | null {
     const { message } = this.#claim;
     // The message of an earlier run stands in its place already.
-    const mayBegin = this.#shownAs !== null || this.#kit.ledger.previews.isNext(this.#claim);
+    const mayBegin = message.preview !== undefined || this.#kit.ledger.previews.isNext(this.#claim);
     if (!mayBegin) return null;
     const begun = this.#channel.preview?.({
       address: message.address,
@@ -61,4 +61,13 @@ export class TurnPreview {
     });
     return begun ?? null;
   }
+}
+
+/** What an earlier run of the turn had shown, or may have where a process died under it. */
+export function shownBefore(
+  channel: ActiveRoute['channel'],
+  { message, attempt }: Pick<InClaim, 'message' | 'attempt'>,
+): string | null {
+  if (message.preview !== undefined) return message.preview;
+  return attempt > 1 ? (channel.begun?.(message) ?? null) : null;
 }
