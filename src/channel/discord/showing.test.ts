@@ -249,7 +249,7 @@ test('a beginning that nobody saw grows on once it is found', async () => {
   assert.deepEqual([made.length, made[1], it.fake.sent.length], [2, `${it.chat.id}/${id}`, 1]);
 });
 
-test('a beginning that nobody saw gives way to a file, or to a message where it is gone', async () => {
+test('a beginning that nobody saw gives way to a file; where it is gone a message comes', async () => {
   for (const file of [undefined, { name: 'code.js' }]) {
     await using it = await start();
     it.fake.fail(create, { kind: 'html', status: 502, done: true });
