@@ -11,7 +11,7 @@ import { multipart } from '../../lib/multipart.ts';
 import { codeAsMarkdown } from '../code-files.ts';
 import { goesOn } from '../growing-message.ts';
 import type { Api, ApiResult } from './api.ts';
-import { fieldsOf, idOf, textOf } from './fields.ts';
+import { fieldsOf, idOf, listOf } from './fields.ts';
 import { nonceOf, textUnitsMax } from './wire.ts';
 
 type Body = RESTPostAPIChannelMessageJSONBody;
@@ -67,7 +67,10 @@ export async function put(
   return isRefused(edited) ? create(api, place, file, body, signal) : edited;
 }
 
-/** As a new message with the beginning's nonce, which comes back where it is there. */
+/**
+ * As a new message with the beginning's nonce. What was made with it before comes back instead: the
+ * beginning, this reply in an earlier try, or another one that the person was told meanwhile.
+ */
 async function putOverUnseen(
   api: Api,
   { place, nonce }: Unseen,
@@ -76,9 +79,8 @@ async function putOverUnseen(
   signal: AbortSignal,
 ): Promise<ApiResult> {
   const made = await create(api, place, file, { ...body, ...nonceOf(nonce) }, signal);
-  if (made.kind !== 'ok' || !textOf(fieldsOf(made.body)['content']).endsWith(goesOn)) return made;
-  const id = idIn(made.body);
-  if (id === null) return made;
+  const id = made.kind === 'ok' ? idIn(made.body) : null;
+  if (made.kind !== 'ok' || id === null || shows(made.body, file, body)) return made;
   const message = { place, id };
   if (file !== undefined) {
     await remove(api, messageText(message));
@@ -86,6 +88,13 @@ async function putOverUnseen(
   }
   const edited = await edit(api, message, body, signal);
   return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+}
+
+function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
+  const { content: shown, attachments } = fieldsOf(made);
+  if (file === undefined) return shown === content.trim() && !content.endsWith(goesOn);
+  if (shown === codeAsMarkdown(content, textUnitsMax).trim()) return true;
+  return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
 }
 
 function isRefused(edited: ApiResult): boolean {

@@ -231,6 +231,10 @@ test('the reply takes the place of a beginning that a process before did not kee
   const replaces = it.channel.begun!({ id, address })!;
   assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
   assert.deepEqual([it.texts(), it.fake.sent.length], [['four'], 1]);
+  // As after a replay, when the person had been told that nobody answered.
+  const next = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
+  assert.deepEqual(await it.deliver({ id: next, text: 'five', replaces }), { kind: 'delivered' });
+  assert.deepEqual([it.texts(), it.fake.sent.length], [['five'], 1]);
   const deferred = { ...address, target: `${it.chat.id}//1/token` };
   assert.equal(it.channel.begun!({ id, address: deferred }), null);
 });
@@ -249,7 +253,7 @@ test('a beginning that nobody saw grows on once it is found', async () => {
   assert.deepEqual([made.length, made[1], it.fake.sent.length], [2, `${it.chat.id}/${id}`, 1]);
 });
 
-test('a beginning that nobody saw gives way to a file; where it is gone a message comes', async () => {
+test('a beginning that nobody saw gives way to a file; where it is gone one is sent', async () => {
   for (const file of [undefined, { name: 'code.js' }]) {
     await using it = await start();
     it.fake.fail(create, { kind: 'html', status: 502, done: true });
@@ -261,6 +265,8 @@ test('a beginning that nobody saw gives way to a file; where it is gone a messag
     const reply = { text: 'let a;', replaces: made[0]!, ...(file && { file }) };
     assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
     assert.deepEqual(it.texts(), [file === undefined ? 'let a;' : '']);
+    assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+    assert.deepEqual([it.texts().length, it.fake.sent.length], [1, 2]);
   }
 });
 
