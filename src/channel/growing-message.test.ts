@@ -5,7 +5,7 @@ import { GrowingMessage, type Shown } from './growing-message.ts';
 
 const long = 'This answer has more than forty characters in it.';
 
-function start(given: { message?: string; former?: string } = {}) {
+function start(given: { message?: string; former?: string; unseen?: string } = {}) {
   const clock = handClock();
   type Call = { message: string | null; text: string; settle: (shown: Shown) => void };
   const calls: (Call & { signal: AbortSignal })[] = [];
@@ -13,7 +13,9 @@ function start(given: { message?: string; former?: string } = {}) {
   const growing = new GrowingMessage({
     message: given.message ?? null,
     former: given.former ?? null,
+    unseen: given.unseen ?? null,
     made: (message) => void made.push(message),
+    cut: (text) => text.slice(0, 100),
     takeAway: (message) => void gone.push(message),
     put: (message, text, signal) => {
       const { promise, resolve } = Promise.withResolvers<Shown>();
@@ -167,4 +169,42 @@ test('a message that is made 4.5 s after its end, or later, is taken away', asyn
   assert.equal(it.calls[0]!.signal.aborted, true);
   await it.settle(made);
   assert.deepEqual([it.made, it.gone], [[], ['m']]);
+});
+
+test('a message that may be there is known by what finds it, until it has been found', async () => {
+  const it = start({ unseen: 'u' });
+  it.growing.show(long);
+  await it.settle({ kind: 'unseen' });
+  assert.deepEqual(it.made, ['u']);
+  it.clock.pass(1_500);
+  await it.until(() => it.calls.length === 2);
+  assert.deepEqual(it.shown()[1], ['u', long]);
+  await it.settle(made);
+  assert.deepEqual(it.made, ['u', 'm']);
+});
+
+test('where it can be found, a message that is made too late is the reply’s to find', async () => {
+  const it = start({ unseen: 'u' });
+  it.growing.show(long);
+  const ending = it.growing.end();
+  it.clock.pass(4_500);
+  await ending;
+  assert.deepEqual(it.made, ['u']);
+  await it.settle(made);
+  assert.deepEqual([it.made, it.gone], [['u'], []]);
+});
+
+test('what grows beyond one message is no reason for an edit', async () => {
+  const it = start();
+  it.growing.show('x'.repeat(100));
+  await it.settle(made);
+  for (const more of [1, 2]) {
+    it.growing.show('x'.repeat(100 + more));
+    it.clock.pass(1_500);
+    await it.acted();
+  }
+  assert.equal(it.calls.length, 1);
+  it.growing.show('another text');
+  it.clock.pass(1_500);
+  await it.until(() => it.calls.length === 2);
 });

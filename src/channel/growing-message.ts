@@ -9,18 +9,23 @@ import type { Preview } from './channel.ts';
 
 /**
  * What became of a call: `busy` was not made, and may be made later; after `over` none is made.
- * `made`: a new message shows the text.
+ * `made`: a new message shows the text. `unseen`: one may show it, which its name finds again.
  */
 export type Shown =
   | { readonly kind: 'made'; readonly message: string }
-  | { readonly kind: 'shown' | 'busy' | 'failed' | 'over' };
+  | { readonly kind: 'shown' | 'busy' | 'failed' | 'unseen' | 'over' };
 
 export type GrowingParts = {
   /** The message that there is; null: it is still to be made. */
   readonly message: string | null;
+  /** What names the new message before anybody knows it; null: nothing on this platform. */
+  readonly unseen: string | null;
   /** A message that becomes it instead of a new one, as far as that can be; null: none. */
   readonly former: string | null;
+  /** Is told each name of the message, the newest last. */
   readonly made: (message: string) => void;
+  /** As much of a text as one message holds. What is beyond it changes nothing that is seen. */
+  readonly cut: (text: string) => string;
   /** Makes the message, or gives it this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
   /** Takes away a message that was made too late for anyone to know of it. Never throws. */
@@ -86,7 +91,16 @@ export class GrowingMessage implements Preview {
     const limit = this.#parts.deadlines.after(endMs, resolve);
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
+    if (this.#underWay !== null) this.#name();
     this.#ending.abort();
+  }
+
+  /** A message that may be there is known by what finds it. */
+  #name(): void {
+    const { unseen, made } = this.#parts;
+    if (this.#message !== null || this.#former !== null || unseen === null) return;
+    this.#message = unseen;
+    made(unseen);
   }
 
   #plan(): void {
@@ -101,7 +115,8 @@ export class GrowingMessage implements Preview {
 
   #begin(): void {
     this.#nextAt = later(this.#parts.steady(), this.#parts.everyMs);
-    this.#underWay = this.#put(this.#text);
+    const text = this.#parts.cut(this.#text);
+    if (text !== this.#shown) this.#underWay = this.#put(text);
   }
 
   async #put(text: string): Promise<void> {
@@ -112,9 +127,12 @@ export class GrowingMessage implements Preview {
       : this.#edit(existing, text));
     this.#underWay = null;
     if (shown.kind === 'made' && this.#ending.signal.aborted) {
-      if (shown.message !== this.#parts.former) takeAway(shown.message);
+      // What has a name is the reply's to replace.
+      const isKnown = this.#message !== null || shown.message === this.#parts.former;
+      if (!isKnown) takeAway(shown.message);
       return;
     }
+    if (shown.kind === 'unseen') this.#name();
     switch (shown.kind) {
       case 'made':
         this.#message = shown.message;
@@ -123,6 +141,7 @@ export class GrowingMessage implements Preview {
       case 'over':
         this.#isOver = true;
         return;
+      case 'unseen':
       case 'failed':
         if (++this.#failures >= failuresMax) this.#isOver = true;
         break;

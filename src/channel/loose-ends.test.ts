@@ -55,13 +55,13 @@ test('a newer reply in the same message is not overwritten by the former', async
 
 test('taking away is tried again while that may help, four times in all', async () => {
   const it = start((tries) => tries < 3);
-  it.ends.takeAway('a');
+  await it.ends.takeAway('a');
   await it.later(0);
   assert.equal(it.tried.length, 1);
   for (const ms of [2_000, 10_000, 60_000]) await it.later(ms);
   assert.deepEqual(it.tried, ['a', 'a', 'a']);
   const hopeless = start(() => true);
-  hopeless.ends.takeAway('b');
+  await hopeless.ends.takeAway('b');
   for (const ms of [0, 2_000, 10_000, 60_000, 60_000]) await hopeless.later(ms);
   assert.equal(hopeless.tried.length, 4);
 });

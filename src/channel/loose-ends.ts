@@ -24,8 +24,9 @@ export class LooseEnds {
     this.#remove = remove;
   }
 
-  takeAway(message: string): void {
-    void this.#tryToTakeAway(message, 0);
+  /** Resolves when it was tried once; what may help is tried later. Never rejects. */
+  takeAway(message: string): Promise<void> {
+    return this.#tryToTakeAway(message, 0);
   }
 
   editUnseen(message: string): void {

@@ -9,9 +9,10 @@ import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { Reply } from '../../domain/reply.ts';
 import { multipart } from '../../lib/multipart.ts';
 import { codeAsMarkdown } from '../code-files.ts';
+import { goesOn } from '../growing-message.ts';
 import type { Api, ApiResult } from './api.ts';
-import { fieldsOf, idOf } from './fields.ts';
-import { textUnitsMax } from './wire.ts';
+import { fieldsOf, idOf, listOf } from './fields.ts';
+import { nonceOf, textUnitsMax } from './wire.ts';
 
 type Body = RESTPostAPIChannelMessageJSONBody;
 
@@ -28,6 +29,19 @@ export function parseMessageText(text: string): PlatformMessage | null {
   return place && id && rest.length === 0 ? { place, id } : null;
 }
 
+/** A beginning that may be there: whoever sends its nonce again is told it. */
+type Unseen = { readonly place: string; readonly nonce: string };
+
+export function unseenText({ place, nonce }: Unseen): string {
+  return `${place}/${nonce}`;
+}
+
+/** @returns null for what `unseenText` did not write */
+export function parseUnseenText(text: string): Unseen | null {
+  const [, place, nonce] = /^(\d{1,20})\/(p[\w-]{1,24})$/.exec(text) ?? [];
+  return place === undefined ? null : { place, nonce: nonce! };
+}
+
 export function idIn(result: unknown): string | null {
   return idOf(fieldsOf(result)['id']);
 }
@@ -40,19 +54,64 @@ const missingPermissions = 50_013;
 export async function put(
   api: Api,
   place: string,
-  { replaces, file }: Reply,
+  reply: Reply,
   body: Body,
   signal: AbortSignal,
 ): Promise<ApiResult> {
-  if (file !== undefined) {
-    return putFile(api, 'POST', `/channels/${place}/messages`, file.name, body, signal);
-  }
+  const { replaces, file } = reply;
+  const unseen = replaces === undefined ? null : parseUnseenText(replaces);
+  if (unseen?.place === place) return putOverUnseen(api, unseen, reply, body, signal);
   const message = replaces === undefined ? null : parseMessageText(replaces);
-  if (message?.place === place) {
-    const edited = await edit(api, message, body, signal);
-    if (edited.kind !== 'refused' || !refusesEdit.has(edited.status)) return edited;
+  if (message?.place !== place || file !== undefined) return create(api, place, file, body, signal);
+  const edited = await edit(api, message, body, signal);
+  return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+}
+
+/**
+ * As a new message with the beginning's nonce. What was made with it before comes back instead: the
+ * beginning, this reply in an earlier try, or another one that the person was told meanwhile.
+ */
+async function putOverUnseen(
+  api: Api,
+  { place, nonce }: Unseen,
+  { file }: Reply,
+  body: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  const made = await create(api, place, file, { ...body, ...nonceOf(nonce) }, signal);
+  const id = made.kind === 'ok' ? idIn(made.body) : null;
+  if (made.kind !== 'ok' || id === null || shows(made.body, file, body)) return made;
+  const message = { place, id };
+  if (file !== undefined) {
+    await remove(api, messageText(message));
+    return create(api, place, file, body, signal);
   }
-  return api.post(`/channels/${place}/messages`, body, signal);
+  const edited = await edit(api, message, body, signal);
+  return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+}
+
+function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
+  const { content: shown, attachments } = fieldsOf(made);
+  if (file === undefined) return shown === content.trim() && !content.endsWith(goesOn);
+  if (shown === codeAsMarkdown(content, textUnitsMax).trim()) return true;
+  return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
+}
+
+function isRefused(edited: ApiResult): boolean {
+  return edited.kind === 'refused' && refusesEdit.has(edited.status);
+}
+
+function create(
+  api: Api,
+  place: string,
+  file: Reply['file'],
+  body: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  const route = `/channels/${place}/messages` as const;
+  return file === undefined
+    ? api.post(route, body, signal)
+    : putFile(api, 'POST', route, file.name, body, signal);
 }
 
 /** What an edit may have done a second edit does again: it never makes a second message. */
@@ -93,11 +152,14 @@ function refusesFile({ status, code }: Extract<ApiResult, { kind: 'refused' }>):
   return status === 413 || status === 400 || code === missingPermissions;
 }
 
+const deleteMs = 5_000;
+
 /** Tries once to take away what `messageText` names. @returns whether another try may help */
 export async function remove(api: Api, message: string): Promise<boolean> {
   const known = parseMessageText(message);
   if (known === null) return false;
-  const result = await api.delete(`/channels/${known.place}/messages/${known.id}`);
+  const signal = AbortSignal.timeout(deleteMs);
+  const result = await api.delete(`/channels/${known.place}/messages/${known.id}`, signal);
   if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
   return result.kind === 'fault';
 }

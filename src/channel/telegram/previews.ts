@@ -51,8 +51,10 @@ export function beginPreview(
     message: shown.replaces,
     made: shown.made,
     former,
+    unseen: null,
+    cut: (text) => splitText(text, cutting)[0]?.text ?? text,
     put: (message, text, signal) => put(parts, target, message, text, signal),
-    takeAway: (message) => ends.takeAway(message),
+    takeAway: (message) => void ends.takeAway(message),
     // A group's id is below zero.
     everyMs: target.chat < 0 ? everyMs.group : everyMs.person,
     steady,
@@ -98,7 +100,6 @@ function shownAfter(result: CallResult): Shown {
 }
 
 function beginningOf(source: string, lexer: Lexer): Formatted {
-  const [first] = splitText(source, cutting);
-  const { text, entities } = fitted(first?.text ?? source, lexer);
+  const { text, entities } = fitted(source, lexer);
   return { text: `${text}${goesOn}`, entities };
 }

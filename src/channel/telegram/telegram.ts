@@ -158,7 +158,7 @@ class Telegram implements Messenger {
     const parts = { ...tools, pace: this.#pace, token, random, sent };
     const outcome = await send(parts, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) this.#ends.takeAway(needless);
+    for (const needless of revision.delivered(message)) void this.#ends.takeAway(needless);
     if (message !== null) this.#arrived(revision.reply, message);
     return outcome;
   }
