@@ -8,12 +8,13 @@ import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import type { Preview } from './channel.ts';
 
 /**
- * What became of a call: `busy` was not made, and may be made later; after `over` none is made.
+ * What became of a call: `busy` was not made, and may be made after so long; after `over` none is.
  * `made`: a new message shows the text. `unseen`: one may show it, which its name finds again.
  */
 export type Shown =
   | { readonly kind: 'made'; readonly message: string }
-  | { readonly kind: 'shown' | 'busy' | 'failed' | 'unseen' | 'over' };
+  | { readonly kind: 'busy'; readonly ms: number }
+  | { readonly kind: 'shown' | 'failed' | 'unseen' | 'over' };
 
 export type GrowingParts = {
   /** The message that there is; null: it is still to be made. */
@@ -26,11 +27,13 @@ export type GrowingParts = {
   readonly made: (message: string) => void;
   /** As much of a text as one message holds. What is beyond it changes nothing that is seen. */
   readonly cut: (text: string) => string;
+  /** Resolves when the platform bears a call that no reply needs; false: stopped before. */
+  readonly room: (signal: AbortSignal) => Promise<boolean>;
   /** Makes the message, or gives it this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
   /** Takes away a message that was made too late for anyone to know of it. Never throws. */
   readonly takeAway: (message: string) => void;
-  /** Between the beginnings of two calls. */
+  /** Between the beginnings of two calls, at least. */
   readonly everyMs: number;
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
@@ -40,6 +43,7 @@ export type GrowingParts = {
 const firstMs = 700;
 const firstCharacters = 40;
 const failuresMax = 3;
+const busyMsMin = 100;
 /** An edit that takes longer is given up. */
 const editMs = 4_000;
 /**
@@ -55,6 +59,8 @@ export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
 
 export class GrowingMessage implements Preview {
   readonly #parts: GrowingParts;
+  /** Of waiting for room. */
+  readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
   readonly #begunAt: SteadyTime;
   #message: string | null;
@@ -84,6 +90,7 @@ export class GrowingMessage implements Preview {
 
   async end(): Promise<void> {
     this.#isOver = true;
+    this.#stopping.abort();
     this.#next?.cancel();
     this.#next = null;
     if (this.#underWay === null) return;
@@ -114,13 +121,23 @@ export class GrowingMessage implements Preview {
   }
 
   #begin(): void {
-    this.#nextAt = later(this.#parts.steady(), this.#parts.everyMs);
-    const text = this.#parts.cut(this.#text);
-    if (text !== this.#shown) this.#underWay = this.#put(text);
+    const { cut, steady, everyMs } = this.#parts;
+    this.#nextAt = later(steady(), everyMs);
+    if (cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
+  }
+
+  async #inTurn(): Promise<void> {
+    const { room, cut, steady, everyMs } = this.#parts;
+    const isAdmitted = await room(this.#stopping.signal);
+    if (isAdmitted && !this.#isOver) {
+      this.#nextAt = later(steady(), everyMs);
+      return this.#put(cut(this.#text));
+    }
+    this.#underWay = null;
   }
 
   async #put(text: string): Promise<void> {
-    const { put, made, takeAway } = this.#parts;
+    const { put, made, takeAway, steady } = this.#parts;
     const existing = this.#former ?? this.#message;
     const shown = await (existing === null
       ? put(null, text, this.#ending.signal)
@@ -146,6 +163,8 @@ export class GrowingMessage implements Preview {
         if (++this.#failures >= failuresMax) this.#isOver = true;
         break;
       case 'busy':
+        this.#nextAt = later(steady(), Math.max(shown.ms, busyMsMin));
+        break;
       case 'shown':
         break;
       default:

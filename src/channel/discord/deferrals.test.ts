@@ -16,8 +16,10 @@ const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) 
 
 async function stage() {
   const discord = await startFakeDiscord();
-  const http = createHttpClient(createDeadlines());
-  const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...systemClock });
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const api = await createApi(parts);
   const ann = discord.user('Ann');
   discord.slash.registered = [{ id: '7', type: 1, name: 'new', description: 'Begin anew' }];
   const choose = () => {

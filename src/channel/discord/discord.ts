@@ -94,7 +94,7 @@ class Discord implements Messenger {
       this.begun = begunAs;
     }
     const { baseUrl } = config;
-    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
+    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
     this.#ends = new LooseEnds(deadlines, async (message) =>
       this.#api.value === null ? false : remove(this.#api.value, message),
     );

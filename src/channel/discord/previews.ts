@@ -2,7 +2,7 @@
  * A reply that grows by edits while it is written (../growing-message.ts). Its first text refers to
  * the message that it answers, as the reply does, and its nonce is of the question: within minutes
  * a second try makes no second message. By that nonce the reply finds a beginning whose making
- * nobody saw. It waits for no limit: what has no room is not shown.
+ * nobody saw. It takes of the bot's requests only those that nobody needs.
  */
 import type { Message } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -38,7 +38,7 @@ export function beginPreview(
   shown: Previewed,
   former: string | null,
 ): Preview | null {
-  const { ends, steady, deadlines } = parts;
+  const { api, ends, steady, deadlines } = parts;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
   return new GrowingMessage({
@@ -47,6 +47,7 @@ export function beginPreview(
     former,
     unseen: begunAs({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
+    room: (signal) => api.spare(signal),
     put: (message, text, signal) => put(parts, shown.question, target, message, text, signal),
     takeAway: (message) => void ends.takeAway(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
@@ -95,5 +96,5 @@ function mayStand(result: ApiResult): boolean {
 function shownAfter(result: ApiResult): Shown {
   if (result.kind === 'ok') return { kind: 'shown' };
   if (result.kind !== 'refused' || result.status !== 429) return { kind: 'failed' };
-  return { kind: result.unasked ? 'busy' : 'over' };
+  return result.unasked ? { kind: 'busy', ms: result.retryAfterMs ?? 0 } : { kind: 'over' };
 }

@@ -69,6 +69,8 @@ async function start(more: Partial<MessengerConfig> = {}, options: DiscordOption
       });
       await fake.waitForReady();
     },
+    called: (route: string) =>
+      fake.until(() => fake.calls.find((call) => call.route === route), route),
     /** What stands there, by the bot. */
     texts: ({ id }: Place = chat) =>
       fake.sent
@@ -207,6 +209,7 @@ for (const fault of [
     it.fake.fail(create, fault);
     const { preview, made } = it.preview(it.chat.id);
     preview.show(long);
+    await it.called(create);
     await preview.end();
     assert.equal(made.length, 1);
     const choices = [{ label: 'Again', says: '/retry' }];
@@ -259,6 +262,7 @@ test('a beginning that nobody saw gives way to a file; where it is gone one is s
     it.fake.fail(create, { kind: 'html', status: 502, done: true });
     const { preview, made } = it.preview(it.chat.id);
     preview.show(long);
+    await it.called(create);
     await preview.end();
     const [begun] = it.fake.sent;
     if (file === undefined) it.fake.remove(it.chat, it.fake.shown(begun!.message)!);

@@ -23,7 +23,7 @@ export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
   readonly ends: LooseEnds;
-  readonly pace: Pick<Pace, 'tryTake'>;
+  readonly pace: Pick<Pace, 'spare'>;
 };
 
 const callMs = 10_000;
@@ -44,7 +44,7 @@ export function beginPreview(
   shown: Previewed,
   former: string | null,
 ): Preview | null {
-  const { ends, steady, deadlines } = parts;
+  const { ends, pace, steady, deadlines } = parts;
   const target = parseTarget(shown.address);
   if (target === null) return null;
   return new GrowingMessage({
@@ -53,6 +53,7 @@ export function beginPreview(
     former,
     unseen: null,
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
+    room: (signal) => pace.spare(target.chat, signal),
     put: (message, text, signal) => put(parts, target, message, text, signal),
     takeAway: (message) => void ends.takeAway(message),
     // A group's id is below zero.
@@ -63,14 +64,13 @@ export function beginPreview(
 }
 
 async function put(
-  { api, lexer, pace, ends }: PreviewParts,
+  { api, lexer, ends }: PreviewParts,
   target: Target,
   message: string | null,
   text: string,
   signal: AbortSignal,
 ): Promise<Shown> {
   const { chat } = target;
-  if (!pace.tryTake(chat)) return { kind: 'busy' };
   const content = contentOf(beginningOf(text, lexer));
   if (message !== null) {
     const made = parseMessageText(message);
