@@ -86,7 +86,7 @@ export interface Channel {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** `replaces`: the message that shows it already, from before this process. */
+/** `replaces`: the message that shows it from before this process, or what `begun` says. */
 export type Previewed = {
   readonly address: Address;
   readonly question: MessageId;
