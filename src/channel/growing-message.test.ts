@@ -191,7 +191,7 @@ test('a message that is made 4.5 s after its end, or later, is taken away', asyn
 test('a message that may be there is known by what finds it, until it has been found', async () => {
   const it = start({ unseen: 'u' });
   await it.show(long);
-  await it.settle({ kind: 'unseen' });
+  await it.settle({ kind: 'unseen', message: 'u' });
   assert.deepEqual(it.made, ['u']);
   it.clock.pass(1_500);
   await it.until(() => it.calls.length === 2);
@@ -264,4 +264,16 @@ test('what the platform bears only later is made as soon as it does', async () =
   assert.equal(it.calls.length, 1);
   it.clock.pass(1);
   await it.until(() => it.calls.length === 2);
+});
+
+test('a message which an edit may still reach has another name from then on', async () => {
+  const it = start({ message: 'm' });
+  await it.show(long);
+  await it.settle({ kind: 'unseen', message: 'm?' });
+  assert.deepEqual(it.made, ['m?']);
+  it.clock.pass(1_500);
+  await it.until(() => it.calls.length === 2);
+  assert.equal(it.shown()[1]![0], 'm?');
+  await it.settle({ kind: 'unseen', message: 'm?' });
+  assert.deepEqual(it.made, ['m?']);
 });

@@ -9,12 +9,13 @@ import type { Preview } from './channel.ts';
 
 /**
  * What became of a call: `busy` was not made, and may be made after so long; after `over` none is.
- * `made`: a new message shows the text. `unseen`: one may show it, which its name finds again.
+ * `made`: a new message shows the text. `unseen`: it may come to show it any time, and is
+ * known by that name from now on.
  */
 export type Shown =
-  | { readonly kind: 'made'; readonly message: string }
+  | { readonly kind: 'made' | 'unseen'; readonly message: string }
   | { readonly kind: 'busy'; readonly ms: number }
-  | { readonly kind: 'shown' | 'failed' | 'unseen' | 'over' };
+  | { readonly kind: 'shown' | 'failed' | 'over' };
 
 export type GrowingParts = {
   /** The message that there is; null: it is still to be made. */
@@ -98,16 +99,20 @@ export class GrowingMessage implements Preview {
     const limit = this.#parts.deadlines.after(endMs, resolve);
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
-    if (this.#underWay !== null) this.#name();
+    const { unseen } = this.#parts;
+    const isBeginning = this.#message === null && this.#former === null;
+    if (this.#underWay !== null && isBeginning && unseen !== null) this.#name(unseen);
     this.#ending.abort();
   }
 
-  /** A message that may be there is known by what finds it. */
-  #name(): void {
-    const { unseen, made } = this.#parts;
-    if (this.#message !== null || this.#former !== null || unseen === null) return;
-    this.#message = unseen;
-    made(unseen);
+  #fail(): void {
+    if (++this.#failures >= failuresMax) this.#isOver = true;
+  }
+
+  #name(message: string): void {
+    if (message === this.#message) return;
+    this.#message = message;
+    this.#parts.made(message);
   }
 
   #plan(): void {
@@ -137,7 +142,7 @@ export class GrowingMessage implements Preview {
   }
 
   async #put(text: string): Promise<void> {
-    const { put, made, takeAway, steady } = this.#parts;
+    const { put, takeAway, steady } = this.#parts;
     const existing = this.#former ?? this.#message;
     const shown = await (existing === null
       ? put(null, text, this.#ending.signal)
@@ -149,18 +154,19 @@ export class GrowingMessage implements Preview {
       if (!isKnown) takeAway(shown.message);
       return;
     }
-    if (shown.kind === 'unseen') this.#name();
     switch (shown.kind) {
       case 'made':
-        this.#message = shown.message;
-        made(shown.message);
+        this.#name(shown.message);
         break;
       case 'over':
         this.#isOver = true;
         return;
       case 'unseen':
+        this.#name(shown.message);
+        this.#fail();
+        break;
       case 'failed':
-        if (++this.#failures >= failuresMax) this.#isOver = true;
+        this.#fail();
         break;
       case 'busy':
         this.#nextAt = later(steady(), Math.max(shown.ms, busyMsMin));

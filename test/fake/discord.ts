@@ -42,7 +42,12 @@ export type DiscordOptions = Partial<GatewayOptions> & {
   readonly globalLimit?: Limit;
 };
 
-export type DiscordCall = RestRequest & { readonly route: string; readonly at: number };
+export type DiscordCall = RestRequest & {
+  readonly route: string;
+  readonly at: number;
+  /** By a fault that a test planned. */
+  readonly isSpoiled: boolean;
+};
 
 export async function startFakeDiscord(options: DiscordOptions = {}): Promise<FakeDiscord> {
   const fake = new FakeDiscord(options);
@@ -311,11 +316,11 @@ export class FakeDiscord implements AsyncDisposable {
       ...(await contentOf(Buffer.concat(parts), request.headers['content-type'])),
     };
     const route = routeOf(rest);
-    this.calls.push({ ...rest, route, at: this.#now() });
+    const fault = this.#nextFault(route);
+    this.calls.push({ ...rest, route, at: this.#now(), isSpoiled: fault !== undefined });
     // A press is answered by its own token.
     const isAnswer = route.endsWith('/:token/callback');
     const known = isAnswer || request.headers.authorization === `Bot ${this.token}`;
-    const fault = this.#nextFault(route);
     if (fault === undefined) sendAnswer(this.#answer(rest, route, known), response);
     else answerBadly(fault, () => this.#answer(rest, route, true), response);
     this.#watch.changed();

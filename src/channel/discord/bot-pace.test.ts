@@ -48,16 +48,16 @@ test('eight at once after a rest, then one each 30 ms, in the order of asking', 
 });
 
 test('what nobody needs waits for its turn, and leaves a place over', async (t) => {
-  const { pace, pass, passedMs } = start(t);
+  const it = start(t);
   const { signal } = new AbortController();
   const spared: { readonly number: number; readonly at: number }[] = [];
   for (let number = 0; number < 12; number++) {
-    void pace.spare(signal).then(() => spared.push({ number, at: passedMs() }));
+    void it.pace.spare(signal).then(() => spared.push({ number, at: it.passedMs() }));
   }
-  await pass(0);
+  await it.pass(0);
   assert.equal(spared.length, 7);
-  assert.equal(await pace.admit(messages, 0), null, 'one is left for a reply');
-  await pass(300);
+  assert.equal(await it.pace.admit(messages, 0), null, 'one is left for a reply');
+  await it.pass(300);
   assert.deepEqual(
     spared,
     Array.from({ length: 12 }, (_, number) => {

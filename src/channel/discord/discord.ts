@@ -29,9 +29,9 @@ import { Deferrals } from './deferrals.ts';
 import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
-import { deliver, showAgain } from './outbound.ts';
+import { deliver, outcomeOf } from './outbound.ts';
 import { beginPreview, begunAs } from './previews.ts';
-import { remove } from './putting.ts';
+import { remove, withoutUnsure } from './putting.ts';
 import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { createCommandMenu, shownOf } from './slash-commands.ts';
@@ -147,7 +147,9 @@ class Discord implements Messenger {
     const { token } = this.#parts;
     const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
     if (completed !== null) return completed;
-    const revision = revise(this.#questions, reply, target.edits ?? null);
+    const cleared = await withoutUnsure(api, reply);
+    if (cleared.kind !== 'ready') return outcomeOf(cleared, token, reply);
+    const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
     let message: string | null = null;
     const parts = { api, token, sent: (one: string) => void (message = one) };
     const outcome = await deliver(parts, revision.reply, target, stop.signal);
@@ -155,10 +157,6 @@ class Discord implements Messenger {
     // A process that ends before that is done does it anew: the reply's nonce makes no second one.
     const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
     if (needless.length > 0) await Promise.all(needless);
-    if (message !== null) {
-      const shown: string = message;
-      this.#ends.arrived(shown, () => showAgain(api, revision.reply, target, shown));
-    }
     return outcome;
   }
 

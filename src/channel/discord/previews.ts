@@ -12,7 +12,14 @@ import { goesOn, GrowingMessage, type Shown } from '../growing-message.ts';
 import type { LooseEnds } from '../loose-ends.ts';
 import { splitText } from '../splitting.ts';
 import type { Api, ApiResult } from './api.ts';
-import { idIn, messageText, parseMessageText, parseUnseenText, unseenText } from './putting.ts';
+import {
+  idIn,
+  messageText,
+  parseMessageText,
+  parseUnseenText,
+  unseenText,
+  unsureText,
+} from './putting.ts';
 import { parseTarget, previewNonce, previewToWire, textUnitsMax, type Target } from './wire.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
@@ -64,7 +71,7 @@ export function begunAs({ id, address }: Pick<Message, 'id' | 'address'>): strin
 }
 
 async function put(
-  { api, ends }: PreviewParts,
+  { api }: PreviewParts,
   question: string,
   target: Target,
   message: string | null,
@@ -78,19 +85,28 @@ async function put(
     if (made?.place !== target.place) return { kind: 'over' };
     const route = `/channels/${made.place}/messages/${made.id}` as const;
     const result = await api.patch(route, { ...edit, attachments: [] }, signal, spare);
-    if (result.kind === 'fault') ends.editUnseen(message);
-    return shownAfter(result);
+    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
   }
   const route = `/channels/${target.place}/messages` as const;
   const result = await api.post(route, body, signal, spare);
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) return { kind: 'made', message: messageText({ place: target.place, id }) };
-  return mayStand(result) ? { kind: 'unseen' } : shownAfter(result);
+  if (!mayStand(result)) return shownAfter(result);
+  return {
+    kind: 'unseen',
+    message: unseenText({ place: target.place, nonce: previewNonce(question) }),
+  };
 }
 
 function mayStand(result: ApiResult): boolean {
   if (result.kind === 'refused') return result.status >= 500;
   return result.kind === 'ok' || result.sent;
+}
+
+/** What the platform has answered itself comes no later; an error page is not its answer. */
+function mayComeLate(result: ApiResult): boolean {
+  if (result.kind === 'refused') return result.status >= 500 && result.message === '';
+  return result.kind === 'fault' && result.sent;
 }
 
 function shownAfter(result: ApiResult): Shown {

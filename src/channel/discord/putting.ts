@@ -19,13 +19,25 @@ type Body = RESTPostAPIChannelMessageJSONBody;
 /** Of the platform, in its channel. */
 export type PlatformMessage = { readonly place: string; readonly id: string };
 
+const unsure = '/unsure';
+
 export function messageText({ place, id }: PlatformMessage): string {
   return `${place}/${id}`;
 }
 
+/** Of a message which an edit may still reach whose end nobody saw. */
+export function unsureText(message: PlatformMessage): string {
+  return `${messageText(message)}${unsure}`;
+}
+
+export function isUnsure(text: string): boolean {
+  return text.endsWith(unsure);
+}
+
 /** @returns null for what this file did not write */
 export function parseMessageText(text: string): PlatformMessage | null {
-  const [place, id, ...rest] = text.split('/').map(idOf);
+  const named = isUnsure(text) ? text.slice(0, -unsure.length) : text;
+  const [place, id, ...rest] = named.split('/').map(idOf);
   return place && id && rest.length === 0 ? { place, id } : null;
 }
 
@@ -115,7 +127,7 @@ function create(
 }
 
 /** What an edit may have done a second edit does again: it never makes a second message. */
-export async function edit(
+async function edit(
   api: Api,
   { place, id }: PlatformMessage,
   { nonce: _nonce, enforce_nonce: _enforced, message_reference: _reference, ...shown }: Body,
@@ -158,8 +170,32 @@ const deleteMs = 5_000;
 export async function remove(api: Api, message: string): Promise<boolean> {
   const known = parseMessageText(message);
   if (known === null) return false;
-  const signal = AbortSignal.timeout(deleteMs);
-  const result = await api.delete(`/channels/${known.place}/messages/${known.id}`, signal);
+  const result = await deleteMessage(api, known);
   if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
   return result.kind === 'fault';
+}
+
+/**
+ * Takes away what the reply replaces where an edit may still reach it, so that it meets none: the
+ * reply is then sent anew. Where it cannot be taken away, or is gone already, it is edited like any
+ * other, as far as it is there. It never throws.
+ * @returns as it is to be sent; or why it cannot be now
+ */
+export async function withoutUnsure(
+  api: Api,
+  reply: Reply,
+): Promise<{ readonly kind: 'ready'; readonly reply: Reply } | Exclude<ApiResult, { kind: 'ok' }>> {
+  const { replaces, ...rest } = reply;
+  const message = replaces !== undefined && isUnsure(replaces) ? parseMessageText(replaces) : null;
+  if (message === null) return { kind: 'ready', reply };
+  const result = await deleteMessage(api, message);
+  if (result.kind === 'ok') return { kind: 'ready', reply: rest };
+  if (result.kind === 'fault') return { ...result, sent: false };
+  if (!isRefused(result)) return result;
+  return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
+}
+
+function deleteMessage(api: Api, { place, id }: PlatformMessage): Promise<ApiResult> {
+  const route = `/channels/${place}/messages/${id}` as const;
+  return api.delete(route, AbortSignal.timeout(deleteMs));
 }

@@ -87,6 +87,7 @@ async function start(more: Partial<MessengerConfig> = {}, options: DiscordOption
 const long = 'An answer of some **length** that goes on for a while, and';
 const create = 'POST /channels/:id/messages';
 const patch = 'PATCH /channels/:id/messages/:id';
+const take = 'DELETE /channels/:id/messages/:id';
 
 test('a reply grows by edits, and the last edit is the reply', async () => {
   await using it = await start();
@@ -183,7 +184,7 @@ for (const fault of [
   });
 }
 
-test('the reply stands, also over an edit that the platform carries out after it', async () => {
+test('a reply stands, also where an edit before it is carried out after it', async () => {
   await using it = await start({}, {}, 10);
   const { preview, made } = it.preview(it.chat.id);
   preview.show(long);
@@ -192,11 +193,15 @@ test('the reply stands, also over an edit that the platform carries out after it
   preview.show(`${long} goes on`);
   await it.fake.until(() => it.fake.calls.find(({ route }) => route === patch), 'the edit');
   await preview.end();
-  const reply = { text: `${long} ends.`, replaces: made[0]! };
-  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
-  assert.deepEqual(it.texts(), [`${long} ends.`]);
-  it.fake.edit(it.chat, it.fake.shown(it.fake.sent[0]!.message)!, `${long} goes on …`);
-  await it.fake.until(() => it.texts()[0]?.endsWith('ends.') || undefined, 'the reply once more');
+  const reply = { text: `${long} ends.`, replaces: made[1]! };
+  it.fake.fail(take, { kind: 'reset', done: true });
+  const lost = await it.deliver(reply);
+  assert.ok(lost.kind === 'retry' && !lost.mayHaveArrived);
+  for (const _ of ['then', 'and after a crash']) {
+    assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+    assert.equal(it.fake.shown(it.fake.sent[0]!.message), undefined, 'an edit meets none');
+    assert.deepEqual([it.texts(), it.fake.sent.length], [[`${long} ends.`], 2]);
+  }
 });
 
 for (const fault of [

@@ -15,7 +15,7 @@ import type { Formatted, Lexer } from './markdown.ts';
 import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
 import { contentOf, editText, messageText, numberOf } from './putting.ts';
-import { parseMessageText, placeFields } from './putting.ts';
+import { parseMessageText, placeFields, unsureText } from './putting.ts';
 import { fitted, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
@@ -64,7 +64,7 @@ export function beginPreview(
 }
 
 async function put(
-  { api, lexer, ends }: PreviewParts,
+  { api, lexer }: PreviewParts,
   target: Target,
   message: string | null,
   text: string,
@@ -77,8 +77,7 @@ async function put(
     if (made?.chat !== chat) return { kind: 'over' };
     const edit = { chat_id: chat, message_id: made.number, ...content };
     const result = await editText(api, edit, callMs, signal);
-    if (result.kind === 'fault') ends.editUnseen(message);
-    return shownAfter(result);
+    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
   }
   const payload = { ...placeFields(target), ...content };
   const result = await api.call('sendMessage', payload, callMs, signal);
@@ -92,6 +91,12 @@ async function put(
 function mayStand(result: CallResult): boolean {
   if (result.kind === 'refused') return result.status >= 500 && result.status !== 503;
   return result.kind === 'done' || result.sent;
+}
+
+/** What Telegram has answered itself comes no later. */
+function mayComeLate(result: CallResult): boolean {
+  if (result.kind === 'done') return false;
+  return mayStand(result) && !(result.kind === 'refused' && result.description !== '');
 }
 
 function shownAfter(result: CallResult): Shown {

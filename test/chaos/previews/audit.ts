@@ -22,6 +22,9 @@ export function audit(
   const wasEdited = ({ message }: Made): boolean => edits.some((one) => one.message === message);
   const mayBeUnkept = ({ madeAt }: Made): boolean =>
     !messenger.findsBegun && kills.some((at) => at >= madeAt && at - madeAt <= keptMs);
+  // Such an edit may be carried out later than the reply's.
+  const mayBeTaken = ({ message }: Made): boolean =>
+    removed.has(message) || edits.some((one) => one.message === message && one.isSpoiled);
   const beginnings = all.filter(({ text }) => text?.endsWith(goesOn));
   const grown = all.filter(({ grew }) => grew);
   const { repeats, ...faults } = auditAnswers(said, all);
@@ -29,8 +32,7 @@ export function audit(
     faults: {
       ...faults,
       'left unfinished': beginnings.filter((one) => wasEdited(one) || !mayBeUnkept(one)).length,
-      'taken away': grown.filter(({ text, message }) => text === null && !removed.has(message))
-        .length,
+      'taken away': grown.filter((one) => one.text === null && !mayBeTaken(one)).length,
       'left waiting': messenger.waiting(),
     },
     seen: {

@@ -5,12 +5,16 @@ import type { Program } from '../../program.ts';
 /** Where people talk with the bot. */
 export type Place = { readonly id: string };
 
-/** What svc asked of the platform, whatever it was answered. `message`: the one that is edited. */
+/**
+ * What svc asked of the platform, whatever it was answered. `message`: the one that is edited.
+ * `isSpoiled`: it was answered badly, or not at all.
+ */
 export type Deed = {
   readonly kind: 'make' | 'edit';
   readonly message: string | null;
   readonly text: string;
   readonly at: number;
+  readonly isSpoiled: boolean;
 };
 
 /** A message that the bot made. */

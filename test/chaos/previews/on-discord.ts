@@ -88,9 +88,9 @@ async function documentOf(discordUrl: string, modelUrl: string) {
 }
 
 function deedsOn({ calls }: FakeDiscord): readonly Deed[] {
-  return calls.flatMap(({ route, path, body, at }): Deed[] => {
+  return calls.flatMap(({ route, path, body, at, isSpoiled }): Deed[] => {
     const { content } = (body ?? {}) as { readonly content?: unknown };
-    const told = { text: String(content), at };
+    const told = { text: String(content), at, isSpoiled };
     if (route === create) return [{ kind: 'make', message: null, ...told }];
     if (route === edit) return [{ kind: 'edit', message: path.split('/')[4]!, ...told }];
     return route === response ? [{ kind: 'edit', message: null, ...told }] : [];

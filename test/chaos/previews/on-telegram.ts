@@ -38,9 +38,9 @@ export async function openOnTelegram(script: Script, random: () => number): Prom
     connected: () => Promise.resolve(),
     spoil: () => telegram.fail(...spoilings[Math.floor(random() * spoilings.length)]!),
     deeds: () =>
-      telegram.calls.flatMap(({ method, params, at }): Deed[] => {
+      telegram.calls.flatMap(({ method, params, at, answer }): Deed[] => {
         const { chat_id, message_id, text } = params;
-        const told = { text: String(text), at };
+        const told = { text: String(text), at, isSpoiled: answer === null };
         if (method === 'sendMessage') return [{ kind: 'make', message: null, ...told }];
         if (method !== 'editMessageText') return [];
         return [{ kind: 'edit', message: nameOf(chat_id, message_id), ...told }];
