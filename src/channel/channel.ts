@@ -7,7 +7,7 @@
  * Who calls it: `open` once; then `run` once; `deliver` and `working` at any time between `open`
  * and the end, many at the same time, for different conversations.
  */
-import type { Address, Inbound } from '../domain/message.ts';
+import type { Address, Inbound, Message } from '../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../domain/reply.ts';
 import type { ChannelKey, ConversationId, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
@@ -46,6 +46,11 @@ export interface Channel {
    */
   preview?(shown: Previewed): Preview;
   /**
+   * What finds a beginning of which nobody knows whether it was made: `replaces` of the reply. Null
+   * or absent: nothing does. Pure.
+   */
+  begun?(question: Pick<Message, 'id' | 'address'>): string | null;
+  /**
    * Reads an attachment of a message of its own, with its own token.
    * @param file as it stands in `Media`
    */
@@ -81,12 +86,15 @@ export interface Channel {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** `replaces`: the message that shows it already, from before this process. */
+/** `replaces`: the message that shows it from before this process, or what `begun` says. */
 export type Previewed = {
   readonly address: Address;
   readonly question: MessageId;
   readonly replaces: string | null;
-  /** Called once, at once when a message was made: `replaces` of the reply. */
+  /**
+   * Called at once when a message was made, or may have been: `replaces` of the reply. What it is
+   * told last counts.
+   */
   readonly made: (replaces: string) => void;
 };
 

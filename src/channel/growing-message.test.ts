@@ -5,7 +5,14 @@ import { GrowingMessage, type Shown } from './growing-message.ts';
 
 const long = 'This answer has more than forty characters in it.';
 
-function start(given: { message?: string; former?: string } = {}) {
+type Given = {
+  message?: string;
+  former?: string;
+  unseen?: string;
+  room?: (signal: AbortSignal) => Promise<boolean>;
+};
+
+function start(given: Given = {}) {
   const clock = handClock();
   type Call = { message: string | null; text: string; settle: (shown: Shown) => void };
   const calls: (Call & { signal: AbortSignal })[] = [];
@@ -13,8 +20,11 @@ function start(given: { message?: string; former?: string } = {}) {
   const growing = new GrowingMessage({
     message: given.message ?? null,
     former: given.former ?? null,
+    unseen: given.unseen ?? null,
     made: (message) => void made.push(message),
+    cut: (text) => text.slice(0, 100),
     takeAway: (message) => void gone.push(message),
+    room: (signal) => given.room?.(signal) ?? Promise.resolve(true),
     put: (message, text, signal) => {
       const { promise, resolve } = Promise.withResolvers<Shown>();
       calls.push({ message, text, signal, settle: resolve });
@@ -39,35 +49,44 @@ function start(given: { message?: string; former?: string } = {}) {
       await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));
       await new Promise(setImmediate);
     },
-    /** The call under way ends, and all that follows at once is done. */
+    /** What follows at once is done. */
+    show: async (text: string): Promise<void> => {
+      growing.show(text);
+      await follows();
+    },
+    /** The call under way ends, and what follows at once is done. */
     settle: async (shown: Shown): Promise<void> => {
       calls.at(-1)!.settle(shown);
-      for (let turns = 0; turns < 20; turns++) await Promise.resolve();
+      await follows();
     },
     shown: () => calls.map(({ message, text }) => [message, text]),
   };
+}
+
+async function follows(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await Promise.resolve();
 }
 
 const made = { kind: 'made', message: 'm' } as const;
 
 test('a short text is shown after 700 ms, a longer one at once', async () => {
   const it = start();
-  it.growing.show('It');
+  await it.show('It');
   assert.deepEqual(it.shown(), []);
   it.clock.pass(700);
   await it.until(() => it.calls.length === 1);
   await it.settle(made);
   assert.deepEqual(it.made, ['m']);
   const other = start();
-  other.growing.show(long);
+  await other.show(long);
   assert.deepEqual(other.shown(), [[null, long]]);
 });
 
 test('later texts are edits: one at a time, the newest alone, none before its time', async () => {
   const it = start();
-  it.growing.show(long);
-  it.growing.show(`${long} One.`);
-  it.growing.show(`${long} Two.`);
+  await it.show(long);
+  await it.show(`${long} One.`);
+  await it.show(`${long} Two.`);
   assert.equal(it.calls.length, 1);
   await it.settle(made);
   it.clock.pass(1_499);
@@ -77,7 +96,7 @@ test('later texts are edits: one at a time, the newest alone, none before its ti
   await it.until(() => it.calls.length === 2);
   assert.deepEqual(it.shown()[1], ['m', `${long} Two.`]);
   await it.settle({ kind: 'shown' });
-  it.growing.show(`${long} Two.`);
+  await it.show(`${long} Two.`);
   it.clock.pass(5_000);
   await new Promise(setImmediate);
   assert.equal(it.calls.length, 2, 'what is shown already is not shown again');
@@ -86,7 +105,7 @@ test('later texts are edits: one at a time, the newest alone, none before its ti
 
 test('a message that is there already is edited, and none is made', async () => {
   const it = start({ message: 'before' });
-  it.growing.show(long);
+  await it.show(long);
   assert.deepEqual(it.shown(), [['before', long]]);
   await it.settle({ kind: 'shown' });
   assert.deepEqual(it.made, []);
@@ -94,11 +113,11 @@ test('a message that is there already is edited, and none is made', async () => 
 
 test('a former answer is taken over; where it cannot be, a message is made', async () => {
   const it = start({ former: 'f' });
-  it.growing.show(long);
+  await it.show(long);
   await it.settle({ kind: 'shown' });
   assert.deepEqual([it.shown(), it.made], [[['f', long]], ['f']]);
   const other = start({ former: 'f' });
-  other.growing.show(long);
+  await other.show(long);
   await other.settle({ kind: 'failed' });
   other.clock.pass(1_500);
   await other.until(() => other.calls.length === 2);
@@ -112,12 +131,12 @@ for (const [name, kind, times] of [
   test(`after ${name} it is silent`, async () => {
     const it = start({ message: 'm' });
     for (let n = 1; n <= times; n++) {
-      it.growing.show(`${long} ${n}`);
+      await it.show(`${long} ${n}`);
       it.clock.pass(1_500);
       await it.until(() => it.calls.length === n);
       await it.settle({ kind });
     }
-    it.growing.show(`${long} more`);
+    await it.show(`${long} more`);
     it.clock.pass(60_000);
     await new Promise(setImmediate);
     assert.equal(it.calls.length, times);
@@ -127,8 +146,8 @@ for (const [name, kind, times] of [
 
 test('its end waits for the call under way, and nothing follows', async () => {
   const it = start();
-  it.growing.show(long);
-  it.growing.show(`${long} more`);
+  await it.show(long);
+  await it.show(`${long} more`);
   let isOver = false;
   const ending = it.growing.end().then(() => (isOver = true));
   await new Promise(setImmediate);
@@ -142,7 +161,7 @@ test('its end waits for the call under way, and nothing follows', async () => {
 
 test('its end waits until an edit has ended, which is given up after 4 s', async () => {
   const it = start({ message: 'm' });
-  it.growing.show(long);
+  await it.show(long);
   let isOver = false;
   const ending = it.growing.end().then(() => (isOver = true));
   it.clock.pass(3_999);
@@ -157,7 +176,7 @@ test('its end waits until an edit has ended, which is given up after 4 s', async
 
 test('a message that is made 4.5 s after its end, or later, is taken away', async () => {
   const it = start();
-  it.growing.show(long);
+  await it.show(long);
   const ending = it.growing.end();
   it.clock.pass(4_499);
   await it.acted();
@@ -167,4 +186,94 @@ test('a message that is made 4.5 s after its end, or later, is taken away', asyn
   assert.equal(it.calls[0]!.signal.aborted, true);
   await it.settle(made);
   assert.deepEqual([it.made, it.gone], [[], ['m']]);
+});
+
+test('a message that may be there is known by what finds it, until it has been found', async () => {
+  const it = start({ unseen: 'u' });
+  await it.show(long);
+  await it.settle({ kind: 'unseen', message: 'u' });
+  assert.deepEqual(it.made, ['u']);
+  it.clock.pass(1_500);
+  await it.until(() => it.calls.length === 2);
+  assert.deepEqual(it.shown()[1], ['u', long]);
+  await it.settle(made);
+  assert.deepEqual(it.made, ['u', 'm']);
+});
+
+test('where it can be found, a message that is made too late is the reply’s to find', async () => {
+  const it = start({ unseen: 'u' });
+  await it.show(long);
+  const ending = it.growing.end();
+  it.clock.pass(4_500);
+  await ending;
+  assert.deepEqual(it.made, ['u']);
+  await it.settle(made);
+  assert.deepEqual([it.made, it.gone], [['u'], []]);
+});
+
+test('what grows beyond one message is no reason for an edit', async () => {
+  const it = start();
+  await it.show('x'.repeat(100));
+  await it.settle(made);
+  for (const more of [1, 2]) {
+    await it.show('x'.repeat(100 + more));
+    it.clock.pass(1_500);
+    await it.acted();
+  }
+  assert.equal(it.calls.length, 1);
+  await it.show('another text');
+  it.clock.pass(1_500);
+  await it.until(() => it.calls.length === 2);
+});
+
+test('where there is no room it waits for it, and shows what is the newest then', async () => {
+  const turn = Promise.withResolvers<boolean>();
+  const it = start({ room: () => turn.promise });
+  await it.show(long);
+  it.clock.pass(60_000);
+  await it.show(`${long} more`);
+  assert.equal(it.calls.length, 0);
+  turn.resolve(true);
+  await it.until(() => it.calls.length === 1);
+  assert.deepEqual(it.shown(), [[null, `${long} more`]]);
+  await it.settle(made);
+  await it.show(`${long} and more`);
+  it.clock.pass(1_499);
+  await it.acted();
+  assert.equal(it.calls.length, 1, 'its time goes by the call');
+  it.clock.pass(1);
+  await it.until(() => it.calls.length === 2);
+});
+
+test('its end waits for no room', async () => {
+  const it = start({
+    room: (signal) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))),
+  });
+  await it.show(long);
+  await it.growing.end();
+  assert.deepEqual([it.calls.length, it.made], [0, []]);
+});
+
+test('what the platform bears only later is made as soon as it does', async () => {
+  const it = start();
+  await it.show(long);
+  await it.settle({ kind: 'busy', ms: 300 });
+  it.clock.pass(299);
+  await it.acted();
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await it.until(() => it.calls.length === 2);
+});
+
+test('a message which an edit may still reach has another name from then on', async () => {
+  const it = start({ message: 'm' });
+  await it.show(long);
+  await it.settle({ kind: 'unseen', message: 'm?' });
+  assert.deepEqual(it.made, ['m?']);
+  it.clock.pass(1_500);
+  await it.until(() => it.calls.length === 2);
+  assert.equal(it.shown()[1]![0], 'm?');
+  await it.settle({ kind: 'unseen', message: 'm?' });
+  assert.deepEqual(it.made, ['m?']);
 });

@@ -8,24 +8,33 @@ import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import type { Preview } from './channel.ts';
 
 /**
- * What became of a call: `busy` was not made, and may be made later; after `over` none is made.
- * `made`: a new message shows the text.
+ * What became of a call: `busy` was not made, and may be made after so long; after `over` none is.
+ * `made`: a new message shows the text. `unseen`: it may come to show it any time, and is
+ * known by that name from now on.
  */
 export type Shown =
-  | { readonly kind: 'made'; readonly message: string }
-  | { readonly kind: 'shown' | 'busy' | 'failed' | 'over' };
+  | { readonly kind: 'made' | 'unseen'; readonly message: string }
+  | { readonly kind: 'busy'; readonly ms: number }
+  | { readonly kind: 'shown' | 'failed' | 'over' };
 
 export type GrowingParts = {
   /** The message that there is; null: it is still to be made. */
   readonly message: string | null;
+  /** What names the new message before anybody knows it; null: nothing on this platform. */
+  readonly unseen: string | null;
   /** A message that becomes it instead of a new one, as far as that can be; null: none. */
   readonly former: string | null;
+  /** Is told each name of the message, the newest last. */
   readonly made: (message: string) => void;
+  /** As much of a text as one message holds. What is beyond it changes nothing that is seen. */
+  readonly cut: (text: string) => string;
+  /** Resolves when the platform bears a call that no reply needs; false: stopped before. */
+  readonly room: (signal: AbortSignal) => Promise<boolean>;
   /** Makes the message, or gives it this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
   /** Takes away a message that was made too late for anyone to know of it. Never throws. */
   readonly takeAway: (message: string) => void;
-  /** Between the beginnings of two calls. */
+  /** Between the beginnings of two calls, at least. */
   readonly everyMs: number;
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
@@ -35,6 +44,7 @@ export type GrowingParts = {
 const firstMs = 700;
 const firstCharacters = 40;
 const failuresMax = 3;
+const busyMsMin = 100;
 /** An edit that takes longer is given up. */
 const editMs = 4_000;
 /**
@@ -50,6 +60,8 @@ export const noPreview: Preview = { show() {}, end: () => Promise.resolve() };
 
 export class GrowingMessage implements Preview {
   readonly #parts: GrowingParts;
+  /** Of waiting for room. */
+  readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
   readonly #begunAt: SteadyTime;
   #message: string | null;
@@ -79,6 +91,7 @@ export class GrowingMessage implements Preview {
 
   async end(): Promise<void> {
     this.#isOver = true;
+    this.#stopping.abort();
     this.#next?.cancel();
     this.#next = null;
     if (this.#underWay === null) return;
@@ -86,7 +99,20 @@ export class GrowingMessage implements Preview {
     const limit = this.#parts.deadlines.after(endMs, resolve);
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
+    const { unseen } = this.#parts;
+    const isBeginning = this.#message === null && this.#former === null;
+    if (this.#underWay !== null && isBeginning && unseen !== null) this.#name(unseen);
     this.#ending.abort();
+  }
+
+  #fail(): void {
+    if (++this.#failures >= failuresMax) this.#isOver = true;
+  }
+
+  #name(message: string): void {
+    if (message === this.#message) return;
+    this.#message = message;
+    this.#parts.made(message);
   }
 
   #plan(): void {
@@ -100,33 +126,51 @@ export class GrowingMessage implements Preview {
   }
 
   #begin(): void {
-    this.#nextAt = later(this.#parts.steady(), this.#parts.everyMs);
-    this.#underWay = this.#put(this.#text);
+    const { cut, steady, everyMs } = this.#parts;
+    this.#nextAt = later(steady(), everyMs);
+    if (cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
+  }
+
+  async #inTurn(): Promise<void> {
+    const { room, cut, steady, everyMs } = this.#parts;
+    const isAdmitted = await room(this.#stopping.signal);
+    if (isAdmitted && !this.#isOver) {
+      this.#nextAt = later(steady(), everyMs);
+      return this.#put(cut(this.#text));
+    }
+    this.#underWay = null;
   }
 
   async #put(text: string): Promise<void> {
-    const { put, made, takeAway } = this.#parts;
+    const { put, takeAway, steady } = this.#parts;
     const existing = this.#former ?? this.#message;
     const shown = await (existing === null
       ? put(null, text, this.#ending.signal)
       : this.#edit(existing, text));
     this.#underWay = null;
     if (shown.kind === 'made' && this.#ending.signal.aborted) {
-      if (shown.message !== this.#parts.former) takeAway(shown.message);
+      // What has a name is the reply's to replace.
+      const isKnown = this.#message !== null || shown.message === this.#parts.former;
+      if (!isKnown) takeAway(shown.message);
       return;
     }
     switch (shown.kind) {
       case 'made':
-        this.#message = shown.message;
-        made(shown.message);
+        this.#name(shown.message);
         break;
       case 'over':
         this.#isOver = true;
         return;
+      case 'unseen':
+        this.#name(shown.message);
+        this.#fail();
+        break;
       case 'failed':
-        if (++this.#failures >= failuresMax) this.#isOver = true;
+        this.#fail();
         break;
       case 'busy':
+        this.#nextAt = later(steady(), Math.max(shown.ms, busyMsMin));
+        break;
       case 'shown':
         break;
       default:

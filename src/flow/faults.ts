@@ -6,9 +6,10 @@ import { strictest } from '../domain/sensitivity.ts';
 import type { Claim, Effects } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
 import { bareDesk, effectsOf } from './effects.ts';
-import { settledBy } from './settling.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
+import { shownBefore } from './previewing.ts';
 import { decideSession } from './sessions.ts';
+import { settledBy } from './settling.ts';
 
 const faultDecision: Decision = {
   kind: 'apology',
@@ -49,7 +50,8 @@ export async function buryMessage(
   const asked = decision.act.kind === 'think' ? decision.act.again : undefined;
   const stamps = [message.sensitivity, route.brain.sensitivity, asked?.sensitivity ?? 'public'];
   const sensitivity = strictest(...stamps);
-  const desk = { ...bareDesk(sensitivity), shownAs: kit.ledger.previews.of(claim) };
+  const shownAs = kit.ledger.previews.of(claim) ?? shownBefore(route.channel, claim);
+  const desk = { ...bareDesk(sensitivity), shownAs };
   const timeline = { decision, claimedAt: now, decidedAt: now, desk };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.

@@ -166,6 +166,15 @@ test('the sentence after a bug takes the place of what the turn had shown', asyn
   assert.equal(sorry?.reply.replaces, '[7]');
 });
 
+test('and of what a process that died in it may have shown', async () => {
+  const it = house();
+  const claim = Object.assign(await it.claimed(), { attempt: 2 });
+  const line = { ...it.line, channel: { ...it.line.channel, begun: () => 'begun' } };
+  await buryMessage(it.kit, line, claim, 'poison');
+  const [sorry] = await it.ledger.claim('out', channel, 1);
+  assert.equal(sorry?.reply.replaces, 'begun');
+});
+
 test('what would be a command is none in an edit, and nobody is turned away by that', async () => {
   const it = house();
   const gate = new Gate({

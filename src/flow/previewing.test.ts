@@ -4,7 +4,7 @@ import type { Preview, Previewed } from '../channel/channel.ts';
 import type { InClaim } from '../store/store.ts';
 import { TurnPreview } from './previewing.ts';
 
-function start(preview?: string) {
+function start(preview?: string, attempt = 1) {
   const shown: string[] = [];
   const kept: string[] = [];
   const begun: Previewed[] = [];
@@ -19,6 +19,7 @@ function start(preview?: string) {
         },
       };
     },
+    begun: ({ id }: { id: string }) => `begun ${id}`,
   };
   const before = { waits: false };
   const previews = {
@@ -30,7 +31,7 @@ function start(preview?: string) {
   const turn = new TurnPreview(
     { ledger: { previews } } as never,
     { channel } as never,
-    { message } as unknown as InClaim,
+    { message, attempt } as unknown as InClaim,
     desk,
   );
   return { turn, desk, before, shown, kept, begun, ended: () => ended };
@@ -57,6 +58,18 @@ test('the message of an earlier run is shown on, and is replaced though nothing 
   assert.equal(it.desk.shownAs, '[5]');
   it.turn.show('again');
   assert.equal(it.begun[0]!.replaces, '[5]');
+});
+
+test('what a run that died may have begun is found by what names it, once it comes next', () => {
+  const it = start(undefined, 2);
+  assert.equal(it.desk.shownAs, 'begun m1');
+  it.before.waits = true;
+  it.turn.show('a');
+  assert.equal(it.begun.length, 0);
+  it.before.waits = false;
+  it.turn.show('a b');
+  assert.equal(it.begun[0]!.replaces, 'begun m1');
+  assert.equal(start('[5]', 2).desk.shownAs, '[5]');
 });
 
 test('nothing is begun before the reply to an earlier message has arrived', () => {

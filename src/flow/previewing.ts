@@ -31,6 +31,7 @@ export class TurnPreview {
     this.#channel = channel;
     this.#claim = claim;
     this.#desk = desk;
+    desk.shownAs ??= shownBefore(channel, claim);
   }
 
   /** Resolves when nothing of it is on its way any more. Never rejects. */
@@ -49,7 +50,7 @@ export class TurnPreview {
     const { message } = this.#claim;
     const { shownAs } = this.#desk;
     // The message of an earlier run stands in its place already.
-    const mayBegin = shownAs !== null || this.#kit.ledger.previews.isNext(this.#claim);
+    const mayBegin = message.preview !== undefined || this.#kit.ledger.previews.isNext(this.#claim);
     if (!mayBegin) return null;
     const begun = this.#channel.preview?.({
       address: message.address,
@@ -63,4 +64,13 @@ export class TurnPreview {
     });
     return begun ?? null;
   }
+}
+
+/** What an earlier run of the turn had shown, or may have where a process died under it. */
+export function shownBefore(
+  channel: ActiveRoute['channel'],
+  { message, attempt }: Pick<InClaim, 'message' | 'attempt'>,
+): string | null {
+  if (message.preview !== undefined) return message.preview;
+  return attempt > 1 ? (channel.begun?.(message) ?? null) : null;
 }

@@ -1,53 +1,51 @@
-/** What people say on Telegram by chance, each in a private chat, numbered. */
+/** What people say on a messenger by chance, numbered. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import type { Chat } from '../fake/telegram/wire.ts';
 import { untilAll } from './outside.ts';
 
-export type Saying = { readonly chat: number; readonly text: string };
+type Place = { readonly id: number | string };
+export type Saying<P extends Place = Chat> = { readonly chat: P['id']; readonly text: string };
 
-type Manners = {
-  readonly people: number;
+type Manners<P extends Place> = {
   /** Between two messages at most. */
   readonly pauseMs: number;
   /** Whether so much waits for an answer that nobody says more. */
-  readonly isEnough: (talk: Talk) => boolean;
-  /** How it is said; left out: as a text. */
-  readonly say?: (chat: Chat, text: string) => void;
+  readonly isEnough: (talk: Talk<P>) => boolean;
+  readonly say: (place: P, text: string) => void;
   readonly answerTo: (text: string) => string;
   /** What the bot has answered so far. */
   readonly answers: () => readonly { readonly text: string }[];
 };
 
-export class Talk {
-  readonly said: Saying[] = [];
-  readonly #telegram: FakeTelegram;
+export class Talk<P extends Place = Chat> {
+  readonly said: Saying<P>[] = [];
+  readonly #places: readonly P[];
   readonly #random: () => number;
-  readonly #manners: Manners;
-  readonly #chats;
+  readonly #manners: Manners<P>;
 
-  constructor(telegram: FakeTelegram, random: () => number, manners: Manners) {
-    this.#telegram = telegram;
+  constructor(places: readonly P[], random: () => number, manners: Manners<P>) {
+    this.#places = places;
     this.#random = random;
     this.#manners = manners;
-    const names = Array.from({ length: manners.people }, (_, at) => `Person ${at}`);
-    this.#chats = names.map((name) => telegram.privateChat(telegram.person(name)));
   }
 
   /** People talk until that is over. */
   async until(over: Promise<void>): Promise<void> {
-    const { pauseMs, isEnough, say = this.#telegram.say.bind(this.#telegram) } = this.#manners;
+    const { pauseMs, isEnough } = this.#manners;
     const state = { over: false };
     const ended = over.finally(() => (state.over = true));
     while (!state.over) {
       await Promise.race([ended, pause(this.#random() * pauseMs)]);
       if (isEnough(this)) continue;
-      const chat = this.#chats[Math.floor(this.#random() * this.#chats.length)]!;
-      const text = `${this.said.length}`;
-      say(chat, text);
-      this.said.push({ chat: chat.id, text });
+      this.#say(this.#places[Math.floor(this.#random() * this.#places.length)]!);
     }
     await ended;
+  }
+
+  /** Something is said in each place. */
+  everywhere(): void {
+    for (const place of this.#places) this.#say(place);
   }
 
   get answered(): number {
@@ -60,4 +58,16 @@ export class Talk {
   untilAnswered(): Promise<void> {
     return untilAll(this.said.length, () => this.answered);
   }
+
+  #say(place: P): void {
+    const text = `${this.said.length}`;
+    this.#manners.say(place, text);
+    this.said.push({ chat: place.id, text });
+  }
+}
+
+/** So many people of Telegram's, each in a chat of their own with the bot. */
+export function privateChats(telegram: FakeTelegram, people: number): readonly Chat[] {
+  const names = Array.from({ length: people }, (_, at) => `Person ${at}`);
+  return names.map((name) => telegram.privateChat(telegram.person(name)));
 }

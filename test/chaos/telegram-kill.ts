@@ -14,7 +14,7 @@ import { openTelegram } from '../telegram-program.ts';
 import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
-import { Talk } from './talk.ts';
+import { privateChats, Talk } from './talk.ts';
 
 const waitingMax = 40;
 const moments = ['start', 'polled', 'confirming', 'download', 'model', 'sent', 'running'] as const;
@@ -53,8 +53,7 @@ async function attack(
   const file_id = telegram.storeFile('photos/file_1.jpg', photo);
   const size = { width: 8, height: 8, file_size: photo.length };
   const photos = [{ file_id, file_unique_id: 'p', ...size }];
-  const talk = new Talk(telegram, random, {
-    people: 4,
+  const talk = new Talk(privateChats(telegram, 4), random, {
     pauseMs: 60,
     // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
     isEnough: () => telegram.pending >= waitingMax,

@@ -9,24 +9,27 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { freePort } from '../program.ts';
-import { breakAnswer, sendAnswer, takesEffect } from './breakage.ts';
-import type { Breakage, HttpAnswer } from './breakage.ts';
+import { sendAnswer } from './breakage.ts';
+import type { HttpAnswer } from './breakage.ts';
 import { Cdn } from './discord/cdn.ts';
 import { contentOf } from './discord/body.ts';
+import { answerBadly, httpOf } from './discord/faults.ts';
+import type { DiscordFault } from './discord/faults.ts';
 import { Gateway } from './discord/gateway.ts';
 import type { GatewayOptions } from './discord/gateway.ts';
 import { Guilds, eventOf, withoutContent } from './discord/guilds.ts';
 import type { ChannelState, More } from './discord/guilds.ts';
 import { pressOn } from './discord/interactions.ts';
 import type { Interaction } from './discord/interactions.ts';
-import { RateLimits, tooMany } from './discord/rate-limits.ts';
-import type { Limit, Limited, Scope } from './discord/rate-limits.ts';
+import { RateLimits } from './discord/rate-limits.ts';
+import type { Limit, Limited } from './discord/rate-limits.ts';
 import { answerRest, failed, routeOf } from './discord/rest.ts';
-import type { Reaction, RestAnswer, RestHost, RestRequest } from './discord/rest.ts';
+import type { Reaction, RestHost, RestRequest } from './discord/rest.ts';
 import type { Sent, Typing } from './discord/rest.ts';
 import { SlashCommands } from './discord/slash-commands.ts';
 import { intent } from './discord/wire.ts';
 import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
+import { unconnected } from './server-sockets.ts';
 import { Watch } from './watch.ts';
 
 export type DiscordOptions = Partial<GatewayOptions> & {
@@ -39,13 +42,12 @@ export type DiscordOptions = Partial<GatewayOptions> & {
   readonly globalLimit?: Limit;
 };
 
-export type DiscordFault =
-  | { readonly kind: 'rate-limit'; readonly retryAfterSeconds: number; readonly scope?: Scope }
-  | { readonly kind: 'refuse'; readonly error: ErrorName }
-  | { readonly kind: 'status'; readonly status: number }
-  | Breakage;
-
-export type DiscordCall = RestRequest & { readonly route: string; readonly at: number };
+export type DiscordCall = RestRequest & {
+  readonly route: string;
+  readonly at: number;
+  /** By a fault that a test planned. */
+  readonly isSpoiled: boolean;
+};
 
 export async function startFakeDiscord(options: DiscordOptions = {}): Promise<FakeDiscord> {
   const fake = new FakeDiscord(options);
@@ -135,6 +137,11 @@ export class FakeDiscord implements AsyncDisposable {
     await closed;
   }
 
+  /** Resolves once nobody is connected: all that a process which has ended sent was read. */
+  unconnected(): Promise<void> {
+    return unconnected(this.#server);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.gateway.close();
     this.#watch.close();
@@ -206,6 +213,11 @@ export class FakeDiscord implements AsyncDisposable {
   /** A message as it stands in its channel now. */
   shown({ channel_id, id }: Message): Message | undefined {
     return this.#guilds.channels.get(channel_id)?.messages.find((one) => one.id === id);
+  }
+
+  /** What stands in a channel now, whoever wrote it; the oldest first. */
+  standing(channel: Channel): readonly Message[] {
+    return this.#state(channel).messages;
   }
 
   #edit(before: Message, fields: Partial<Message>): Message {
@@ -304,13 +316,13 @@ export class FakeDiscord implements AsyncDisposable {
       ...(await contentOf(Buffer.concat(parts), request.headers['content-type'])),
     };
     const route = routeOf(rest);
-    this.calls.push({ ...rest, route, at: this.#now() });
+    const fault = this.#nextFault(route);
+    this.calls.push({ ...rest, route, at: this.#now(), isSpoiled: fault !== undefined });
     // A press is answered by its own token.
     const isAnswer = route.endsWith('/:token/callback');
     const known = isAnswer || request.headers.authorization === `Bot ${this.token}`;
-    const fault = this.#nextFault(route);
     if (fault === undefined) sendAnswer(this.#answer(rest, route, known), response);
-    else this.#answerBadly(fault, rest, route, response);
+    else answerBadly(fault, () => this.#answer(rest, route, true), response);
     this.#watch.changed();
   }
 
@@ -325,25 +337,6 @@ export class FakeDiscord implements AsyncDisposable {
     const headers = this.limits.count(route, major, limit, 'user');
     if (isLimited(headers)) return httpOf(headers, headers.headers);
     return httpOf(answerRest(this.#restHost(), rest), headers);
-  }
-
-  #answerBadly(
-    fault: DiscordFault,
-    rest: RestRequest,
-    route: string,
-    response: ServerResponse,
-  ): void {
-    if (fault.kind === 'rate-limit') {
-      const limited = tooMany(fault.retryAfterSeconds, fault.scope ?? 'user');
-      return sendAnswer(httpOf(limited, limited.headers), response);
-    }
-    if (fault.kind === 'refuse') return sendAnswer(httpOf(failed(fault.error)), response);
-    if (fault.kind === 'status') {
-      const body = { message: `${fault.status}: a fault`, code: 0 };
-      return sendAnswer(httpOf({ status: fault.status, body }), response);
-    }
-    const answer = takesEffect(fault) ? this.#answer(rest, route, true) : null;
-    breakAnswer(fault, answer, response);
   }
 
   #nextFault(route: string): DiscordFault | undefined {
@@ -387,8 +380,3 @@ const intentOf = ({ type }: Channel): number =>
 
 const isLimited = (counted: Record<string, string> | Limited): counted is Limited =>
   'body' in counted;
-
-const httpOf = (
-  { status, body }: RestAnswer,
-  headers: Readonly<Record<string, string>> = {},
-): HttpAnswer => ({ status, headers, text: body === undefined ? '' : JSON.stringify(body) });

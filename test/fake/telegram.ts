@@ -24,6 +24,7 @@ import { RateLimits } from './telegram/rate-limits.ts';
 import { UpdateQueue, readParams } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
 import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
+import { unconnected } from './server-sockets.ts';
 import { Watch } from './watch.ts';
 
 export type TelegramOptions = {
@@ -150,12 +151,8 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   /** Resolves once nobody is connected: all that a process which has ended sent was read. */
-  async unconnected(): Promise<void> {
-    for (let open = 1; open > 0;) {
-      // Meanwhile those are let in that the system holds at the door.
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      open = await new Promise((resolve) => this.#server.getConnections((_, n) => resolve(n)));
-    }
+  unconnected(): Promise<void> {
+    return unconnected(this.#server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -228,6 +225,11 @@ export class FakeTelegram implements AsyncDisposable {
     const type = chat.type === 'channel' ? 'edited_channel_post' : 'edited_message';
     this.#world.queue.add(type, message);
     return message;
+  }
+
+  /** Somebody deletes a message; the bot is not told. */
+  remove({ chat, message_id }: Message): void {
+    this.#state(chat).messages.delete(message_id);
   }
 
   /** A new topic in a forum, made by `from` (the bot itself, if need be); returns its id. */

@@ -178,6 +178,20 @@ export const discord: readonly Fault[] = [
     replace: 'enforce_nonce: false',
   },
   {
+    name: 'A beginning that nobody saw being made stays beside its reply on Discord.',
+    file: 'src/channel/discord/putting.ts',
+    find: '{ ...body, ...nonceOf(nonce) }',
+    replace: 'body',
+    seenBy: ['src/channel/discord/showing.test.ts'],
+  },
+  {
+    name: 'A response that a process before completed is sent again.',
+    file: 'src/channel/discord/deferrals.ts',
+    find: "return isShown(asked.body, reply) ? { kind: 'delivered' } : null;",
+    replace: 'return null;',
+    seenBy: ['src/channel/discord/deferrals.test.ts'],
+  },
+  {
     name: 'A press below a message of another bot counts on Discord.',
     file: 'src/channel/discord/interactions.ts',
     find: "if (fieldsOf(under['author'])['id'] !== self) return null;",

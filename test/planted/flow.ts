@@ -10,6 +10,13 @@ export const flow: readonly Fault[] = [
     seenBy: ['src/flow/previewing.test.ts'],
   },
   {
+    name: 'What a run that died may have shown is not looked for.',
+    file: 'src/flow/previewing.ts',
+    find: 'return attempt > 1 ?',
+    replace: 'return attempt < 1 ?',
+    seenBy: ['src/flow/previewing.test.ts'],
+  },
+  {
     name: 'What shows a reply is forgotten when its turn is given back.',
     file: 'src/store/ledger/kept-previews.ts',
     find: 'row.message = { ...row.message, preview };',

@@ -8,8 +8,10 @@ import { createApi } from './api.ts';
 
 test('beside a spare call, which waits for no limit, others wait as ever', async () => {
   await using discord = await startFakeDiscord({ routeLimit: { requests: 2, windowMs: 1_000 } });
-  const http = createHttpClient(createDeadlines());
-  const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...systemClock });
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const api = await createApi(parts);
   const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
   // The library keeps the limit once it has learned which one it is.
   for (const content of ['one', 'two']) await api.post(route, { content });

@@ -12,6 +12,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { stopOf } from '../../lib/stop.ts';
 import { limited, refusal, responseOf } from './answers.ts';
@@ -21,7 +22,7 @@ import { Fault, Limited, Redirect } from './thrown.ts';
 
 export type { ApiResult } from './answers.ts';
 
-/** `spare`: nobody needs it, so that it waits for no limit. */
+/** `spare`: it has a place by `Api.spare`, and waits for no other limit. */
 type Manner = { readonly spare?: true };
 
 /** A body as lib/multipart.ts writes it. */
@@ -50,6 +51,8 @@ export interface Api {
     manner?: Manner,
   ): Promise<ApiResult>;
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
+  /** Takes a place among the bot's requests that nobody needs; false: stopped before. */
+  spare(signal: AbortSignal): Promise<boolean>;
   close(): void;
 }
 
@@ -58,6 +61,7 @@ export type ApiParts = Clock & {
   /** What stands before `/v10`; null: Discord's own address. */
   readonly baseUrl: string | null;
   readonly http: HttpClient;
+  readonly deadlines: Deadlines;
 };
 
 const callMs = 15_000;
@@ -112,7 +116,7 @@ class LimitedApi implements Api {
     this.#library = library;
     this.#parts = parts;
     this.#limitedUntil = parts.steady();
-    this.#pace = new BotPace(parts.steady);
+    this.#pace = new BotPace(parts.steady, parts.deadlines);
     this.#ahead = Date.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: parts.baseUrl ?? discordApi,
@@ -167,6 +171,10 @@ class LimitedApi implements Api {
 
   put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
     return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
+  }
+
+  spare(signal: AbortSignal): Promise<boolean> {
+    return this.#pace.spare(signal);
   }
 
   close(): void {
@@ -243,7 +251,8 @@ class LimitedApi implements Api {
 
   /** @throws Limited, when there is no place for it among the bot's requests */
   async #admitted(url: string, { signal }: Init): Promise<void> {
-    const ms = await this.#pace.admit(url, waitMsMaxNow(), signal);
+    const isSpare = asSpare.getStore() === true;
+    const ms = isSpare ? null : await this.#pace.admit(url, waitMsMax, signal);
     if (ms !== null) throw new Limited(ms, true);
     if (signal?.aborted) throw new Fault('cancelled', false);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { mockedClock } from '../../../test/hand-clock.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
 import { BotPace } from './bot-pace.ts';
 
 const messages = 'https://discord.com/api/v10/channels/7/messages';
@@ -8,7 +9,7 @@ const waitMsMax = 1_500;
 
 function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: 1_000 });
-  const pace = new BotPace(mockedClock.steady);
+  const pace = new BotPace(mockedClock.steady, createDeadlines(mockedClock.steady));
   return {
     pace,
     passedMs: () => Date.now() - 1_000,
@@ -46,12 +47,23 @@ test('eight at once after a rest, then one each 30 ms, in the order of asking', 
   assert.deepEqual(told, [1_530, 1_530], 'who would wait for longer is told, and takes no place');
 });
 
-test('what nobody needs waits for nothing, and leaves a place over', async (t) => {
-  const { pace } = start(t);
-  for (let number = 1; number <= 7; number++) assert.equal(await pace.admit(messages, 0), null);
-  assert.equal(await pace.admit(messages, 0), 30);
-  assert.equal(await pace.admit(messages, waitMsMax), null);
-  assert.equal(await pace.admit(messages, 0), 60);
+test('what nobody needs waits for its turn, and leaves a place over', async (t) => {
+  const it = start(t);
+  const { signal } = new AbortController();
+  const spared: { readonly number: number; readonly at: number }[] = [];
+  for (let number = 0; number < 12; number++) {
+    void it.pace.spare(signal).then(() => spared.push({ number, at: it.passedMs() }));
+  }
+  await it.pass(0);
+  assert.equal(spared.length, 7);
+  assert.equal(await it.pace.admit(messages, 0), null, 'one is left for a reply');
+  await it.pass(300);
+  assert.deepEqual(
+    spared,
+    Array.from({ length: 12 }, (_, number) => {
+      return { number, at: number < 7 ? 0 : (number - 5) * 30 };
+    }),
+  );
 });
 
 test('answers to interactions do not count', async (t) => {
@@ -61,7 +73,7 @@ test('answers to interactions do not count', async (t) => {
       assert.equal(await pace.admit(`https://discord.com/api/v10/${url}`, 0), null);
     }
   }
-  for (let number = 1; number <= 7; number++) assert.equal(await pace.admit(messages, 0), null);
+  for (let number = 1; number <= 8; number++) assert.equal(await pace.admit(messages, 0), null);
 });
 
 test('who is stopped waits no longer', async (t) => {

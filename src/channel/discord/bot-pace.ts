@@ -6,7 +6,9 @@
  */
 import { pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
 import { fullAfterOne, msUntilOne, type Allowance } from '../allowance.ts';
+import { SpareTurns } from '../spare-turns.ts';
 
 const ofBot: Allowance = { everyMs: 30, burst: 8 };
 /** Answers to interactions do not count. */
@@ -17,24 +19,39 @@ export class BotPace {
   /** When the bot's allowance is full again. */
   #full: SteadyTime;
 
-  constructor(steady: () => SteadyTime) {
+  readonly #spares: SpareTurns;
+
+  constructor(steady: () => SteadyTime, deadlines: Deadlines) {
     this.#steady = steady;
     this.#full = steady();
+    this.#spares = new SpareTurns(deadlines, () => msUntilOne(this.#full, ofBot, steady(), 1));
   }
 
   /**
    * Waits for a place, which is given out in the order of asking.
-   * @param waitMsMax what it waits for at most; 0: only where a place is left over besides
+   * @param waitMsMax what it waits for at most
    * @returns null: it may be sent now, unless the signal was aborted meanwhile; else the
    *   milliseconds after which it may ask again
    */
   async admit(url: string, waitMsMax: number, signal?: AbortSignal | null): Promise<number | null> {
     if (uncounted.test(url)) return null;
     const now = this.#steady();
-    const ms = msUntilOne(this.#full, ofBot, now, waitMsMax === 0 ? 1 : 0);
+    const ms = msUntilOne(this.#full, ofBot, now);
     if (ms > waitMsMax) return ms;
     this.#full = fullAfterOne(this.#full, ofBot, now);
     if (ms > 0) await pause(ms, signal ?? new AbortController().signal);
     return null;
+  }
+
+  /**
+   * Takes a place that nobody needs, and leaves one over.
+   * @returns false: stopped before
+   */
+  spare(signal: AbortSignal): Promise<boolean> {
+    const take = (): boolean => {
+      this.#full = fullAfterOne(this.#full, ofBot, this.#steady());
+      return true;
+    };
+    return this.#spares.next(take, signal);
   }
 }

@@ -16,8 +16,10 @@ const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) 
 
 async function stage() {
   const discord = await startFakeDiscord();
-  const http = createHttpClient(createDeadlines());
-  const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...systemClock });
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const api = await createApi(parts);
   const ann = discord.user('Ann');
   discord.slash.registered = [{ id: '7', type: 1, name: 'new', description: 'Begin anew' }];
   const choose = () => {
@@ -83,6 +85,21 @@ test('another process completes what waits, and nothing twice', async () => {
     null,
   );
   assert.equal(it.shown(), 'one');
+});
+
+test('what another process completed with this reply is not sent again', async () => {
+  await using it = await stage();
+  const code = { ...reply('let x = 1;'), file: { name: 'code.ts' } } as Reply;
+  for (const said of [reply(' one '), code]) {
+    const { deferral, target } = it.choose();
+    const before = new Deferrals();
+    before.defer(it.api, deferral);
+    await before.complete(it.api, said, target, 'bot token', signal);
+    const again = await new Deferrals().complete(it.api, said, target, 'bot token', signal);
+    assert.deepEqual(again, { kind: 'delivered' });
+    const rest = { ...said, id: `${said.id}-01` } as Reply;
+    assert.equal(await new Deferrals().complete(it.api, rest, target, 'bot', signal), null);
+  }
 });
 
 test('what could not be put off is a message', async () => {

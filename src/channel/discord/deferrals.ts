@@ -4,16 +4,16 @@
  * https://discord.com/developers/docs/interactions/receiving-and-responding (API version 10).
  *
  * What this process put off itself it completes at once. Of another it asks first whether it still
- * waits, so that a later reply to the same command takes the place of none. Where it has run out,
- * the reply is a message like any other.
+ * waits, so that a later reply to the same command takes the place of none, and one that it shows
+ * already is not sent again. Where it has run out, the reply is a message like any other.
  */
-import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { isFirstPart, type DeliveryOutcome, type Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
 import { outcomeOf } from './outbound.ts';
 import { putFile } from './putting.ts';
 import type { Deferral } from './slash-commands.ts';
-import { fieldsOf } from './fields.ts';
+import { fieldsOf, listOf, textOf } from './fields.ts';
 import { toWire, type Deferred, type Target } from './wire.ts';
 
 const deferMs = 3_000;
@@ -54,9 +54,12 @@ export class Deferrals {
   ): Promise<DeliveryOutcome | null> {
     const { deferred } = target;
     if (deferred === undefined) return null;
-    const waits = await this.#waits(api, deferred, signal);
-    if (typeof waits === 'object') return outcomeOf(waits, bot, reply);
-    if (!waits) return null;
+    const asked = await this.#asked(api, deferred, signal);
+    if (asked !== null && isOver(asked)) return null;
+    if (asked !== null && asked.kind !== 'ok') return outcomeOf(asked, bot, reply);
+    if (asked !== null && !isLoading(asked.body)) {
+      return isShown(asked.body, reply) ? { kind: 'delivered' } : null;
+    }
     const { content, allowed_mentions, flags } = toWire(reply, target);
     const body = { content, allowed_mentions, flags, ...componentsOf(reply) };
     const [route, { file }] = [routeOf(deferred), reply];
@@ -71,15 +74,25 @@ export class Deferrals {
     return outcomeOf(result, bot, reply);
   }
 
-  /** Whether it waits for its text; what was answered where that cannot be told now. */
-  async #waits(api: Api, deferred: Deferred, signal: AbortSignal): Promise<boolean | ApiResult> {
+  /** What the platform says of it; null: this process put it off, and has not completed it. */
+  async #asked(api: Api, deferred: Deferred, signal: AbortSignal): Promise<ApiResult | null> {
     const own = this.#open.get(deferred.token);
-    if (own !== undefined && (await own)) return true;
-    const asked = await api.get(routeOf(deferred), signal);
-    if (isOver(asked)) return false;
-    if (asked.kind !== 'ok') return asked;
-    return (Number(fieldsOf(asked.body)['flags']) & loading) !== 0;
+    if (own !== undefined && (await own)) return null;
+    return api.get(routeOf(deferred), signal);
   }
+}
+
+/** It waits for its text. */
+function isLoading(original: unknown): boolean {
+  return (Number(fieldsOf(original)['flags']) & loading) !== 0;
+}
+
+/** An end of the process came before anybody here knew that the reply has arrived. */
+function isShown(original: unknown, reply: Reply): boolean {
+  const { content, attachments } = fieldsOf(original);
+  if (!isFirstPart(reply)) return false;
+  if (reply.file === undefined) return textOf(content) === reply.text.trim();
+  return listOf(attachments).some((one) => fieldsOf(one)['filename'] === reply.file?.name);
 }
 
 /** Refused in a way that no later try changes. */

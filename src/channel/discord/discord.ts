@@ -29,9 +29,9 @@ import { Deferrals } from './deferrals.ts';
 import { fetchFile } from './fetching.ts';
 import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
-import { deliver, showAgain } from './outbound.ts';
-import { beginPreview } from './previews.ts';
-import { remove } from './putting.ts';
+import { deliver, outcomeOf } from './outbound.ts';
+import { beginPreview, begunAs } from './previews.ts';
+import { remove, withoutUnsure } from './putting.ts';
 import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { createCommandMenu, shownOf } from './slash-commands.ts';
@@ -83,14 +83,18 @@ class Discord implements Messenger {
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
+  readonly begun?: NonNullable<Messenger['begun']>;
 
   constructor(parts: DiscordParts) {
     const { config, deadlines, events, http, now, steady, token } = parts;
     this.#parts = parts;
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
-    if (config.streaming) this.preview = (shown) => this.#preview(shown);
+    if (config.streaming) {
+      this.preview = (shown) => this.#preview(shown);
+      this.begun = begunAs;
+    }
     const { baseUrl } = config;
-    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
+    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, deadlines, now, steady }));
     this.#ends = new LooseEnds(deadlines, async (message) =>
       this.#api.value === null ? false : remove(this.#api.value, message),
     );
@@ -143,16 +147,16 @@ class Discord implements Messenger {
     const { token } = this.#parts;
     const completed = await this.#deferrals.complete(api, reply, target, token, stop.signal);
     if (completed !== null) return completed;
-    const revision = revise(this.#questions, reply, target.edits ?? null);
+    const cleared = await withoutUnsure(api, reply);
+    if (cleared.kind !== 'ready') return outcomeOf(cleared, token, reply);
+    const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
     let message: string | null = null;
     const parts = { api, token, sent: (one: string) => void (message = one) };
     const outcome = await deliver(parts, revision.reply, target, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) this.#ends.takeAway(needless);
-    if (message !== null) {
-      const shown: string = message;
-      this.#ends.arrived(shown, () => showAgain(api, revision.reply, target, shown));
-    }
+    // A process that ends before that is done does it anew: the reply's nonce makes no second one.
+    const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
+    if (needless.length > 0) await Promise.all(needless);
     return outcome;
   }
 

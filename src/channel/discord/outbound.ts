@@ -12,7 +12,7 @@ import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { platformWords } from '../platform-words.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
-import { edit, idIn, messageText, parseMessageText, put } from './putting.ts';
+import { idIn, messageText, put } from './putting.ts';
 import { toWire, type Target } from './wire.ts';
 
 /** Refusals that no later try changes, in our words. */
@@ -47,18 +47,6 @@ export async function deliver(
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) sent?.(messageText({ place, id }));
   return outcomeOf(result, token, reply);
-}
-
-/** Gives the message that shows a reply its text once more; what fails of that changes nothing. */
-export async function showAgain(
-  api: Api,
-  reply: Reply,
-  target: Target,
-  message: string,
-): Promise<void> {
-  const known = parseMessageText(message);
-  const body = { ...toWire(reply, target), ...componentsOf(reply) };
-  if (known !== null) await edit(api, known, body, new AbortController().signal);
 }
 
 /** Servers that heed no `fail_if_not_exists` say so in one of these ways. */

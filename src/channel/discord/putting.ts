@@ -9,23 +9,49 @@ import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { Reply } from '../../domain/reply.ts';
 import { multipart } from '../../lib/multipart.ts';
 import { codeAsMarkdown } from '../code-files.ts';
+import { goesOn } from '../growing-message.ts';
 import type { Api, ApiResult } from './api.ts';
-import { fieldsOf, idOf } from './fields.ts';
-import { textUnitsMax } from './wire.ts';
+import { fieldsOf, idOf, listOf } from './fields.ts';
+import { nonceOf, textUnitsMax } from './wire.ts';
 
 type Body = RESTPostAPIChannelMessageJSONBody;
 
 /** Of the platform, in its channel. */
 export type PlatformMessage = { readonly place: string; readonly id: string };
 
+const unsure = '/unsure';
+
 export function messageText({ place, id }: PlatformMessage): string {
   return `${place}/${id}`;
 }
 
+/** Of a message which an edit may still reach whose end nobody saw. */
+export function unsureText(message: PlatformMessage): string {
+  return `${messageText(message)}${unsure}`;
+}
+
+export function isUnsure(text: string): boolean {
+  return text.endsWith(unsure);
+}
+
 /** @returns null for what this file did not write */
 export function parseMessageText(text: string): PlatformMessage | null {
-  const [place, id, ...rest] = text.split('/').map(idOf);
+  const named = isUnsure(text) ? text.slice(0, -unsure.length) : text;
+  const [place, id, ...rest] = named.split('/').map(idOf);
   return place && id && rest.length === 0 ? { place, id } : null;
+}
+
+/** A beginning that may be there: whoever sends its nonce again is told it. */
+type Unseen = { readonly place: string; readonly nonce: string };
+
+export function unseenText({ place, nonce }: Unseen): string {
+  return `${place}/${nonce}`;
+}
+
+/** @returns null for what `unseenText` did not write */
+export function parseUnseenText(text: string): Unseen | null {
+  const [, place, nonce] = /^(\d{1,20})\/(p[\w-]{1,24})$/.exec(text) ?? [];
+  return place === undefined ? null : { place, nonce: nonce! };
 }
 
 export function idIn(result: unknown): string | null {
@@ -40,23 +66,68 @@ const missingPermissions = 50_013;
 export async function put(
   api: Api,
   place: string,
-  { replaces, file }: Reply,
+  reply: Reply,
   body: Body,
   signal: AbortSignal,
 ): Promise<ApiResult> {
-  if (file !== undefined) {
-    return putFile(api, 'POST', `/channels/${place}/messages`, file.name, body, signal);
-  }
+  const { replaces, file } = reply;
+  const unseen = replaces === undefined ? null : parseUnseenText(replaces);
+  if (unseen?.place === place) return putOverUnseen(api, unseen, reply, body, signal);
   const message = replaces === undefined ? null : parseMessageText(replaces);
-  if (message?.place === place) {
-    const edited = await edit(api, message, body, signal);
-    if (edited.kind !== 'refused' || !refusesEdit.has(edited.status)) return edited;
+  if (message?.place !== place || file !== undefined) return create(api, place, file, body, signal);
+  const edited = await edit(api, message, body, signal);
+  return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+}
+
+/**
+ * As a new message with the beginning's nonce. What was made with it before comes back instead: the
+ * beginning, this reply in an earlier try, or another one that the person was told meanwhile.
+ */
+async function putOverUnseen(
+  api: Api,
+  { place, nonce }: Unseen,
+  { file }: Reply,
+  body: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  const made = await create(api, place, file, { ...body, ...nonceOf(nonce) }, signal);
+  const id = made.kind === 'ok' ? idIn(made.body) : null;
+  if (made.kind !== 'ok' || id === null || shows(made.body, file, body)) return made;
+  const message = { place, id };
+  if (file !== undefined) {
+    await remove(api, messageText(message));
+    return create(api, place, file, body, signal);
   }
-  return api.post(`/channels/${place}/messages`, body, signal);
+  const edited = await edit(api, message, body, signal);
+  return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+}
+
+function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
+  const { content: shown, attachments } = fieldsOf(made);
+  if (file === undefined) return shown === content.trim() && !content.endsWith(goesOn);
+  if (shown === codeAsMarkdown(content, textUnitsMax).trim()) return true;
+  return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
+}
+
+function isRefused(edited: ApiResult): boolean {
+  return edited.kind === 'refused' && refusesEdit.has(edited.status);
+}
+
+function create(
+  api: Api,
+  place: string,
+  file: Reply['file'],
+  body: Body,
+  signal: AbortSignal,
+): Promise<ApiResult> {
+  const route = `/channels/${place}/messages` as const;
+  return file === undefined
+    ? api.post(route, body, signal)
+    : putFile(api, 'POST', route, file.name, body, signal);
 }
 
 /** What an edit may have done a second edit does again: it never makes a second message. */
-export async function edit(
+async function edit(
   api: Api,
   { place, id }: PlatformMessage,
   { nonce: _nonce, enforce_nonce: _enforced, message_reference: _reference, ...shown }: Body,
@@ -93,11 +164,38 @@ function refusesFile({ status, code }: Extract<ApiResult, { kind: 'refused' }>):
   return status === 413 || status === 400 || code === missingPermissions;
 }
 
+const deleteMs = 5_000;
+
 /** Tries once to take away what `messageText` names. @returns whether another try may help */
 export async function remove(api: Api, message: string): Promise<boolean> {
   const known = parseMessageText(message);
   if (known === null) return false;
-  const result = await api.delete(`/channels/${known.place}/messages/${known.id}`);
+  const result = await deleteMessage(api, known);
   if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
   return result.kind === 'fault';
+}
+
+/**
+ * Takes away what the reply replaces where an edit may still reach it, so that it meets none: the
+ * reply is then sent anew. Where it cannot be taken away, or is gone already, it is edited like any
+ * other, as far as it is there. It never throws.
+ * @returns as it is to be sent; or why it cannot be now
+ */
+export async function withoutUnsure(
+  api: Api,
+  reply: Reply,
+): Promise<{ readonly kind: 'ready'; readonly reply: Reply } | Exclude<ApiResult, { kind: 'ok' }>> {
+  const { replaces, ...rest } = reply;
+  const message = replaces !== undefined && isUnsure(replaces) ? parseMessageText(replaces) : null;
+  if (message === null) return { kind: 'ready', reply };
+  const result = await deleteMessage(api, message);
+  if (result.kind === 'ok') return { kind: 'ready', reply: rest };
+  if (result.kind === 'fault') return { ...result, sent: false };
+  if (!isRefused(result)) return result;
+  return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
+}
+
+function deleteMessage(api: Api, { place, id }: PlatformMessage): Promise<ApiResult> {
+  const route = `/channels/${place}/messages/${id}` as const;
+  return api.delete(route, AbortSignal.timeout(deleteMs));
 }

@@ -69,6 +69,8 @@ async function start(more: Partial<MessengerConfig> = {}, options: DiscordOption
       });
       await fake.waitForReady();
     },
+    called: (route: string) =>
+      fake.until(() => fake.calls.find((call) => call.route === route), route),
     /** What stands there, by the bot. */
     texts: ({ id }: Place = chat) =>
       fake.sent
@@ -85,6 +87,7 @@ async function start(more: Partial<MessengerConfig> = {}, options: DiscordOption
 const long = 'An answer of some **length** that goes on for a while, and';
 const create = 'POST /channels/:id/messages';
 const patch = 'PATCH /channels/:id/messages/:id';
+const take = 'DELETE /channels/:id/messages/:id';
 
 test('a reply grows by edits, and the last edit is the reply', async () => {
   await using it = await start();
@@ -113,9 +116,9 @@ test('the first text refers to the question, and a second try makes no second on
   await it.fake.until(() => it.fake.calls.filter(({ route }) => route === create)[1], 'twice');
   await preview.end();
   assert.equal(it.fake.sent.length, 1);
-  assert.deepEqual(made, [`${place.id}/${it.fake.sent[0]!.message.id}`]);
+  assert.equal(made.at(-1), `${place.id}/${it.fake.sent[0]!.message.id}`);
   assert.deepEqual(it.fake.sent[0]?.message.mentions, []);
-  const again = it.preview(`${place.id}/${question.id}`, made[0]);
+  const again = it.preview(`${place.id}/${question.id}`, made.at(-1));
   again.preview.show(`${long} after the crash`);
   await it.fake.until(() => it.fake.calls.find(({ route }) => route === patch), 'an edit');
   await again.preview.end();
@@ -140,7 +143,8 @@ test('it waits for no limit: what has no room is not shown, and the reply is', a
 
 test('without streaming there is no preview', async () => {
   await using it = await start({ streaming: false });
-  assert.equal(Reflect.get(it.channel, 'preview'), undefined);
+  const shows = ['preview', 'begun'].map((name) => Reflect.get(it.channel, name) as unknown);
+  assert.deepEqual(shows, [undefined, undefined]);
 });
 
 test('an edit whose end was not seen is made again; what cannot be edited is sent', async () => {
@@ -180,7 +184,7 @@ for (const fault of [
   });
 }
 
-test('the reply stands, also over an edit that the platform carries out after it', async () => {
+test('a reply stands, also where an edit before it is carried out after it', async () => {
   await using it = await start({}, {}, 10);
   const { preview, made } = it.preview(it.chat.id);
   preview.show(long);
@@ -189,11 +193,90 @@ test('the reply stands, also over an edit that the platform carries out after it
   preview.show(`${long} goes on`);
   await it.fake.until(() => it.fake.calls.find(({ route }) => route === patch), 'the edit');
   await preview.end();
-  const reply = { text: `${long} ends.`, replaces: made[0]! };
-  assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
-  assert.deepEqual(it.texts(), [`${long} ends.`]);
-  it.fake.edit(it.chat, it.fake.shown(it.fake.sent[0]!.message)!, `${long} goes on …`);
-  await it.fake.until(() => it.texts()[0]?.endsWith('ends.') || undefined, 'the reply once more');
+  const reply = { text: `${long} ends.`, replaces: made[1]! };
+  it.fake.fail(take, { kind: 'reset', done: true });
+  const lost = await it.deliver(reply);
+  assert.ok(lost.kind === 'retry' && !lost.mayHaveArrived);
+  for (const _ of ['then', 'and after a crash']) {
+    assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+    assert.equal(it.fake.shown(it.fake.sent[0]!.message), undefined, 'an edit meets none');
+    assert.deepEqual([it.texts(), it.fake.sent.length], [[`${long} ends.`], 2]);
+  }
+});
+
+for (const fault of [
+  { kind: 'html', status: 502, done: true },
+  { kind: 'reset', done: true },
+  { kind: 'status', status: 500 },
+] as const) {
+  test(`a beginning that nobody saw is the reply’s (${JSON.stringify(fault)})`, async () => {
+    await using it = await start();
+    it.fake.fail(create, fault);
+    const { preview, made } = it.preview(it.chat.id);
+    preview.show(long);
+    await it.called(create);
+    await preview.end();
+    assert.equal(made.length, 1);
+    const choices = [{ label: 'Again', says: '/retry' }];
+    const reply = { text: `${long} ends.`, replaces: made[0]!, choices };
+    it.fake.fail(create, { kind: 'reset', done: true });
+    assert.equal((await it.deliver(reply)).kind, 'retry');
+    assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+    assert.deepEqual([it.texts(), it.fake.sent.length], [[`${long} ends.`], 1]);
+    const shown = it.fake.shown(it.fake.sent[0]!.message);
+    assert.deepEqual((shown?.['components'] as unknown[] | undefined)?.length, 1);
+  });
+}
+
+test('the reply takes the place of a beginning that a process before did not keep', async () => {
+  await using it = await start();
+  const { preview } = it.preview(it.chat.id);
+  preview.show(long);
+  await it.fake.waitForSent(1);
+  await preview.end();
+  const address = { channel: 'messenger_b:1', target: it.chat.id } as Reply['address'];
+  const id = '01kz8c4h9e2q7x5t0m3vbp' as MessageId;
+  const replaces = it.channel.begun!({ id, address })!;
+  assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
+  assert.deepEqual([it.texts(), it.fake.sent.length], [['four'], 1]);
+  // As after a replay, when the person had been told that nobody answered.
+  const next = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
+  assert.deepEqual(await it.deliver({ id: next, text: 'five', replaces }), { kind: 'delivered' });
+  assert.deepEqual([it.texts(), it.fake.sent.length], [['five'], 1]);
+  const deferred = { ...address, target: `${it.chat.id}//1/token` };
+  assert.equal(it.channel.begun!({ id, address: deferred }), null);
+});
+
+test('a beginning that nobody saw grows on once it is found', async () => {
+  await using it = await start();
+  it.fake.fail(create, { kind: 'html', status: 502, done: true });
+  const { preview, made } = it.preview(it.chat.id);
+  preview.show(long);
+  while (made.length < 2) await new Promise((next) => setTimeout(next, 5));
+  preview.show(`${long} goes on`);
+  const grown = () => it.texts().some((text) => text.endsWith('on …')) || undefined;
+  await it.fake.until(grown, 'an edit');
+  await preview.end();
+  const { id } = it.fake.sent[0]!.message;
+  assert.deepEqual([made.length, made[1], it.fake.sent.length], [2, `${it.chat.id}/${id}`, 1]);
+});
+
+test('a beginning that nobody saw gives way to a file; where it is gone one is sent', async () => {
+  for (const file of [undefined, { name: 'code.js' }]) {
+    await using it = await start();
+    it.fake.fail(create, { kind: 'html', status: 502, done: true });
+    const { preview, made } = it.preview(it.chat.id);
+    preview.show(long);
+    await it.called(create);
+    await preview.end();
+    const [begun] = it.fake.sent;
+    if (file === undefined) it.fake.remove(it.chat, it.fake.shown(begun!.message)!);
+    const reply = { text: 'let a;', replaces: made[0]!, ...(file && { file }) };
+    assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+    assert.deepEqual(it.texts(), [file === undefined ? 'let a;' : '']);
+    assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
+    assert.deepEqual([it.texts().length, it.fake.sent.length], [1, 2]);
+  }
 });
 
 test('an answer in the place of one that began with a file has no file', async () => {
@@ -256,7 +339,7 @@ test('a preview whose reply is a file is taken away', async () => {
   const id = '01kz8c4h9e2q7x5t0m3vbs' as Reply['id'];
   const replaces = `${it.chat.id}/${message.id}`;
   await it.deliver({ id, text: 'let a;', file: { name: 'code.js' }, replaces });
-  await it.fake.until(() => it.fake.shown(message) === undefined || undefined, 'it is gone');
+  assert.equal(it.fake.shown(message), undefined, 'before the reply counts as delivered');
 });
 
 test('an edit is asked once, and its answer edits the former one', async () => {

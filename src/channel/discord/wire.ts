@@ -208,11 +208,15 @@ export function previewToWire(
   question: string,
   target: Target,
 ): RESTPostAPIChannelMessageJSONBody {
-  return { ...newMessage(content, target), ...nonceOf(`p${question}`) };
+  return { ...newMessage(content, target), ...nonceOf(previewNonce(question)) };
+}
+
+export function previewNonce(question: string): string {
+  return `p${question}`;
 }
 
 /** Null for a longer id, as a reply of a hundred parts has: a nonce has 25 characters at most. */
-function nonceOf(id: string) {
+export function nonceOf(id: string) {
   return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
 }
 

@@ -93,9 +93,15 @@ test('a pause that the platform asked for holds everyone, those who wait already
   clock.pass(100);
   assert.deepEqual(await waiting, { kind: 'later', ms: 29_900 });
   assert.deepEqual(await pace.admit(4, never), { kind: 'later', ms: 29_900 });
-  assert.equal(pace.tryTake(5), false);
-  clock.pass(29_900);
+  let isSpared = false;
+  const sparing = pace.spare(5, never).then(() => (isSpared = true));
+  clock.pass(29_899);
+  await new Promise(setImmediate);
+  assert.equal(isSpared, false);
+  clock.pass(1);
   assert.deepEqual(await pace.admit(4, never), { kind: 'go' });
+  clock.pass(36);
+  await sparing;
 });
 
 test('a short one is waited for', async () => {
@@ -121,25 +127,94 @@ test('who is stopped waits no longer, whether for its chat or for the bot', asyn
   assert.deepEqual(await pace.admit(1, stopping.signal), { kind: 'stopped' });
 });
 
-test('what may be left out takes what is left over, and leaves one for a reply', async () => {
-  const { pace, clock } = start();
-  const taken: boolean[] = [];
-  for (let i = 0; i < 4; i++) {
-    taken.push(pace.tryTake(501));
-    clock.pass(100);
+/** What may be left out, asked for by each of them at once; resolves with when each had it. */
+async function sparedAt(
+  { clock, pace }: ReturnType<typeof start>,
+  chats: readonly number[],
+  ms: number,
+): Promise<{ readonly chat: number; readonly at: number }[]> {
+  const begun = clock.steady();
+  const spared: { chat: number; at: number }[] = [];
+  const stopping = new AbortController();
+  for (const chat of chats) {
+    void pace.spare(chat, stopping.signal).then((isSpared) => {
+      if (isSpared) spared.push({ chat, at: clock.steady() - begun });
+    });
   }
-  assert.deepEqual(taken, [true, true, false, false]);
-  assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
+  for (let passed = 0; passed <= ms; passed += 12) {
+    await new Promise((next) => setTimeout(next, 0));
+    await new Promise(setImmediate);
+    clock.pass(12);
+  }
+  stopping.abort();
+  return spared;
+}
+
+test('what may be left out takes what is left over, and leaves one for a reply', async () => {
+  const it = start();
+  const spared = await sparedAt(it, [501, 501, 501], 500);
+  assert.deepEqual(
+    spared.map(({ chat }) => chat),
+    [501, 501],
+  );
+  assert.deepEqual(await it.pace.admit(501, never), { kind: 'go' });
+});
+
+test('of many chats each has its turn, in the order of asking, within little time', async () => {
+  const chats = Array.from({ length: 20 }, (_, at) => 501 + at);
+  const spared = await sparedAt(start(), chats, 1_000);
+  assert.deepEqual(
+    spared.map(({ chat }) => chat),
+    chats,
+  );
+  assert.ok(spared.at(-1)!.at < 800, String(spared.at(-1)!.at));
+});
+
+test('replies go first, also those that come while others wait for what is left over', async () => {
+  const it = start();
+  const sparing = sparedAt(
+    it,
+    Array.from({ length: 10 }, (_, at) => 501 + at),
+    600,
+  );
+  const begun = it.clock.steady();
+  const replied = await Promise.all(
+    Array.from({ length: 6 }, async (_, at) => {
+      await it.pace.admit(601 + at, never);
+      return it.clock.steady() - begun;
+    }),
+  );
+  const spared = await sparing;
+  assert.ok(replied.at(-1)! <= 6 * 36 + 12, String(replied));
+  assert.equal(spared.length, 10);
+  const between = spared.filter(({ at }) => at > 0 && at < replied.at(-1)!);
+  assert.deepEqual(between, []);
+});
+
+test('a group that has none left over holds up nobody who waits', async () => {
+  const it = start();
+  for (let n = 0; n < 3; n++) {
+    await it.pace.admit(-7, never);
+    it.clock.pass(100);
+  }
+  const spared = await sparedAt(it, [-7, 501, 502], 200);
+  assert.deepEqual(
+    spared.map(({ chat }) => chat),
+    [501, 502],
+  );
 });
 
 test('of 20,000 chats those that are short of something are not forgotten', async () => {
   const { pace, clock } = start();
   for (let chat = 1; chat <= 20_000; chat++) {
-    assert.equal(pace.tryTake(chat), true);
+    assert.deepEqual(await pace.admit(chat, never), { kind: 'go' });
     clock.pass(100);
   }
-  // Nobody who is short of anything is: the last one has had two.
-  assert.equal(pace.tryTake(20_000), true);
-  clock.pass(100);
-  assert.equal(pace.tryTake(20_000), false);
+  // Nobody who is short of anything is: the last one has had three.
+  for (const ms of [0, 50]) {
+    assert.deepEqual(await pace.admit(20_000, never), { kind: 'go' });
+    clock.pass(50 - ms / 2);
+  }
+  const admission = await pace.admit(20_000, never, 0);
+  assert.equal(admission.kind, 'later');
 });

@@ -10,6 +10,7 @@
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
 import { fullAfterOne, msUntilOne, type Allowance } from '../allowance.ts';
+import { SpareTurns } from '../spare-turns.ts';
 
 export type PaceLimits = {
   readonly bot: Allowance;
@@ -37,8 +38,12 @@ export interface Pace {
    * @param waitMsMax what it waits for its chat at most; left out: moments
    */
   admit(chat: number, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
-  /** Takes what nobody needs, for what may be left out: never waits, and leaves one for a reply. */
-  tryTake(chat: number): boolean;
+  /**
+   * Takes what no reply needs, for what may be left out, in the order of asking as far as the chats
+   * have one. It leaves one for a reply, and every reply that waits goes first.
+   * @returns false: stopped before
+   */
+  spare(chat: number, signal: AbortSignal): Promise<boolean>;
   /** The platform asked for a pause: nothing is sent in it. */
   hold(ms: number): void;
 }
@@ -72,12 +77,14 @@ class BotPace implements Pace {
   /** Those that have their chat's place and wait for the bot's. */
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
+  readonly #spares: SpareTurns;
 
   constructor({ steady, deadlines, limits }: PaceParts) {
     this.#steady = steady;
     this.#deadlines = deadlines;
     this.#limits = { ...paceLimits, ...limits };
     this.#full = this.#heldUntil = steady();
+    this.#spares = new SpareTurns(deadlines, () => this.#msUntilSpare());
   }
 
   async admit(
@@ -95,14 +102,22 @@ class BotPace implements Pace {
     return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
   }
 
-  tryTake(chat: number): boolean {
-    const { bot } = this.#limits;
+  async spare(chat: number, signal: AbortSignal): Promise<boolean> {
     const allowance = this.#allowanceOf(chat);
-    if (this.#queue.length > 0 || this.#heldMs > 0) return false;
-    if (this.#msUntil(this.#full, bot, 1) > 0) return false;
-    if (this.#msUntil(this.#chats.get(chat), allowance, 1) > 0) return false;
-    this.#takeOf(chat, allowance);
-    return this.#takeOwn();
+    const msUntilOne = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
+    const take = (): boolean => {
+      // A reply to that chat may have come first.
+      if (msUntilOne() > 0) return false;
+      this.#takeOf(chat, allowance);
+      this.#spend();
+      return true;
+    };
+    while (!signal.aborted) {
+      const ms = msUntilOne();
+      if (ms > 0) await this.#passed(ms, signal);
+      else if (await this.#spares.next(take, signal)) return true;
+    }
+    return false;
   }
 
   hold(ms: number): void {
@@ -121,6 +136,12 @@ class BotPace implements Pace {
 
   #msUntil(full: SteadyTime | undefined, allowance: Allowance, spare = 0): number {
     return msUntilOne(full, allowance, this.#steady(), spare);
+  }
+
+  #msUntilSpare(): number {
+    const { bot } = this.#limits;
+    const ms = this.#msUntil(this.#full, bot, 1) + this.#queue.length * bot.everyMs;
+    return Math.max(this.#heldMs, ms);
   }
 
   #takeOf(chat: number, allowance: Allowance): void {
@@ -149,15 +170,22 @@ class BotPace implements Pace {
     this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
   }
 
-  #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
+  async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
+    await this.#passed(ms, signal);
+    if (signal.aborted) return { kind: 'stopped' };
+    return this.#takeOwn() ? go : this.#inTurn(signal);
+  }
+
+  /** Or the signal was aborted before. */
+  #passed(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const stopped = (): void => {
         due.cancel();
-        resolve({ kind: 'stopped' });
+        resolve();
       };
       const due = this.#deadlines.after(ms, () => {
         signal.removeEventListener('abort', stopped);
-        resolve(this.#takeOwn() ? go : this.#inTurn(signal));
+        resolve();
       });
       signal.addEventListener('abort', stopped, { once: true });
     });

@@ -15,7 +15,7 @@ import type { Formatted, Lexer } from './markdown.ts';
 import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
 import { contentOf, editText, messageText, numberOf } from './putting.ts';
-import { parseMessageText, placeFields } from './putting.ts';
+import { parseMessageText, placeFields, unsureText } from './putting.ts';
 import { fitted, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
@@ -23,7 +23,7 @@ export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly lexer: Lexer;
   readonly deadlines: Deadlines;
   readonly ends: LooseEnds;
-  readonly pace: Pick<Pace, 'tryTake'>;
+  readonly pace: Pick<Pace, 'spare'>;
 };
 
 const callMs = 10_000;
@@ -44,15 +44,18 @@ export function beginPreview(
   shown: Previewed,
   former: string | null,
 ): Preview | null {
-  const { ends, steady, deadlines } = parts;
+  const { ends, pace, steady, deadlines } = parts;
   const target = parseTarget(shown.address);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
     former,
+    unseen: null,
+    cut: (text) => splitText(text, cutting)[0]?.text ?? text,
+    room: (signal) => pace.spare(target.chat, signal),
     put: (message, text, signal) => put(parts, target, message, text, signal),
-    takeAway: (message) => ends.takeAway(message),
+    takeAway: (message) => void ends.takeAway(message),
     // A group's id is below zero.
     everyMs: target.chat < 0 ? everyMs.group : everyMs.person,
     steady,
@@ -61,22 +64,20 @@ export function beginPreview(
 }
 
 async function put(
-  { api, lexer, pace, ends }: PreviewParts,
+  { api, lexer }: PreviewParts,
   target: Target,
   message: string | null,
   text: string,
   signal: AbortSignal,
 ): Promise<Shown> {
   const { chat } = target;
-  if (!pace.tryTake(chat)) return { kind: 'busy' };
   const content = contentOf(beginningOf(text, lexer));
   if (message !== null) {
     const made = parseMessageText(message);
     if (made?.chat !== chat) return { kind: 'over' };
     const edit = { chat_id: chat, message_id: made.number, ...content };
     const result = await editText(api, edit, callMs, signal);
-    if (result.kind === 'fault') ends.editUnseen(message);
-    return shownAfter(result);
+    return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
   }
   const payload = { ...placeFields(target), ...content };
   const result = await api.call('sendMessage', payload, callMs, signal);
@@ -92,13 +93,18 @@ function mayStand(result: CallResult): boolean {
   return result.kind === 'done' || result.sent;
 }
 
+/** What Telegram has answered itself comes no later. */
+function mayComeLate(result: CallResult): boolean {
+  if (result.kind === 'done') return false;
+  return mayStand(result) && !(result.kind === 'refused' && result.description !== '');
+}
+
 function shownAfter(result: CallResult): Shown {
   if (result.kind === 'done') return { kind: 'shown' };
   return { kind: result.kind === 'refused' && result.status === 429 ? 'over' : 'failed' };
 }
 
 function beginningOf(source: string, lexer: Lexer): Formatted {
-  const [first] = splitText(source, cutting);
-  const { text, entities } = fitted(first?.text ?? source, lexer);
+  const { text, entities } = fitted(source, lexer);
   return { text: `${text}${goesOn}`, entities };
 }

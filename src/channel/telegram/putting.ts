@@ -17,9 +17,18 @@ export function messageText({ chat, number }: PlatformMessage): string {
   return JSON.stringify([chat, number]);
 }
 
+/** Of a message which an edit may still reach whose end nobody saw. */
+export function unsureText({ chat, number }: PlatformMessage): string {
+  return JSON.stringify([chat, number, 'unsure']);
+}
+
+export function isUnsure(text: string): boolean {
+  return text.endsWith(',"unsure"]');
+}
+
 /** @returns null for what this file did not write */
 export function parseMessageText(text: string): PlatformMessage | null {
-  const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})\]$/.exec(text) ?? [];
+  const [, chat, number] = /^\[(-?\d{1,16}),(\d{1,16})(?:,"unsure")?\]$/.exec(text) ?? [];
   return chat === undefined ? null : { chat: Number(chat), number: Number(number) };
 }
 
@@ -78,12 +87,13 @@ export async function put(
   }
   if (edits === null) return api.call('sendMessage', payload, timeoutMs, signal);
   const { message_thread_id: _thread, reply_parameters: _parameters, ...shown } = payload;
-  return editText(api, { ...shown, message_id: edits }, timeoutMs, signal);
+  const result = await editText(api, { ...shown, message_id: edits }, timeoutMs, signal);
+  return result.kind === 'fault' ? { ...result, sent: false } : result;
 }
 
 type Edit = Parameters<Api['raw']['editMessageText']>[0];
 
-/** A message that shows this text already is done with; an edit never makes a second message. */
+/** A message that shows this text already is done with. */
 export async function editText(
   api: BotApi,
   edit: Edit,
@@ -91,7 +101,6 @@ export async function editText(
   signal: AbortSignal,
 ): Promise<CallResult> {
   const result = await api.call('editMessageText', edit, timeoutMs, signal);
-  if (result.kind === 'fault') return { ...result, sent: false };
   if (result.kind === 'refused' && /message is not modified/i.test(result.description)) {
     return { kind: 'done', result: { message_id: edit.message_id } };
   }
@@ -99,12 +108,12 @@ export async function editText(
 }
 
 /** 401, 409 and 429 are of the bot, whatever it does; above is the platform's own trouble. */
-const refusesEdit: ReadonlySet<number> = new Set([400, 403, 404]);
+export const refusesMessage: ReadonlySet<number> = new Set([400, 403, 404]);
 const fileRefused = /document|file|too large|too big/i;
 
 /** Sends anew what cannot be put there. @returns whether another try may help */
 export function mendEdit(outgoing: Manner, { status }: Refused): boolean {
-  if (outgoing.edits === null || !refusesEdit.has(status)) return false;
+  if (outgoing.edits === null || !refusesMessage.has(status)) return false;
   outgoing.edits = null;
   return true;
 }
@@ -141,9 +150,15 @@ const deleteMs = 5_000;
 export async function remove(api: BotApi, message: string): Promise<boolean> {
   const known = parseMessageText(message);
   if (known === null) return false;
-  const { signal } = new AbortController();
-  const one = { chat_id: known.chat, message_id: known.number };
-  const result = await api.call('deleteMessage', one, deleteMs, signal);
+  const result = await deleteMessage(api, known, new AbortController().signal);
   if (result.kind === 'refused') return result.status === 429 || result.status >= 500;
   return result.kind === 'fault';
+}
+
+export function deleteMessage(
+  api: BotApi,
+  { chat, number }: PlatformMessage,
+  signal: AbortSignal,
+): Promise<CallResult> {
+  return api.call('deleteMessage', { chat_id: chat, message_id: number }, deleteMs, signal);
 }

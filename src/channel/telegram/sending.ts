@@ -22,8 +22,9 @@ import type { Entity, Formatted, Lexer } from './markdown.ts';
 import type { Admission, Pace } from './pace.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
-import { contentOf, mannerOf, mendEdit, mendManner, messageText } from './putting.ts';
-import { numberOf, placeFields, put } from './putting.ts';
+import { contentOf, deleteMessage, isUnsure, mannerOf, mendEdit, mendManner } from './putting.ts';
+import { messageText, numberOf, parseMessageText, placeFields, put } from './putting.ts';
+import { refusesMessage } from './putting.ts';
 import type { Manner } from './putting.ts';
 
 const tryMs = 15_000;
@@ -75,18 +76,26 @@ export async function send(
   }
 }
 
-/** Gives the message that shows a reply its text once more; what fails of that changes nothing. */
-export async function showAgain(
-  { api, lexer, pace }: Pick<SendParts, 'api' | 'lexer' | 'pace'>,
+/**
+ * Takes away what the reply replaces where an edit may still reach it, so that it meets none: the
+ * reply is then sent anew. Where it cannot be taken away, or is gone already, it is edited like any
+ * other, as far as it is there. It never throws.
+ * @returns as it is to be sent; or why it cannot be now
+ */
+export async function withoutUnsure(
+  api: BotApi,
   reply: Reply,
   signal: AbortSignal,
-): Promise<void> {
-  const target = parseTarget(reply.address);
-  if (target === null) return;
-  const outgoing = outgoingOf(reply, lexer, target);
-  if (outgoing.edits === null) return;
-  const admission = await pace.admit(outgoing.chat, signal, tryMs);
-  if (admission.kind === 'go') await put(api, outgoing, payloadOf(outgoing), tryMs, signal);
+): Promise<{ readonly kind: 'ready'; readonly reply: Reply } | DeliveryOutcome> {
+  const { replaces, ...rest } = reply;
+  const message = replaces !== undefined && isUnsure(replaces) ? parseMessageText(replaces) : null;
+  if (message === null) return { kind: 'ready', reply };
+  const result = await deleteMessage(api, message, signal);
+  if (result.kind === 'done') return { kind: 'ready', reply: rest };
+  if (result.kind === 'fault') return retry(failure(result.fault));
+  const stays = refusesMessage.has(result.status);
+  if (stays) return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
+  return outcomeOfRefusal(result, undefined, null);
 }
 
 function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {

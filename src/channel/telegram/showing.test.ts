@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
-import { refuse } from '../../../test/fake/telegram/wire.ts';
+import { refuse, type TelegramCall } from '../../../test/fake/telegram/wire.ts';
 
 const long = 'An answer of some **length** that goes on for a while, and';
 
@@ -159,12 +159,12 @@ test('an edit that a relay answers is made again by the schedule, and is no repe
   assert.equal(outcome.failure.retryAfterMs ?? null, null);
 });
 
-test('the reply stands, also over an edit that the platform carries out after it', async () => {
+test('a reply stands, also where an edit before it is carried out after it', async () => {
   // Ten times as fast, but for how long a reply may take.
   await using it = await startShowing({}, Date.now, 10);
   const { preview, made } = it.preview([it.ann.id, null, null]);
   preview.show(long);
-  const [sent] = await it.telegram.waitForSent(1);
+  await it.telegram.waitForSent(1);
   const [begun, carriedOut] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   it.telegram.onCall = async ({ method }) => {
     if (method !== 'editMessageText') return;
@@ -175,13 +175,28 @@ test('the reply stands, also over an edit that the platform carries out after it
   preview.show(`${long} goes on`);
   await begun.promise;
   await preview.end();
-  const reply = { text: `${long} ends.`, replaces: made[0]! };
+  assert.equal(made.length, 2);
+  const reply = { text: `${long} ends.`, replaces: made[1]! };
+  it.telegram.fail('deleteMessage', { kind: 'reset', done: true });
+  const lost = await it.deliver(reply);
+  assert.ok(lost.kind === 'retry' && !lost.mayHaveArrived);
   assert.deepEqual(await it.deliver(reply), { kind: 'delivered' });
-  const shown = (end: string) => it.telegram.shown(sent!.message)?.text?.endsWith(end);
-  assert.ok(shown('ends.'));
   carriedOut.resolve();
-  await it.telegram.until(() => shown('goes on …') || undefined, 'the late edit');
-  await it.telegram.until(() => shown('ends.') || undefined, 'the reply once more');
+  const edited = ({ method, over }: TelegramCall) => over && method === 'editMessageText';
+  await it.telegram.until(() => it.telegram.calls.find(edited), 'the late edit');
+  assert.deepEqual(it.texts(), ['An answer of some length that goes on for a while, and ends.']);
+  assert.equal(it.telegram.sent.length, 2);
+});
+
+test('what cannot be taken away before its reply is edited', async () => {
+  await using it = await startShowing();
+  await it.deliver({ text: 'the beginning …' });
+  const { message } = it.telegram.sent[0]!;
+  const replaces = JSON.stringify([it.ann.id, message.message_id, 'unsure']);
+  const answer = refuse(400, "Bad Request: message can't be deleted");
+  it.telegram.fail('deleteMessage', { kind: 'refuse', answer });
+  assert.deepEqual(await it.deliver({ text: 'four', replaces }), { kind: 'delivered' });
+  assert.deepEqual([it.texts(), it.telegram.sent.length], [['four'], 1]);
 });
 
 test('what a reply made needless is taken away, although the first try fails', async () => {

@@ -38,7 +38,7 @@ import type { PollTimes } from './poller.ts';
 import { beginPreview } from './previews.ts';
 import { remove } from './putting.ts';
 import { showSeen } from './reaction.ts';
-import { fitted, send, showAgain, textMax } from './sending.ts';
+import { fitted, send, textMax, withoutUnsure } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { lookAtWebhook } from './webhook.ts';
 import { parseBot } from './wire.ts';
@@ -152,24 +152,16 @@ class Telegram implements Messenger {
   async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const { token, random } = this.#parts;
     const tools = await this.#tools.get();
-    const revision = revise(this.#questions, reply, questionEdited(reply.address));
+    const cleared = await withoutUnsure(tools.api, reply, stop.signal);
+    if (cleared.kind !== 'ready') return cleared;
+    const revision = revise(this.#questions, cleared.reply, questionEdited(reply.address));
     let message: string | null = null;
     const sent = (one: string): void => void (message = one);
     const parts = { ...tools, pace: this.#pace, token, random, sent };
     const outcome = await send(parts, revision.reply, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
-    for (const needless of revision.delivered(message)) this.#ends.takeAway(needless);
-    if (message !== null) this.#arrived(revision.reply, message);
+    for (const needless of revision.delivered(message)) void this.#ends.takeAway(needless);
     return outcome;
-  }
-
-  #arrived(reply: Reply, message: string): void {
-    this.#ends.arrived(message, async () => {
-      const tools = this.#tools.value;
-      if (tools === null) return;
-      const parts = { ...tools, pace: this.#pace };
-      await showAgain(parts, { ...reply, replaces: message }, this.#over.signal);
-    });
   }
 
   #preview(shown: Previewed): Preview {

@@ -12,7 +12,7 @@ import { startReceiver } from '../../fake/receiver.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
 import { freePort, scratch, secret, startProgram, writeConfig } from '../../program.ts';
 import type { Program } from '../../program.ts';
-import { Talk } from '../talk.ts';
+import { privateChats, Talk } from '../talk.ts';
 import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 
 export type Form = 'memory' | 'sqlite';
@@ -71,11 +71,11 @@ export function urlOf({ port, path }: Draft): string {
 }
 
 export function talkOn({ telegram }: Stage, random: Random, people: number): Talk {
-  return new Talk(telegram, random, {
-    people,
+  return new Talk(privateChats(telegram, people), random, {
     pauseMs: 40,
     // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
     isEnough: () => telegram.pending >= 40,
+    say: (chat, text) => telegram.say(chat, text),
     answerTo: (text) => `re: ${text}`,
     answers: () => telegram.sent,
   });

@@ -225,7 +225,10 @@ function createMessage(
     const same = host.sent.find(
       ({ message, at }) => at > since && String(message.nonce) === String(nonce),
     );
-    if (same !== undefined) return fine(same.message);
+    // As it is now; whether one that was deleted counts the page does not say.
+    const { id } = same?.message ?? {};
+    if (same !== undefined)
+      return fine(state.messages.find((one) => one.id === id) ?? same.message);
   }
   const message = host.guilds.write(state, host.bot, content, {
     ...(replyTo !== null && { replyTo }),

@@ -120,13 +120,15 @@ export class SlashCommands {
     if (content.trim() === '' && files.length === 0) return failed('emptyMessage');
     if (flags !== 0 && flags !== suppressEmbeds) return invalid('flags');
     if (componentsFault(components) !== null) return invalid('components');
-    const { messages } = this.#parts.guilds.channels.get(chosen.channel)!;
+    const { guilds } = this.#parts;
+    const { messages } = guilds.channels.get(chosen.channel)!;
     const edited = {
       ...chosen.original!,
       content: content.trim(),
       flags,
       components,
       files,
+      attachments: files.map(({ name }) => ({ id: guilds.nextId(), filename: name })),
     } as Message;
     messages.splice(messages.indexOf(chosen.original!), 1, edited);
     chosen.original = edited;

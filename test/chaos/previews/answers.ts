@@ -1,0 +1,37 @@
+/** Answers whose words say where they belong: parts of a long one are put together again. */
+import { goesOn, type Made } from './messenger.ts';
+
+/** Every fourth is too short to be shown before it is whole, some are longer than a message. */
+export function answerTo(text: string): string {
+  const number = Number(text);
+  const words = number % 4 === 3 ? 0 : number % 8 === 5 ? 400 : 20 + (number % 7) * 10;
+  return [`re:${text}`, ...Array.from({ length: words }, (_, at) => `${text}-${at}`)].join(' ');
+}
+
+export type Part = Made & { readonly text: string };
+
+/** What was answered to one message: its parts in their order, each as often as it stands there. */
+export type Answered = { readonly text: string; readonly parts: readonly (readonly Part[])[] };
+
+/** By the message that is answered. Beginnings are none of it. */
+export function answersIn(made: readonly Made[]): ReadonlyMap<string, Answered> {
+  const found = new Map<string, Map<number, Part[]>>();
+  for (const one of made) {
+    const { text } = one;
+    if (text === null || text.endsWith(goesOn)) continue;
+    const { question, from } = placeOf(text);
+    const parts = found.get(question) ?? new Map<number, Part[]>();
+    found.set(question, parts.set(from, [...(parts.get(from) ?? []), { ...one, text }]));
+  }
+  return new Map([...found].map(([question, parts]) => [question, put(parts)]));
+}
+
+function put(byStart: ReadonlyMap<number, readonly Part[]>): Answered {
+  const parts = [...byStart].toSorted(([a], [b]) => a - b).map(([, same]) => same);
+  return { text: parts.map(([part]) => part!.text).join(' '), parts };
+}
+
+function placeOf(text: string): { question: string; from: number } {
+  const [, whole, part, at] = /^(?:re:(\d+)|(\d+)-(\d+))(?: |$)/.exec(text) ?? [];
+  return { question: whole ?? part ?? text, from: at === undefined ? -1 : Number(at) };
+}
