@@ -27,6 +27,7 @@ import type { Sent, Typing } from './discord/rest.ts';
 import { SlashCommands } from './discord/slash-commands.ts';
 import { intent } from './discord/wire.ts';
 import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
+import { untilUnconnected } from './unconnected.ts';
 import { Watch } from './watch.ts';
 
 export type DiscordOptions = Partial<GatewayOptions> & {
@@ -67,8 +68,9 @@ export class FakeDiscord implements AsyncDisposable {
   readonly reactions: Reaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
-  readonly #cdn = new Cdn();
   readonly #watch = new Watch();
+  readonly #cdn = new Cdn(() => this.#watch.changed());
+  readonly downloads = this.#cdn.downloads;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #planned: { route: string; fault: DiscordFault; left: number }[] = [];
@@ -133,6 +135,11 @@ export class FakeDiscord implements AsyncDisposable {
     this.gateway.drop();
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  /** Resolves once nobody is connected: all that a process which has ended sent was read. */
+  unconnected(): Promise<void> {
+    return untilUnconnected(this.#server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
