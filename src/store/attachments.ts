@@ -5,7 +5,7 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 export interface KeptAttachments<InClaim> {
   /**
    * Keeps them with the claim's message, as private as it: they go when it goes, and not before.
-   * What is kept already stays. False: the claim is over, or nothing can be written now.
+   * They take the place of what an earlier run of it kept. False: the claim is over, or nothing can be written now.
    */
   keep(claim: InClaim, attachments: readonly Attachment[]): Promise<boolean>;
   /** What an earlier run of the message kept; null: nothing, or it cannot be read. */
