@@ -11,6 +11,8 @@ export type Sending =
 export class Downloads {
   /** The paths that were asked for, in order; each once its answer has begun. */
   readonly asked: string[] = [];
+  /** How many are under way just now. */
+  underWay = 0;
   /** While it is set, every download stops halfway. */
   stalled = false;
   /** How the next one is sent. */
@@ -34,6 +36,8 @@ export class Downloads {
     else if (sending.kind === 'cut') response.write(half, () => response.destroy());
     else if (sending.kind === 'slow') drip(bytes, sending, response);
     else if (sending.kind === 'whole') response.end(bytes);
+    this.underWay++;
+    response.once('close', () => this.underWay--);
     this.asked.push(path);
     this.#changed();
   }

@@ -15,6 +15,8 @@ export type Platform = Messenger &
     readonly sent: () => readonly { readonly text: string; readonly at: number }[];
     readonly until: (holds: () => boolean, what: string) => Promise<unknown>;
     readonly unconnected: () => Promise<void>;
+    /** What the platform may do by itself while svc is down. */
+    readonly disturb: () => void;
   };
 
 export async function onTelegram(random: () => number): Promise<Platform> {
@@ -44,6 +46,9 @@ export async function onTelegram(random: () => number): Promise<Platform> {
     sent: () => telegram.sent,
     until: (holds, what) => telegram.until(() => holds() || undefined, what),
     unconnected: () => telegram.unconnected(),
+    disturb() {
+      if (telegram.pending === 0 && random() < 0.2) telegram.restartUpdateIds();
+    },
     [Symbol.asyncDispose]: () => telegram[Symbol.asyncDispose](),
   };
 }
@@ -65,7 +70,11 @@ function contentOf({ kind }: File, stored: object): object {
 const types = { picture: 'image/jpeg', text: 'text/plain; charset=utf-8', voice: 'audio/ogg' };
 const endings = { picture: 'jpg', text: 'txt', voice: 'ogg' };
 
-export async function onDiscord(): Promise<Platform> {
+/** New sessions have a budget, which this proof does not attack. */
+const lostMax = 12;
+
+export async function onDiscord(random: () => number): Promise<Platform> {
+  let lost = 0;
   const discord = await startFakeDiscord({ identifyGapMs: 0 });
   const chats = names().map((name) => discord.direct(discord.user(name)));
   // A file's name holds no mark: that would be told without the file.
@@ -94,6 +103,11 @@ export async function onDiscord(): Promise<Platform> {
     sent: () => discord.sent.map(({ content, at }) => ({ text: content, at })),
     until: (holds, what) => discord.until(() => holds() || undefined, what),
     unconnected: () => discord.unconnected(),
+    disturb() {
+      if (lost === lostMax || random() >= 0.2) return;
+      discord.gateway.plan({ kind: 'invalid-session', resumable: false });
+      lost++;
+    },
     [Symbol.asyncDispose]: () => discord[Symbol.asyncDispose](),
   };
 }
