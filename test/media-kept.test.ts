@@ -74,7 +74,7 @@ for (const [what, first, answers] of [
   ['words', 'look', ['0', '0, 1']],
   ['a photo', 'photo', ['1', '1, 1']],
 ] as const) {
-  test(`what was joined with ${what} is kept with its own message once that runs alone`, async () => {
+  test(`what was joined with ${what} is kept with its own message when that is alone`, async () => {
     await using it = await stage(undefined, { gather_ms: 300 });
     const never = Promise.withResolvers<void>();
     await it.model.script({ answer: 'too late', after: never.promise });

@@ -85,10 +85,13 @@ async function attack(place: Place, count: number, random: () => number) {
   await greeted(spawn(), platform, talk);
   platform.downloads.sending = badly(random);
   const starts: number[] = [];
+  const start = (): Program => {
+    starts.push(Date.now());
+    return spawn();
+  };
   let inDownload = 0;
   for (let killed = 0; killed < count; killed++) {
-    await using program = await kept.spawnPast(spawn);
-    starts.push(Date.now());
+    await using program = await kept.spawnPast(start);
     await program.saw('is up');
     await Promise.all([talk.round(), strikeAt(platform, random)]);
     program.child.kill('SIGKILL');
@@ -97,8 +100,7 @@ async function attack(place: Place, count: number, random: () => number) {
     await platform.unconnected();
     platform.disturb();
   }
-  await using program = await kept.spawnPast(spawn);
-  starts.push(Date.now());
+  await using program = await kept.spawnPast(start);
   await untilAll(talk.marks.length, () => answered(platform.sent()).size);
   await untilTrue('all pieces are answered', async () => {
     return (await kept.count('answered')) === talk.said.length;

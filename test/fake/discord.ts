@@ -138,9 +138,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   /** Resolves once nobody is connected: all that a process which has ended sent was read. */
-  unconnected(): Promise<void> {
-    return untilUnconnected(this.#server);
-  }
+  readonly unconnected = (): Promise<void> => untilUnconnected(this.#server);
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.gateway.close();

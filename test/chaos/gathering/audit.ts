@@ -29,8 +29,23 @@ export function audit(talk: Talk, sent: readonly Answer[], starts: readonly numb
     'not shown': missed.length - beyond.length,
     'more than fit': beyond.length,
     'not answered by a model': sent.filter(({ text }) => !text.startsWith('re: ')).length,
+    'out of order': disorderIn(talk, [...all]),
     ...repeatsIn(given, starts),
   };
+}
+
+/** @param order marks as they came in answers first */
+function disorderIn({ said }: Talk, order: readonly string[]): number {
+  const placeOf = new Map(order.map((mark, place) => [mark, place]));
+  const last = new Map<number, number>();
+  let disorder = 0;
+  for (const { person, text } of said) {
+    const place = placeOf.get(text);
+    if (place === undefined) continue;
+    if (place < (last.get(person) ?? 0)) disorder++;
+    last.set(person, place);
+  }
+  return disorder;
 }
 
 /** Whether every answer to that text was given with that, too. */

@@ -14,8 +14,7 @@ const attachments = {
   strays:
     'SELECT count(*) AS n FROM attachments ' +
     'WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.id = message_id)',
-  twice:
-    'SELECT count(*) - count(DISTINCT content) AS n FROM attachments ' + "WHERE kind = 'picture'",
+  twice: "SELECT count(*) - count(DISTINCT content) AS n FROM attachments WHERE kind = 'picture'",
 };
 /** `joined`: messages that were answered with another one. */
 const messages = {

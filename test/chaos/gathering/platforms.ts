@@ -34,7 +34,7 @@ export async function onTelegram(random: () => number): Promise<Platform> {
     token: telegram.token,
     downloads: telegram.downloads,
     hasAlbums: true,
-    say(person, { text, files: [file], album, isForward }) {
+    say({ person, text, files: [file], album, isForward }) {
       const around = {
         ...(album !== null && { media_group_id: `1351${album}` }),
         ...(isForward && { forward_origin: origin }),
@@ -96,9 +96,9 @@ export async function onDiscord(random: () => number): Promise<Platform> {
     token: discord.token,
     downloads: discord.downloads,
     hasAlbums: false,
-    say(person, said) {
+    say(said) {
       const content = said.isForward ? '' : said.text;
-      discord.say(chats[person]!, content, { fields: fieldsOf(said) });
+      discord.say(chats[said.person]!, content, { fields: fieldsOf(said) });
     },
     sent: () => discord.sent.map(({ content, at }) => ({ text: content, at })),
     until: (holds, what) => discord.until(() => holds() || undefined, what),

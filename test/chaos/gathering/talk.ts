@@ -14,6 +14,7 @@ export type File = {
 
 /** `text` is its own mark; empty: it has none. */
 export type Said = {
+  readonly person: number;
   readonly text: string;
   readonly files: readonly File[];
   /** The number of its album; null: it is no piece of one. */
@@ -25,7 +26,7 @@ export type Said = {
 export type Messenger = {
   /** The pieces of an album are messages of their own; else several files come with one message. */
   readonly hasAlbums: boolean;
-  say(person: number, said: Said): void;
+  say(said: Said): void;
 };
 
 export const people = 3;
@@ -100,10 +101,10 @@ export class Talk {
     }
   }
 
-  #say(person: number, { text, ...more }: Partial<Said> & { readonly text: string }): void {
-    const said = { text, files: [], album: null, isForward: false, ...more };
+  #say(person: number, more: Partial<Said> & { readonly text: string }): void {
+    const said = { person, files: [], album: null, isForward: false, ...more };
     this.said.push(said);
-    this.#messenger.say(person, said);
+    this.#messenger.say(said);
   }
 
   #file(): File {
