@@ -45,7 +45,7 @@ export const gatheringKill: Proof = {
     'Telegram and Discord: no piece and no file is lost, and none is answered twice but across ' +
     'a kill',
   unit: 'kills',
-  sizes: { test: 3, change: 30, nightly: 300 },
+  sizes: { test: 3, change: 25, nightly: 300 },
   async run(count, seed, say) {
     const random = seeded(seed);
     const figures: Record<string, number> = {};
@@ -184,12 +184,12 @@ function badly(random: () => number): Downloads['sending'] {
 /** Any moment, or one at which a file is under way, or an answer has just arrived. */
 async function strikeAt({ downloads, sent, until }: Platform, random: () => number): Promise<void> {
   const [which, share] = [random(), random()];
-  if (which < 0.4) return pause(share * strikeMsMax);
+  if (which < 0.3) return pause(share * strikeMsMax);
   const [asked, answers] = [downloads.asked.length, sent().length];
   const event = async (): Promise<void> => {
     if (which < 0.8) {
       await until(() => downloads.asked.length > asked, 'a download');
-      return pause(share * pieces * pieceMsMax);
+      return pause(share * pieceMsMax);
     }
     await until(() => sent().length > answers, 'an answer');
     return pause(share * sentMsMax);
