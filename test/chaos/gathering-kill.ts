@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { startFakeSpeech } from '../fake/speech.ts';
@@ -13,7 +14,7 @@ import type { Program } from '../program.ts';
 import type { Downloads, Sending } from '../fake/downloads.ts';
 import { answered, audit } from './gathering/audit.ts';
 import { onPostgres, onSqlite, type Kept } from './gathering/kept.ts';
-import { Seer } from './gathering/model.ts';
+import { Seer, thinkMsMax } from './gathering/model.ts';
 import { onDiscord, onTelegram, type Platform } from './gathering/platforms.ts';
 import { marksIn, Talk } from './gathering/talk.ts';
 import { stopAsAsked, untilAll, untilTrue } from './outside.ts';
@@ -22,9 +23,12 @@ import { seeded, type Proof } from './proof.ts';
 const gatherMs = 200;
 /** Long enough for a round to come in, to be fetched, to be joined, to be answered. */
 const strikeMsMax = 1_800;
+/** A message that was the next at two kills is held back at the start; so often it has its turn. */
+const calmEach = 4;
 const pieces = 4;
 const pieceMsMax = 80;
 const sentMsMax = 10;
+const moments = ['any', 'download', 'download', 'model', 'sent'] as const;
 /** Somebody sends a file in nearly every round. */
 const eventMsMax = 2_000;
 
@@ -89,11 +93,14 @@ async function attack(place: Place, count: number, random: () => number) {
     starts.push(Date.now());
     return spawn();
   };
+  const answeredAll = (): Promise<void> =>
+    untilAll(talk.marks.length, () => answered(platform.sent()).size);
   let inDownload = 0;
   for (let killed = 0; killed < count; killed++) {
     await using program = await kept.spawnPast(start);
     await program.saw('is up');
-    await Promise.all([talk.round(), strikeAt(platform, random)]);
+    if (killed % calmEach === calmEach - 1) await answeredAll();
+    await Promise.all([talk.round(), strikeAt(platform, model, random)]);
     program.child.kill('SIGKILL');
     if (platform.downloads.underWay > 0) inDownload++;
     await program.ended;
@@ -101,7 +108,7 @@ async function attack(place: Place, count: number, random: () => number) {
     platform.disturb();
   }
   await using program = await kept.spawnPast(start);
-  await untilAll(talk.marks.length, () => answered(platform.sent()).size);
+  await answeredAll();
   await untilTrue('all pieces are answered', async () => {
     return (await kept.count('answered')) === talk.said.length;
   });
@@ -181,18 +188,30 @@ function badly(random: () => number): Downloads['sending'] {
   };
 }
 
-/** Any moment, or one at which a file is under way, or an answer has just arrived. */
-async function strikeAt({ downloads, sent, until }: Platform, random: () => number): Promise<void> {
-  const [which, share] = [random(), random()];
-  if (which < 0.3) return pause(share * strikeMsMax);
+/** Resolves at a moment chosen by chance. */
+async function strikeAt(
+  { downloads, sent, until }: Platform,
+  model: FakeModel,
+  random: () => number,
+): Promise<void> {
+  const [moment, share] = [moments[Math.floor(random() * moments.length)]!, random()];
   const [asked, answers] = [downloads.asked.length, sent().length];
   const event = async (): Promise<void> => {
-    if (which < 0.8) {
-      await until(() => downloads.asked.length > asked, 'a download');
-      return pause(share * pieceMsMax);
+    switch (moment) {
+      case 'any':
+        return pause(share * strikeMsMax);
+      case 'download':
+        await until(() => downloads.asked.length > asked, 'a download');
+        return pause(share * pieceMsMax);
+      case 'model':
+        await model.call(model.calls.length);
+        return pause(share * thinkMsMax);
+      case 'sent':
+        await until(() => sent().length > answers, 'an answer');
+        return pause(share * sentMsMax);
+      default:
+        return moment satisfies never;
     }
-    await until(() => sent().length > answers, 'an answer');
-    return pause(share * sentMsMax);
   };
   await Promise.race([event(), pause(eventMsMax)]);
 }

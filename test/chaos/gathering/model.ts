@@ -10,6 +10,8 @@ type Asked = {
   }[];
 };
 
+export const thinkMsMax = 300;
+
 export class Seer {
   /** Pictures that were shown with a turn that they did not come with. */
   mistaken = 0;
@@ -27,7 +29,7 @@ export class Seer {
       const { content, images = [] } = messages.at(-1)!;
       for (const earlier of messages.slice(0, -1)) this.#look(talk(), earlier);
       const seen = [...marksIn(content), ...images.map(markOf)];
-      return { answer: `re: ${seen.join(' ')}`, delayMs: this.#random() * 300 };
+      return { answer: `re: ${seen.join(' ')}`, delayMs: this.#random() * thinkMsMax };
     };
   }
 
