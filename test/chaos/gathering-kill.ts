@@ -5,13 +5,13 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Downloads, Sending } from '../fake/downloads.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { startFakeSpeech } from '../fake/speech.ts';
 import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
 import type { Program } from '../program.ts';
-import type { Downloads, Sending } from '../fake/downloads.ts';
 import { answered, audit } from './gathering/audit.ts';
 import { onPostgres, onSqlite, type Kept } from './gathering/kept.ts';
 import { Seer, thinkMsMax } from './gathering/model.ts';
@@ -69,23 +69,8 @@ export const gatheringKill: Proof = {
 };
 
 async function attack(place: Place, count: number, random: () => number) {
-  await using own = new AsyncDisposableStack();
-  const { path: folder } = own.use(await scratch());
-  const platform = own.use(await place.platform(random));
-  const kept = await place.kept(folder);
-  const talk = new Talk(platform, random);
-  const seer = new Seer(random);
-  const model = own.use(
-    await startFakeOllama(
-      seer.script(() => talk),
-      { capabilities: ['completion', 'vision'] },
-    ),
-  );
-  const heard = ({ bytes }: { readonly bytes: Uint8Array }) => {
-    return marksIn(Buffer.from(bytes).toString('latin1'))[0] ?? '';
-  };
-  const speech = own.use(await startFakeSpeech(heard));
-  const spawn = await spawnOn(folder, platform, kept, { model: model.url, speech: speech.url });
+  await using scene = await open(place, random);
+  const { platform, kept, talk, model, spawn } = scene;
   await greeted(spawn(), platform, talk);
   platform.downloads.sending = badly(random);
   const starts: number[] = [];
@@ -114,20 +99,33 @@ async function attack(place: Place, count: number, random: () => number) {
   });
   await stopAsAsked(program);
   return {
-    ...(await conclude({ talk, platform, kept, seer, starts })),
+    ...(await conclude(scene, starts)),
     'in a download': inDownload,
   };
 }
 
-type Scene = {
-  readonly talk: Talk;
-  readonly platform: Platform;
-  readonly kept: Kept;
-  readonly seer: Seer;
-  readonly starts: readonly number[];
-};
+type Scene = Awaited<ReturnType<typeof open>>;
 
-async function conclude({ talk, platform, kept, seer, starts }: Scene) {
+async function open(place: Place, random: () => number) {
+  await using made = new AsyncDisposableStack();
+  const { path: folder } = made.use(await scratch());
+  const platform = made.use(await place.platform(random));
+  const kept = await place.kept(folder);
+  const talk = new Talk(platform, random);
+  const seer = new Seer(talk, random);
+  const sees = { capabilities: ['completion', 'vision'] };
+  const model = made.use(await startFakeOllama(seer.script, sees));
+  const speech = made.use(
+    await startFakeSpeech(({ bytes }) => marksIn(Buffer.from(bytes).toString())[0] ?? ''),
+  );
+  const urls = { model: model.url, speech: speech.url };
+  const spawn = await spawnOn(folder, platform, kept, urls);
+  const own = made.move();
+  const dispose = { [Symbol.asyncDispose]: () => own.disposeAsync() };
+  return { platform, kept, talk, seer, model, spawn, ...dispose };
+}
+
+async function conclude({ talk, platform, kept, seer }: Scene, starts: readonly number[]) {
   const { messages, pictures, files, repeats, ...faults } = audit(talk, platform.sent(), starts);
   const { 'more than fit': beyond, ...none } = faults;
   const found = {

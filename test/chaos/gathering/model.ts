@@ -17,36 +17,37 @@ export class Seer {
   mistaken = 0;
   /** Pictures of earlier turns that were shown again. */
   shownAgain = 0;
+  readonly #talk: Talk;
   readonly #random: () => number;
 
-  constructor(random: () => number) {
+  constructor(talk: Talk, random: () => number) {
+    this.#talk = talk;
     this.#random = random;
   }
 
-  script(talk: () => Talk): Script {
-    return ({ body }) => {
-      const { messages } = body as Asked;
-      const { content, images = [] } = messages.at(-1)!;
-      for (const earlier of messages.slice(0, -1)) this.#look(talk(), earlier);
-      const seen = [...marksIn(content), ...images.map(markOf)];
-      return { answer: `re: ${seen.join(' ')}`, delayMs: this.#random() * thinkMsMax };
-    };
-  }
+  readonly script: Script = ({ body }) => {
+    const { messages } = body as Asked;
+    const { content, images = [] } = messages.at(-1)!;
+    for (const earlier of messages.slice(0, -1)) this.#look(earlier);
+    const seen = [...marksIn(content), ...images.map(markOf)];
+    return { answer: `re: ${seen.join(' ')}`, delayMs: this.#random() * thinkMsMax };
+  };
 
-  #look(talk: Talk, { content, images = [] }: Asked['messages'][number]): void {
+  #look({ content, images = [] }: Asked['messages'][number]): void {
     if (images.length === 0) return;
+    const { said } = this.#talk;
     this.shownAgain += images.length;
     const marks = new Set(marksIn(content));
-    const owners = talk.said.filter(({ text }) => marks.has(text));
+    const owners = said.filter(({ text }) => marks.has(text));
     const albums = new Set(owners.flatMap(({ album }) => (album === null ? [] : [album])));
     // What came without a word is known by nothing but its album.
-    const own = talk.said.filter(({ text, album }) => {
+    const own = said.filter(({ text, album }) => {
       return text === '' ? marks.size === 0 || albums.has(album!) : marks.has(text);
     });
     const fitting = new Set(own.flatMap(({ files }) => files.map(({ mark }) => mark)));
-    const said = content.split('[picture: ').length - 1;
+    const told = content.split('[picture: ').length - 1;
     this.mistaken += images.filter((image) => !fitting.has(markOf(image))).length;
-    this.mistaken += Math.max(0, images.length - said);
+    this.mistaken += Math.max(0, images.length - told);
   }
 }
 
