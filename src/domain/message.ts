@@ -61,6 +61,8 @@ export type Quoted = {
    * it may be private, as by another bot or in another chat.
    */
   readonly at: number;
+  /** Anybody can read it where it stands, in a public channel; absent: not known. */
+  readonly isOpen?: true;
 };
 
 export const quotedCharactersMax = 2_000;
