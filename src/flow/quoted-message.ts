@@ -15,8 +15,8 @@ import { withoutNotice } from './sentences.ts';
 /** How a channel shows a reply. */
 type Showing = Pick<Channel, 'split' | 'plain'>;
 
-/** How late a reply is known by the turn that it answers, at most so many turns after it. */
-const turnsMax = 20;
+/** So many turns are looked through, back from when it was said: an answer may come late. */
+const turnsMax = 40;
 
 /** @returns the quoted block with its stamp; null: nothing is quoted */
 export async function stampedQuote(
