@@ -182,6 +182,30 @@ test('without storage what was said since the start is quoted, and nothing of be
   assert.equal(await program.stop(), 0, program.log());
 });
 
+test('of another chat only what anybody can read goes elsewhere, and no title', async () => {
+  await using it = await stage({ answer: 'so' }, { answer: 'It will be so.' });
+  const { telegram, lastAway } = it;
+  const group = telegram.supergroup('Team');
+  await using program = await it.startAway();
+  const at = `@${telegram.bot.username}`;
+  const chat = { id: -1001234567890, type: 'channel', title: 'The board' };
+  for (const [text, username, told] of [
+    ['will be', undefined, unshown],
+    ['it will be sold', undefined, unshown],
+    ['It will be so', 'board', 'Replying to The board:\n> It will be so'],
+  ] as const) {
+    const before = telegram.sent.length;
+    const where = { ...chat, ...(username !== undefined && { username }) };
+    const origin = { type: 'channel', date: 1_700_000_000, chat: where, message_id: 7 };
+    const external_reply = { origin, chat: where, message_id: 7 };
+    const fields = { external_reply, quote: { text, position: 0 } };
+    telegram.say(group, `${at} is it so?`, { from: it.user, fields });
+    await telegram.waitForSent(before + 1);
+    assert.equal(lastAway(), `Ann: is it so?\n\n${told}`);
+  }
+  assert.equal(await program.stop(), 0, program.log());
+});
+
 test('in a group who speaks is told, and later turns remember it', async () => {
   await using it = await openTelegram({ answer: 'so' }, { more: durable });
   const { telegram } = it;

@@ -142,9 +142,11 @@ test('of others in a group: public only where the channel was public by then', a
 
 test('what anybody can read is public, unless a private turn has it', async () => {
   for (const more of [{}, { inGroup: true, kept: 'private' }] as const) {
-    assert.equal(await stampOf({ at: 0, isOpen: true }, more), 'public');
-    assert.equal(await stampOf({ at: 0, isOpen: true, text: '4711' }, more), 'private');
-    assert.equal(await stampOf({ isOpen: true }, { ...more, brain: 'private' }), 'private');
+    assert.equal(await stampOf({ at: 0, elsewhere: 'open' }, more), 'public');
+    assert.equal(await stampOf({ at: 0, elsewhere: 'open', text: '4711' }, more), 'private');
+    assert.equal(await stampOf({ elsewhere: 'open' }, { ...more, brain: 'private' }), 'private');
+    const closed = { text: 'two and two', elsewhere: 'closed' } as const;
+    assert.equal(await stampOf(closed, more), 'private', 'though the same was said here');
   }
 });
 

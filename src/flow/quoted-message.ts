@@ -43,11 +43,13 @@ async function stampOf(
   claim: InClaim,
   quoted: Quoted,
 ): Promise<Sensitivity> {
-  const { by, at, isOpen = false } = quoted;
+  const { by, at, elsewhere } = quoted;
+  // Also a text that was said here would tell what is said there, and by whom.
+  if (elsewhere === 'closed') return 'private';
   const text = by === 'us' ? withoutNotice(quoted.text) : quoted.text;
   const found = stampIn(claim.memory.turns, text, channel);
   if (found !== null) return found;
-  if (isOpen) return 'public';
+  if (elsewhere === 'open') return 'public';
   if (at === 0) return 'private';
   const earlier = await ledger.earlier(claim, at + marginMs, turnsMax).catch(() => noTurns);
   if (earlier.kind === 'kept') {
