@@ -23,7 +23,7 @@ import { withGather } from './gathering.ts';
 import { askAgain } from './asking-again.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
-import { quotedIn } from './quoted-message.ts';
+import { stampedQuote } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
@@ -173,9 +173,7 @@ async function answer(
   const { text, again } = act;
   if (again !== undefined) return askAgain(kit, route, claim, { again, seen }, desk);
   const quoted =
-    message.context?.quoted === undefined
-      ? null
-      : await quotedIn(kit.ledger, route, message, memory.turns);
+    message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
   desk.quoted = quoted;
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
   // What it was joined with at an earlier try may have brought some.
