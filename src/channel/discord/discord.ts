@@ -173,9 +173,10 @@ class Discord implements Messenger {
     const { edits, deferred } = parseTarget(shown.address.target) ?? {};
     // A response that was put off is completed by the reply itself.
     if (deferred !== undefined) return noPreview;
-    const [former = null] = formerAnswer(this.#questions, edits ?? null);
+    // The former answer stays until there is another one.
+    if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
     const parts = { api, ends: this.#ends, deadlines, steady };
-    return beginPreview(parts, shown, former) ?? noPreview;
+    return beginPreview(parts, shown) ?? noPreview;
   }
 
   split(text: string): readonly ReplyPart[] {

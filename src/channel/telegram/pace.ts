@@ -104,16 +104,16 @@ class BotPace implements Pace {
 
   async spare(chat: number, signal: AbortSignal): Promise<boolean> {
     const allowance = this.#allowanceOf(chat);
-    const msUntilOne = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
+    const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
-      if (msUntilOne() > 0) return false;
+      if (msOfChat() > 0) return false;
       this.#takeOf(chat, allowance);
       this.#spend();
       return true;
     };
     while (!signal.aborted) {
-      const ms = msUntilOne();
+      const ms = msOfChat();
       if (ms > 0) await this.#passed(ms, signal);
       else if (await this.#spares.next(take, signal)) return true;
     }

@@ -35,22 +35,14 @@ const cutting = {
   fences: true,
 };
 
-/**
- * @param former the answer that it replaces, where an edit is answered
- * @returns null where the address is none of Telegram's
- */
-export function beginPreview(
-  parts: PreviewParts,
-  shown: Previewed,
-  former: string | null,
-): Preview | null {
+/** @returns null where the address is none of Telegram's */
+export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
   const { ends, pace, steady, deadlines } = parts;
   const target = parseTarget(shown.address);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
-    former,
     unseen: null,
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
     room: (signal) => pace.spare(target.chat, signal),

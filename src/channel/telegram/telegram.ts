@@ -167,10 +167,12 @@ class Telegram implements Messenger {
   #preview(shown: Previewed): Preview {
     const tools = this.#tools.value;
     if (tools === null) return noPreview;
-    const [former = null] = formerAnswer(this.#questions, questionEdited(shown.address));
+    // The former answer stays until there is another one.
+    const former = formerAnswer(this.#questions, questionEdited(shown.address));
+    if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#parts;
     const parts = { ...tools, pace: this.#pace, ends: this.#ends, deadlines, steady };
-    return beginPreview(parts, shown, former) ?? noPreview;
+    return beginPreview(parts, shown) ?? noPreview;
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
