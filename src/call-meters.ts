@@ -25,6 +25,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'context_overflow',
   'tools_unsupported',
   'pictures_unsupported',
+  'picture_refused',
   'tool_call_malformed',
   'left_machine',
   'private_refused',

@@ -1,5 +1,7 @@
 /** What was read of what came with messages is kept with them: no run reads it twice. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { jpegOf } from './fake/pictures.ts';
@@ -13,9 +15,9 @@ const saysWhatItSees: Script = ({ body }) => {
   return { answer: told.map(({ images = [] }) => images.length).join(', ') };
 };
 
-async function stage(capabilities: readonly string[] = ['completion', 'vision']) {
+async function stage(capabilities: readonly string[] = ['completion', 'vision'], channel = {}) {
   const more = { storage: { path: 'svc.db' } };
-  const it = await openTelegram(saysWhatItSees, { more, capabilities });
+  const it = await openTelegram(saysWhatItSees, { channel, more, capabilities });
   const { telegram, ann } = it;
   return {
     ...it,
@@ -67,6 +69,37 @@ test('killed while its model thinks, it asks again with the photo that it has', 
   assert.deepEqual(await it.sent(1), ['1']);
   assert.equal(it.telegram.downloads.asked.length, 1);
 });
+
+for (const [what, first, answers] of [
+  ['words', 'look', ['0', '0, 1']],
+  ['a photo', 'photo', ['1', '1, 1']],
+] as const) {
+  test(`what was joined with ${what} is kept with its own message when that is alone`, async () => {
+    await using it = await stage(undefined, { gather_ms: 300 });
+    const never = Promise.withResolvers<void>();
+    await it.model.script({ answer: 'too late', after: never.promise });
+    for (const killed of [0, 1]) {
+      await using program = it.spawn();
+      if (killed === 0) {
+        if (first === 'photo') it.show('one', 'photos/file_0.jpg');
+        else it.say(first);
+        it.show('two');
+      }
+      await it.model.call(killed);
+      program.child.kill('SIGKILL');
+      await program.ended;
+    }
+    await it.model.script(saysWhatItSees);
+    await using program = it.spawn();
+    assert.deepEqual(await it.sent(2), answers);
+    program.child.kill('SIGTERM');
+    await program.ended;
+    using db = new DatabaseSync(join(it.folder, 'svc.db'), { readOnly: true });
+    const kept = db.prepare('SELECT message_id FROM attachments').all();
+    assert.equal(kept.length, new Set(kept.map((row) => row['message_id'])).size);
+    assert.equal(kept.length, first === 'photo' ? 2 : 1);
+  });
+}
 
 test('later turns are shown the newest four pictures of their window', async () => {
   await using it = await stage();

@@ -53,7 +53,7 @@ class Responder implements Brain {
   }
 
   async #answer(turn: Turn, desk: Desk): Promise<Decision> {
-    const { steady, policy, members } = this.#options;
+    const { steady, policy, members, dispatch: order } = this.#options;
     const sensitivity = strictest(this.sensitivity, turn.message.sensitivity);
     const { kept, dropped } = shield(sensitivity, members);
     const turnAt = steady();
@@ -62,7 +62,7 @@ class Responder implements Brain {
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
     if (kept.length === 0) return noneKept(this.sensitivity);
-    const seen = sighted(turn, kept, sensitivity, desk, steady);
+    const seen = sighted(turn, kept, order, sensitivity, desk);
     const sight = seen instanceof Promise ? await seen : seen;
     if ('kind' in sight) return sight;
     const asking = requests(turn, sensitivity, desk, sight.seers);

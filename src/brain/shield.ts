@@ -107,7 +107,9 @@ export function narrower(view: View, failed: FailureKind): readonly View[] {
   if (failed === 'tools_unsupported') {
     return view.nativeTools ? [{ ...view, nativeTools: false }] : [];
   }
-  if (failed === 'pictures_unsupported') return view.pictures ? [{ ...view, pictures: false }] : [];
+  if (failed === 'pictures_unsupported' || failed === 'picture_refused') {
+    return view.pictures ? [{ ...view, pictures: false }] : [];
+  }
   const views: View[] = [];
   if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });
   // Where it failed without the unanswered messages as well, these were not the cause.

@@ -44,7 +44,7 @@ test('where nobody sees, all are asked, and told that there is a picture', async
   await settled();
   for (const model of models) {
     assert.equal(picturesTo(model), 0);
-    assert.match(model.last.request.lines.at(-1)!.text, /this model cannot see it/);
+    assert.match(model.last.request.lines.at(-1)!.text, /it is not shown to this model/);
   }
 });
 
@@ -65,17 +65,19 @@ test('where a provider cannot be reached, that is told, and not that nobody sees
   assert.ok(decision.kind === 'apology' && decision.apology === 'no_answer');
 });
 
-test('a model that refuses a picture is asked once more without it', async (t) => {
-  const model = modelOf('a', true);
-  const turn = ask(t, [model]);
-  await settled();
-  await model.last.fail('pictures_unsupported');
-  await settled();
-  assert.equal(model.questions.length, 2);
-  assert.equal(picturesTo(model), 1, 'the second time without');
-  await model.last.answer('I cannot see it');
-  assert.equal((await turn.decision).kind, 'reply');
-});
+for (const kind of ['pictures_unsupported', 'picture_refused'] as const) {
+  test(`a model that fails with ${kind} is asked once more without the picture`, async (t) => {
+    const model = modelOf('a', true);
+    const turn = ask(t, [model]);
+    await settled();
+    await model.last.fail(kind);
+    await settled();
+    assert.equal(model.questions.length, 2);
+    assert.equal(picturesTo(model), 1, 'the second time without');
+    await model.last.answer('I cannot see it');
+    assert.equal((await turn.decision).kind, 'reply');
+  });
+}
 
 test('a turn that is stopped while providers are asked who sees ends at once', async (t) => {
   const model = modelOf('a', true);
@@ -94,6 +96,19 @@ test('a turn without pictures asks nobody whether they see', async (t) => {
   const turn = think(t, [model]);
   await model.last.answer('hi');
   assert.equal((await turn.decision).kind, 'reply');
+});
+
+test('in order, who stands behind the first that sees is asked nothing yet', async (t) => {
+  const [first, paid] = [modelOf('a', true), modelOf('b', true, 'cloud')];
+  let asked = 0;
+  paid.sees = () => Promise.resolve(++asked > 0);
+  const turn = ask(t, [modelOf('c', false), first, paid], { dispatch: 'sequential' });
+  await settled();
+  assert.deepEqual([asked, picturesTo(first), paid.questions.length], [0, 1, 0]);
+  await first.last.fail('timeout');
+  await settled();
+  assert.equal(picturesTo(paid), 1, 'and is offered the picture');
+  turn.stopper.stop();
 });
 
 test('pictures of the history are looked for once somebody sees', async (t) => {

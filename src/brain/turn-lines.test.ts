@@ -27,7 +27,7 @@ test('a model that sees is shown the picture, one that does not is told of it', 
     { role: 'user', text: 'what is it?', pictures: [picture] },
   ]);
   assert.deepEqual(said('what is it?', attachments), [
-    { role: 'user', text: 'what is it?\n[picture: photo: this model cannot see it]' },
+    { role: 'user', text: 'what is it?\n[picture: photo: it is not shown to this model]' },
   ]);
 });
 

@@ -58,7 +58,7 @@ function lineOf(attachment: Attachment): string {
   const name = attachment.name.replace(/[\r\n[\]]+/g, ' ');
   switch (attachment.kind) {
     case 'picture':
-      return `[picture: ${name}: this model cannot see it]`;
+      return `[picture: ${name}: it is not shown to this model]`;
     case 'text':
       return `[file: ${name}]\n${fenced(attachment.text)}`;
     case 'spoken':

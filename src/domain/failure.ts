@@ -28,6 +28,7 @@ const failures = {
   context_overflow: row(false, 'provider', 'the conversation is longer than the model can read'),
   tools_unsupported: row(false, 'provider', 'the model cannot call tools'),
   pictures_unsupported: row(false, 'provider', 'the model cannot see pictures'),
+  picture_refused: row(false, 'provider', 'the provider did not take the picture'),
   tool_call_malformed: row(false, 'provider', 'the model wrote a call that its provider refused'),
   malformed_answer: row(false, 'provider', 'the answer could not be understood'),
   empty_answer: row(false, 'provider', 'the answer was empty'),

@@ -178,7 +178,9 @@ async function answer(
       : await quotedIn(kit.ledger, route, message, memory.turns);
   desk.quoted = quoted;
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
-  const isBare = message.media === null && !mayBePictured(seen);
+  // What it was joined with at an earlier try may have brought some.
+  const mayHaveSome = message.media !== null || claim.attempt > 1;
+  const isBare = !mayHaveSome && !mayBePictured(seen);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
 }

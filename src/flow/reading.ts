@@ -236,10 +236,11 @@ export async function thinkOfAttachments(
 ): Promise<TurnEnd> {
   const { attachments: keeping } = kit.ledger;
   const { length: came } = mediaOf(turn.message);
-  const ofBefore = came === 0 ? null : await keeping.of(claim);
-  // More may be joined with the message by now than its earlier run read.
+  const ofBefore = came === 0 && claim.attempt === 1 ? null : await keeping.of(claim);
+  // More may be joined with the message by now than its earlier run read, or no longer as much.
   const kept = ofBefore?.length === came ? ofBefore : null;
   const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
+  if (ofBefore !== null && kept === null) await keeping.keep(claim, []);
   if (attachments === undefined) {
     return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
   }

@@ -7,7 +7,7 @@ import type { Events } from '../domain/event.ts';
 import { failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { Clock, SteadyTime } from '../lib/clock.ts';
+import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Stop } from '../lib/stop.ts';
@@ -18,7 +18,7 @@ import type { RelayDetections } from './relay-detection.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest, Sees } from './model.ts';
+import { picturesOn, type Model, type ModelCheck, type ModelRequest, type Sees } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 import { Sight } from './sight.ts';
 
@@ -31,6 +31,9 @@ export type ModelKit = Clock & {
   /** The name of the one that asks; left out: it is nobody's, and only looked at. */
   readonly brain?: string;
 };
+
+/** How long a provider may take to say whether its model sees. */
+const seesMs = 5_000;
 
 type MakeRuntime = (options: RuntimeOptions) => Model;
 
@@ -78,6 +81,12 @@ class GuardedModel implements Model {
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
+    // No picture goes to a model before it is known that it sees.
+    const { lines, sensitivity, deadlineAt } = request;
+    const hasPictures = lines.some((line) => picturesOn(line).length > 0);
+    if (hasPictures && (await this.sees(sensitivity, deadlineAt)) !== true) {
+      return { kind: 'failed', failure: failure('pictures_unsupported'), tries: [] };
+    }
     const { steady, events, brain } = this.#kit;
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
@@ -100,7 +109,8 @@ class GuardedModel implements Model {
   }
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
-    return this.#model.sees(sensitivity, deadlineAt);
+    const { steady } = this.#kit;
+    return this.#model.sees(sensitivity, earlier(deadlineAt, later(steady(), seesMs)));
   }
 
   async #askInTurn(request: ModelRequest, stop: Stop): Promise<Outcome> {

@@ -149,13 +149,19 @@ function unquoted(words: string): string {
 }
 
 /**
- * Whether an error says that the model was shown a picture and takes none. How Ollama, llama.cpp,
- * vLLM, OpenAI and routers before them say it; to be asked only where a picture was shown. Where
+ * What an error of a request with pictures says of them: the model takes none, or its provider did
+ * not take these (a content filter, a format), which says nothing of others. Null: nothing. Where
  * the request is too long, pictures are spoken of as what makes it so.
  * @param kind of the failure that it is else
  */
-export function refusesPictures(kind: Failure['kind'], body: string): boolean {
-  return ofPictures.has(kind) && noSight.test(body.slice(0, 4_000));
+export function pictureFailureOf(
+  kind: Failure['kind'],
+  body: string,
+): 'pictures_unsupported' | 'picture_refused' | null {
+  if (!ofPictures.has(kind)) return null;
+  const words = body.slice(0, 4_000);
+  if (noSight.test(words)) return 'pictures_unsupported';
+  return ofPicture.test(words) ? 'picture_refused' : null;
 }
 
 /** Of llama.cpp it is an error of the server, and of a router an endpoint that is not there. */
@@ -165,7 +171,25 @@ const ofPictures: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
   'not_found',
 ]);
 
-const noSight = /\b(?:image|vision|multi-?modal|mmproj|picture)/i;
+const ofPicture = /\b(?:image|picture|vision|multi-?modal)/i;
+
+/** How Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek and routers before them say it. */
+const noSight = new RegExp(
+  [
+    'mmproj',
+    'missing data required for image',
+    'image input',
+    'only supported by certain models',
+    "(?:not|n't) (?:support|accept|take|process) (?:any )?(?:image|vision|multi-?modal)",
+    'image(?:_url|s)?(?: content| parts?)? (?:is|are) not (?:supported|enabled|available)',
+    '(?:not an?|no) (?:vision|multi-?modal)',
+    '(?:vision|multi-?modal)[\\w -]{0,40} not (?:supported|enabled|available|loaded)',
+    'at most 0 image',
+    'unknown (?:variant|part type)\\W{1,4}image_url',
+    'invalid (?:value|type)\\W{1,4}image_url',
+  ].join('|'),
+  'i',
+);
 
 /**
  * How Ollama and others say it; a router without such an endpoint; vLLM and llama.cpp without the

@@ -12,7 +12,7 @@ import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest } from './model.ts';
-import { picturesOf, refusesPictures, type Parsed } from './parsing.ts';
+import { picturesOf, pictureFailureOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
 import { streamBytesMax, type Listening } from './streaming.ts';
@@ -109,7 +109,7 @@ export async function callProvider(
           retryAfterMs(result.headers['retry-after'], options.now(), retryAfterMostMs),
           request.tools.length > 0,
         );
-  const parsed = pictures.length === 0 ? read : unlessBlind(read, result);
+  const parsed = pictures.length === 0 ? read : unlessOfPictures(read, result);
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
   const used = usedBy(result, parsed, most, options.payable);
   paid.settle(used);
@@ -118,12 +118,12 @@ export async function callProvider(
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
 
-/** A provider's error of a request with pictures may say that its model takes none. */
-function unlessBlind(parsed: Parsed, result: HttpResult): Parsed {
+/** An error of a request with pictures may say that its model takes none, or not this one. */
+function unlessOfPictures(parsed: Parsed, result: HttpResult): Parsed {
   if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
   const { kind, status } = parsed.failure;
-  if (!refusesPictures(kind, result.body)) return parsed;
-  return { ...parsed, failure: { ...failure('pictures_unsupported'), status } };
+  const ofPictures = pictureFailureOf(kind, result.body);
+  return ofPictures === null ? parsed : { ...parsed, failure: { ...failure(ofPictures), status } };
 }
 
 /**

@@ -61,6 +61,9 @@ suite('the hosted runtime', { concurrency: true }, () => {
   for (const [what, status, body] of [
     ['a router', 404, { message: 'No endpoints found that support image input', code: 404 }],
     ['a router that answers 200', 200, { message: 'no vision here', code: 400 }],
+    ['LM Studio', 400, { message: 'Model does not support images. Please use one that does.' }],
+    ['vLLM', 400, { message: 'At most 0 image(s) may be provided in one prompt.' }],
+    ['DeepSeek', 400, { message: 'unknown variant `image_url`, expected `text`' }],
     ['llama.cpp', 500, { message: 'image input is not supported - provide the mmproj', code: 500 }],
   ] as const) {
     test(`a picture that ${what} refuses is known as that`, async () => {

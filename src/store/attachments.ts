@@ -4,8 +4,8 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 /** The part of the ledger that keeps what was read of what came with messages. */
 export interface KeptAttachments<InClaim> {
   /**
-   * Keeps them with the claim's message, as private as it: they go when it goes, and not before.
-   * What is kept already stays. False: the claim is over, or nothing can be written now.
+   * Keeps them with the claim's message, as private as it, in place of what an earlier run of it
+   * kept: they go when it goes. False: the claim is over, or nothing can be written now.
    */
   keep(claim: InClaim, attachments: readonly Attachment[]): Promise<boolean>;
   /** What an earlier run of the message kept; null: nothing, or it cannot be read. */

@@ -1,157 +1,215 @@
 /**
- * Kills the program while albums and bursts are gathered, joined, answered and sent: no piece is
- * lost, and what was answered is answered again only by another process.
+ * Kills the program while albums, bursts and files are gathered, fetched, joined, answered and
+ * sent: no piece and no file is lost, and what was answered is answered again only by another
+ * process.
  */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { lastOf } from '../agent-stage.ts';
-import type { Script } from '../fake/model-server.ts';
-import { Album } from '../fake/telegram/albums.ts';
-import type { FakeTelegram } from '../fake/telegram.ts';
-import type { Chat } from '../fake/telegram/wire.ts';
-import { openTelegram } from '../telegram-program.ts';
+import type { Downloads, Sending } from '../fake/downloads.ts';
+import type { FakeModel } from '../fake/model-server.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { noPostgres } from '../fake/postgres.ts';
+import { startFakeSpeech } from '../fake/speech.ts';
+import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
+import type { Program } from '../program.ts';
+import { answered, audit } from './gathering/audit.ts';
+import { onPostgres, onSqlite, type Kept } from './gathering/kept.ts';
+import { Seer, thinkMsMax } from './gathering/model.ts';
+import { onDiscord, onTelegram, type Platform } from './gathering/platforms.ts';
+import { marksIn, Talk } from './gathering/talk.ts';
 import { stopAsAsked, untilAll, untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
-import { spawnPast } from './ran-alone.ts';
 
-const people = ['Ann', 'Bo', 'Cy'];
 const gatherMs = 200;
-/** Long enough for a round to come in, to be joined, to be answered. */
+/** Long enough for a round to come in, to be fetched, to be joined, to be answered. */
 const strikeMsMax = 1_800;
+/** A message that was the next at two kills is held back at the start; so often it has its turn. */
+const calmEach = 4;
+const pieces = 4;
+const pieceMsMax = 80;
+const sentMsMax = 10;
+const moments = ['any', 'download', 'download', 'model', 'sent'] as const;
+/** Somebody sends a file in nearly every round. */
+const eventMsMax = 2_000;
+
+type Place = { readonly name: string; readonly share: number } & {
+  readonly platform: (random: () => number) => Promise<Platform>;
+  readonly kept: (folder: string) => Kept | Promise<Kept>;
+};
+const places: readonly Place[] = [
+  { name: 'Telegram', share: 0.4, platform: onTelegram, kept: onSqlite },
+  { name: 'Discord', share: 0.35, platform: onDiscord, kept: onSqlite },
+  { name: 'Telegram with PostgreSQL', share: 0.25, platform: onTelegram, kept: onPostgres },
+];
 
 export const gatheringKill: Proof = {
   name: 'gathering-kill',
   title:
-    'SIGKILL while albums and bursts are gathered, joined, answered and sent on Telegram: no ' +
-    'piece is lost, and none is answered twice but across a kill',
+    'SIGKILL while albums, bursts and files are gathered, fetched, joined, answered and sent on ' +
+    'Telegram and Discord: no piece and no file is lost, and none is answered twice but across ' +
+    'a kill',
   unit: 'kills',
-  sizes: { test: 3, change: 20, nightly: 300 },
+  sizes: { test: 3, change: 25, nightly: 300 },
   async run(count, seed, say) {
     const random = seeded(seed);
-    const script: Script = (call) => {
-      return { answer: `re: ${lastOf(call).content}`, delayMs: random() * 300 };
-    };
-    const setup = { channel: { gather_ms: gatherMs }, more: { storage: { path: 'svc.db' } } };
-    await using stage = await openTelegram(script, { ...setup, random });
-    const { telegram, spawn } = stage;
-    const database = join(stage.folder, 'svc.db');
-    const talk = new Talk(telegram, random);
-    const starts: number[] = [];
-    for (let killed = 0; killed < count; killed++) {
-      await using program = await spawnPast(database, spawn);
-      starts.push(Date.now());
-      await program.saw('is up');
-      await Promise.all([talk.round(), pause(random() * strikeMsMax)]);
-      program.child.kill('SIGKILL');
-      await program.ended;
-      await telegram.unconnected();
-      if (killed % 25 === 24) say(`${killed + 1} kills, ${talk.messages} messages`);
+    const figures: Record<string, number> = {};
+    for (const place of places) {
+      if (place.kept === onPostgres && noPostgres !== false) continue;
+      const kills = Math.ceil(count * place.share);
+      say(`${place.name}: ${kills} kills`);
+      figures[`kills on ${place.name}`] = kills;
+      for (const [name, figure] of Object.entries(await attack(place, kills, random))) {
+        figures[name] = (figures[name] ?? 0) + figure;
+      }
     }
-    await using program = spawn();
-    starts.push(Date.now());
-    await untilAll(talk.said.length, () => answersTo(talk, telegram).size);
-    await untilTrue('all is confirmed', () => telegram.pending === 0);
-    await untilTrue('all pieces are answered', () => rowsIn(database, 0) === 0);
-    await stopAsAsked(program);
-    const figures = audit(talk, telegram, starts, database);
-    assert.deepEqual([figures.lost, figures.dead, figures['doubled alone']], [0, 0, 0]);
-    assert.ok(figures.joined > 0, 'pieces were joined');
-    return { kind: 'proved', figures };
+    const skipped: Record<string, string> =
+      noPostgres === false ? {} : { 'without PostgreSQL': noPostgres };
+    return { kind: 'proved', figures: { ...figures, ...skipped } };
   },
 };
 
-/** What people say. Each text and each caption has a mark of its own, which its answer repeats. */
-class Talk {
-  readonly said: string[] = [];
-  /** Photos without a caption among them. */
-  messages = 0;
-  readonly #telegram: FakeTelegram;
-  readonly #random: () => number;
-  readonly #chats: readonly Chat[];
-
-  constructor(telegram: FakeTelegram, random: () => number) {
-    this.#telegram = telegram;
-    this.#random = random;
-    this.#chats = people.map((name) => telegram.privateChat(telegram.person(name)));
+async function attack(place: Place, count: number, random: () => number) {
+  await using scene = await open(place, random);
+  const { platform, kept, talk, model, spawn } = scene;
+  await greeted(spawn(), platform, talk);
+  platform.downloads.sending = badly(random);
+  const starts: number[] = [];
+  const start = (): Program => {
+    starts.push(Date.now());
+    return spawn();
+  };
+  const answeredAll = (): Promise<void> =>
+    untilAll(talk.marks.length, () => answered(platform.sent()).size);
+  let inDownload = 0;
+  for (let killed = 0; killed < count; killed++) {
+    await using program = await kept.spawnPast(start);
+    await program.saw('is up');
+    if (killed % calmEach === calmEach - 1) await answeredAll();
+    await Promise.all([talk.round(), strikeAt(platform, model, random)]);
+    program.child.kill('SIGKILL');
+    if (platform.downloads.underWay > 0) inDownload++;
+    await program.ended;
+    await platform.unconnected();
+    platform.disturb();
   }
-
-  /** Everybody says something at once, in pieces. */
-  async round(): Promise<void> {
-    await Promise.all(
-      this.#chats.map((chat) => (this.#random() < 0.5 ? this.#album(chat) : this.#burst(chat))),
-    );
-  }
-
-  async #album(chat: Chat): Promise<void> {
-    const album = new Album(this.#telegram, chat);
-    const [photos, captioned] = [2 + Math.floor(this.#random() * 4), this.#random() < 0.8 ? 0 : 1];
-    for (let at = 0; at < photos; at++) {
-      album.photo(at === captioned ? this.#mark() : '');
-      this.messages++;
-      await pause(this.#random() * 60);
-    }
-  }
-
-  async #burst(chat: Chat): Promise<void> {
-    const texts = 1 + Math.floor(this.#random() * 4);
-    for (let at = 0; at < texts; at++) {
-      this.#telegram.say(chat, this.#mark());
-      this.messages++;
-      await pause(this.#random() * 120);
-    }
-  }
-
-  #mark(): string {
-    const mark = `m${this.said.length}m`;
-    this.said.push(mark);
-    return mark;
-  }
-}
-
-/** When each mark was answered. */
-function answersTo({ said }: Talk, { sent }: FakeTelegram): Map<string, number[]> {
-  const known = new Set(said);
-  const answers = new Map<string, number[]>();
-  for (const { text, at } of sent) {
-    for (const [mark] of text.matchAll(/m\d+m/g)) {
-      if (known.has(mark)) answers.set(mark, [...(answers.get(mark) ?? []), at]);
-    }
-  }
-  return answers;
-}
-
-function audit(talk: Talk, telegram: FakeTelegram, starts: readonly number[], database: string) {
-  const answers = answersTo(talk, telegram);
-  let [repeats, alone] = [0, 0];
-  for (const times of answers.values()) {
-    for (let at = 1; at < times.length; at++) {
-      const [before, now] = [times[at - 1]!, times[at]!];
-      repeats++;
-      if (!starts.some((start) => start >= before && start <= now)) alone++;
-    }
-  }
+  await using program = await kept.spawnPast(start);
+  await answeredAll();
+  await untilTrue('all pieces are answered', async () => {
+    return (await kept.count('answered')) === talk.said.length;
+  });
+  await stopAsAsked(program);
   return {
-    messages: talk.messages,
-    lost: talk.said.length - answers.size + (talk.messages - rowsIn(database, 1)),
-    dead: rowsIn(database, 2),
-    joined: joinedIn(database),
-    repeats,
-    'doubled alone': alone,
+    ...(await conclude(scene, starts)),
+    'in a download': inDownload,
   };
 }
 
-/** @param state 0: waits; 1: answered; 2: a dead letter */
-function rowsIn(database: string, state: number): number {
-  return countIn(database, `SELECT count(*) AS n FROM inbox WHERE state = ${state}`);
+type Scene = Awaited<ReturnType<typeof open>>;
+
+async function open(place: Place, random: () => number) {
+  await using made = new AsyncDisposableStack();
+  const { path: folder } = made.use(await scratch());
+  const platform = made.use(await place.platform(random));
+  const kept = await place.kept(folder);
+  const talk = new Talk(platform, random);
+  const seer = new Seer(talk, random);
+  const sees = { capabilities: ['completion', 'vision'] };
+  const model = made.use(await startFakeOllama(seer.script, sees));
+  const speech = made.use(
+    await startFakeSpeech(({ bytes }) => marksIn(Buffer.from(bytes).toString())[0] ?? ''),
+  );
+  const urls = { model: model.url, speech: speech.url };
+  const spawn = await spawnOn(folder, platform, kept, urls);
+  const own = made.move();
+  const dispose = { [Symbol.asyncDispose]: () => own.disposeAsync() };
+  return { platform, kept, talk, seer, model, spawn, ...dispose };
 }
 
-function joinedIn(database: string): number {
-  return countIn(database, `SELECT count(*) AS n FROM traces WHERE body LIKE '%"kind":"joined"%'`);
+async function conclude({ talk, platform, kept, seer }: Scene, starts: readonly number[]) {
+  const { messages, pictures, files, repeats, ...faults } = audit(talk, platform.sent(), starts);
+  const { 'more than fit': beyond, ...none } = faults;
+  const found = {
+    ...none,
+    ...(await kept.left()),
+    'shown with others': seer.mistaken,
+    strays: await kept.count('strays'),
+    'kept twice': await kept.count('twice'),
+  };
+  const zeros = Object.fromEntries(Object.keys(found).map((name) => [name, 0]));
+  assert.deepEqual(found, zeros);
+  const joined = await kept.count('joined');
+  assert.ok(joined > 0, 'pieces were joined');
+  const again = { 'shown again': seer.shownAgain, 'more than fit': beyond };
+  return { messages, pictures, files, joined, ...again, repeats, 'all else': 0 };
 }
 
-function countIn(database: string, sql: string): number {
-  using db = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
-  return Number(db.prepare(sql).get()?.['n']);
+async function spawnOn(
+  folder: string,
+  { type, mode, url, token }: Platform,
+  kept: Kept,
+  urls: { readonly model: string; readonly speech: string },
+): Promise<() => Program> {
+  const where = { port: 1, adminPort: await freePort(), receiverUrl: 'http://127.0.0.1' };
+  const token_env = `${type.toUpperCase()}_TOKEN`;
+  const speech = { base_url: urls.speech, model: 'small' };
+  // What is shown of a reply before it is whole is for the proof of just that.
+  const channel = { type, mode, token_env, streaming: false, gather_ms: gatherMs, speech };
+  const file = await writeConfig(folder, {
+    ...webhookConfig({ ...where, modelUrl: urls.model }),
+    channels: [{ ...channel, base_url: url }],
+    routes: [{ channel: type, brain: 'echo' }],
+    storage: kept.block,
+  });
+  const env = { ...kept.env, [token_env]: token };
+  return () => startProgram(['serve', '--config', file], env);
+}
+
+/** A lost session can be made up for where svc knows that somebody talks. */
+async function greeted(spawned: Program, platform: Platform, talk: Talk): Promise<void> {
+  await using program = spawned;
+  await program.saw('is up');
+  talk.greet();
+  await platform.until(() => answered(platform.sent()).size === talk.said.length, 'the greetings');
+  await stopAsAsked(program);
+}
+
+/** Most files come slowly; of the others each fails the first time. */
+function badly(random: () => number): Downloads['sending'] {
+  const asked = new Set<string>();
+  return (path): Sending => {
+    const isFirst = !asked.has(path);
+    asked.add(path);
+    const how = random();
+    if (isFirst && how < 0.15) return { kind: 'cut' };
+    if (isFirst && how < 0.3) return { kind: 'status', status: 503 };
+    return { kind: 'slow', pieces, everyMs: random() * pieceMsMax };
+  };
+}
+
+/** Resolves at a moment chosen by chance. */
+async function strikeAt(
+  { downloads, sent, until }: Platform,
+  model: FakeModel,
+  random: () => number,
+): Promise<void> {
+  const [moment, share] = [moments[Math.floor(random() * moments.length)]!, random()];
+  const [asked, answers] = [downloads.asked.length, sent().length];
+  const event = async (): Promise<void> => {
+    switch (moment) {
+      case 'any':
+        return pause(share * strikeMsMax);
+      case 'download':
+        await until(() => downloads.asked.length > asked, 'a download');
+        return pause(share * pieceMsMax);
+      case 'model':
+        await model.call(model.calls.length);
+        return pause(share * thinkMsMax);
+      case 'sent':
+        await until(() => sent().length > answers, 'an answer');
+        return pause(share * sentMsMax);
+      default:
+        return moment satisfies never;
+    }
+  };
+  await Promise.race([event(), pause(eventMsMax)]);
 }

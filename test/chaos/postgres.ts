@@ -13,12 +13,12 @@ import { connect } from '../../src/store/postgres/server/connect.ts';
 import { noOwnPostgres } from '../fake/postgres.ts';
 import { PostgresServer } from '../fake/postgres/server.ts';
 import { Way } from '../fake/postgres/way.ts';
-import type { Program } from '../program.ts';
 import type { Left } from './audit.ts';
 import { Managed } from './managed.ts';
 import { someMoment } from './moments.ts';
 import { untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { spawnAfter } from './ran-alone.ts';
 import { World } from './world.ts';
 
 const speakers = 6;
@@ -50,7 +50,12 @@ export const postgres: Proof = {
     await using world = await World.open(random, 20, storage);
     world.crowd.begin(speakers);
     const figures: Record<string, number> = {};
-    await using svc = await Managed.start(() => spawnPast(url, () => world.spawn()));
+    await using svc = await Managed.start(() =>
+      spawnAfter(
+        () => ranAlone(url),
+        () => world.spawn(),
+      ),
+    );
     try {
       for (let struck = 0; struck < count; struck++) {
         way.latencyMs = latencies[Math.floor(random() * latencies.length)]!;
@@ -147,19 +152,6 @@ function makeDisk(): Disk {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** As on SQLite: what ran alone when the process was ended is answered first. */
-async function spawnPast(url: string, spawn: () => Program): Promise<Program> {
-  const hasOne = await ranAlone(url);
-  const program = spawn();
-  try {
-    if (hasOne) await untilTrue('an answer to what ran alone', async () => !(await ranAlone(url)));
-    return program;
-  } catch (error) {
-    await program[Symbol.asyncDispose]();
-    throw new Error(`it has written\n${program.log().slice(-4_000)}`, { cause: error });
-  }
 }
 
 async function ranAlone(url: string): Promise<boolean> {

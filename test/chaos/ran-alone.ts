@@ -12,12 +12,20 @@ import { untilTrue } from './outside.ts';
  * Starts the program. What ran alone when it was ended before is answered first.
  * @param database of the program, which is not running
  */
-export async function spawnPast(database: string, spawn: () => Program): Promise<Program> {
-  const hasOne = ranAlone(database);
+export function spawnPast(database: string, spawn: () => Program): Promise<Program> {
+  return spawnAfter(() => ranAlone(database), spawn);
+}
+
+/** @param hasOne whether something is to run alone */
+export async function spawnAfter(
+  hasOne: () => boolean | Promise<boolean>,
+  spawn: () => Program,
+): Promise<Program> {
+  const had = await hasOne();
   const program = spawn();
-  if (!hasOne) return program;
+  if (!had) return program;
   try {
-    await untilTrue('an answer to what ran alone', () => !ranAlone(database));
+    await untilTrue('an answer to what ran alone', async () => !(await hasOne()));
   } catch (error) {
     await program[Symbol.asyncDispose]();
     throw new Error(`it has written\n${program.log().slice(-4_000)}`, { cause: error });

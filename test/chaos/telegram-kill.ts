@@ -65,9 +65,12 @@ async function attack(
     answers: () => telegram.sent,
   });
   const starts: number[] = [];
-  for (let killed = 0; killed < count; killed++) {
-    await using program = await spawnPast(database, scene.spawn);
+  const start = (): Program => {
     starts.push(Date.now());
+    return scene.spawn();
+  };
+  for (let killed = 0; killed < count; killed++) {
+    await using program = await spawnPast(database, start);
     await talk.until(strikeAt(scene, program, random));
     program.child.kill('SIGKILL');
     await program.ended;
@@ -78,8 +81,7 @@ async function attack(
     if (telegram.pending === 0 && random() < 0.2) telegram.restartUpdateIds();
     if (killed % 25 === 24) say(`${killed + 1} kills, ${talk.said.length} messages`);
   }
-  await using program = scene.spawn();
-  starts.push(Date.now());
+  await using program = start();
   await talk.untilAnswered();
   await stopAsAsked(program);
   const figures = audit(talk, telegram, starts);

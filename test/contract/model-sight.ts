@@ -30,12 +30,22 @@ const tooLong = [
   'This model has a maximum context length of 4096 tokens, and the image takes 5000.',
 ];
 
+/** What OpenAI and vLLM say of a picture, and not of a model. */
+const ofThesePictures = [
+  'Your image was flagged by our safety system.',
+  'You uploaded an unsupported image. Please make sure your image has of one the following ' +
+    "formats: ['png', 'jpeg', 'gif', 'webp'].",
+  'Image format is not supported.',
+  'cannot identify image file <_io.BytesIO object at 0x7f>',
+];
+
 export function testSight(kind: SeeingKind): void {
   suite(`pictures to a ${kind.provider} model`, { concurrency: true }, () => {
     test('go with their message, and no other message changes', async () => {
       await using fake = await kind.start();
       await using bench = new Bench();
-      await bench.build(kind, fake.url).ask(requestOf({ lines }), neverStopped);
+      const model = bench.build(kind, fake.url, { vision: true });
+      await model.ask(requestOf({ lines }), neverStopped);
       const { messages } = fake.calls[0]!.body as { messages: { content: unknown }[] };
       assert.deepEqual(kind.shownIn(fake.calls[0]!.body), ['AP+JUA==', 'AP+JUA==']);
       assert.deepEqual(messages.slice(0, 2), [
@@ -95,6 +105,26 @@ export function testSight(kind: SeeingKind): void {
       assert.equal(await model.sees('public', bench.clock.in(5_000)), false);
     });
 
+    test('are not sent to a model that does not see', async () => {
+      await using fake = await kind.start(undefined, false);
+      await using bench = new Bench();
+      const model = bench.build(kind, fake.url);
+      const outcome = await model.ask(requestOf({ lines }), neverStopped);
+      assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported');
+      assert.equal(fake.calls.length, 0);
+    });
+
+    for (const body of ofThesePictures) {
+      test(`pictures that are not taken say nothing of others: ${body.slice(0, 40)}`, async () => {
+        await using fake = await kind.start({ status: 400, body: JSON.stringify({ error: body }) });
+        await using bench = new Bench();
+        const model = bench.build(kind, fake.url, { vision: true });
+        const outcome = await model.ask(requestOf({ lines }), neverStopped);
+        assert.ok(outcome.kind === 'failed' && outcome.failure.kind === 'picture_refused');
+        assert.equal(await model.sees('public', bench.clock.in(5_000)), true);
+      });
+    }
+
     for (const body of tooLong) {
       test(`a request that is too long says nothing of sight: ${body.slice(0, 40)}`, async () => {
         await using fake = await kind.start({ status: 400, body: JSON.stringify({ error: body }) });
@@ -116,7 +146,7 @@ export function testSight(kind: SeeingKind): void {
     test('reserve what a provider may charge for them, and not their bytes', async () => {
       await using fake = await kind.start();
       await using bench = new Bench();
-      const model = bench.build(kind, fake.url, { outputTokensMax: 10 });
+      const model = bench.build(kind, fake.url, { vision: true, outputTokensMax: 10 });
       const inputs: number[] = [];
       for (const bytes of [10, 1_000_000]) {
         const purse = new FakePurse();

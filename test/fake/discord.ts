@@ -29,7 +29,7 @@ import type { Sent, Typing } from './discord/rest.ts';
 import { SlashCommands } from './discord/slash-commands.ts';
 import { intent } from './discord/wire.ts';
 import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
-import { unconnected } from './server-sockets.ts';
+import { untilUnconnected } from './unconnected.ts';
 import { Watch } from './watch.ts';
 
 export type DiscordOptions = Partial<GatewayOptions> & {
@@ -69,8 +69,9 @@ export class FakeDiscord implements AsyncDisposable {
   readonly reactions: Reaction[] = [];
   readonly gateway: Gateway;
   readonly #guilds: Guilds;
-  readonly #cdn = new Cdn();
   readonly #watch = new Watch();
+  readonly #cdn = new Cdn(() => this.#watch.changed());
+  readonly downloads = this.#cdn.downloads;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #planned: { route: string; fault: DiscordFault; left: number }[] = [];
@@ -138,9 +139,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   /** Resolves once nobody is connected: all that a process which has ended sent was read. */
-  unconnected(): Promise<void> {
-    return unconnected(this.#server);
-  }
+  readonly unconnected = (): Promise<void> => untilUnconnected(this.#server);
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.gateway.close();

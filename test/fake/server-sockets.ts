@@ -1,6 +1,6 @@
 /** The servers' ends of connections within this process, by which is known what has been read. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Server, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 
 const accepted = 'net.server.socket';
@@ -37,13 +37,4 @@ export class ServerSockets implements Disposable {
 /** Resolves when so many bytes were read in all, or no more are while things are as they are. */
 export async function untilRead(socket: Socket, bytes: number): Promise<void> {
   while (socket.bytesRead < bytes && !socket.destroyed && !socket.isPaused()) await setImmediate();
-}
-
-/** Resolves once nobody is connected: all that a process which has ended sent was read. */
-export async function unconnected(server: Server): Promise<void> {
-  for (let open = 1; open > 0;) {
-    // Meanwhile those are let in that the system holds at the door.
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    open = await new Promise((resolve) => server.getConnections((_, n) => resolve(n)));
-  }
 }

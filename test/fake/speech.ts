@@ -28,7 +28,10 @@ export interface FakeSpeech extends AsyncDisposable {
   answer(next: SpeechAnswer): void;
 }
 
-export async function startFakeSpeech(first: SpeechAnswer): Promise<FakeSpeech> {
+/** @param first one for all, or by what is heard */
+export async function startFakeSpeech(
+  first: SpeechAnswer | ((heard: Heard) => SpeechAnswer),
+): Promise<FakeSpeech> {
   const heard: Heard[] = [];
   let next = first;
   const server = createServer((request, response) => {
@@ -42,10 +45,12 @@ export async function startFakeSpeech(first: SpeechAnswer): Promise<FakeSpeech> 
     if (!(file instanceof File)) return send(response, 400, '{"error":{"message":"no file"}}');
     const bytes = new Uint8Array(await file.arrayBuffer());
     const model = form.get('model') as string;
-    heard.push({ model, name: file.name, type: file.type, bytes });
-    if (typeof next === 'object' && 'hangs' in next) return;
+    const one = { model, name: file.name, type: file.type, bytes };
+    heard.push(one);
+    const said = typeof next === 'function' ? next(one) : next;
+    if (typeof said === 'object' && 'hangs' in said) return;
     const answer =
-      typeof next === 'string' ? { status: 200, body: JSON.stringify({ text: next }) } : next;
+      typeof said === 'string' ? { status: 200, body: JSON.stringify({ text: said }) } : said;
     send(response, answer.status, answer.body);
   }
   server.listen(0, '127.0.0.1');

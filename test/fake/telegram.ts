@@ -13,9 +13,10 @@ import type { ChatState, More } from './telegram/chats.ts';
 import { CommandList } from './telegram/commands.ts';
 import type { Reaction } from './telegram/commands.ts';
 import { takesEffect } from './breakage.ts';
+import { Downloads } from './downloads.ts';
 import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
-import { Downloads } from './telegram/files.ts';
+import { sendFile } from './telegram/files.ts';
 import { callMethod } from './telegram/methods.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
 import { pressOn } from './telegram/presses.ts';
@@ -24,7 +25,7 @@ import { RateLimits } from './telegram/rate-limits.ts';
 import { UpdateQueue, readParams } from './telegram/update-queue.ts';
 import { badRequest, refuse } from './telegram/wire.ts';
 import type { Chat, Message, TelegramCall, User } from './telegram/wire.ts';
-import { unconnected } from './server-sockets.ts';
+import { untilUnconnected } from './unconnected.ts';
 import { Watch } from './watch.ts';
 
 export type TelegramOptions = {
@@ -152,7 +153,7 @@ export class FakeTelegram implements AsyncDisposable {
 
   /** Resolves once nobody is connected: all that a process which has ended sent was read. */
   unconnected(): Promise<void> {
-    return unconnected(this.#server);
+    return untilUnconnected(this.#server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -361,7 +362,9 @@ export class FakeTelegram implements AsyncDisposable {
     // The platform's own servers know by its shape that a token is none.
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
-    if (file !== undefined) return this.downloads.answer(this.#world.files, rest, response);
+    if (file !== undefined) {
+      return sendFile(this.downloads, this.#world.files, rest, response);
+    }
     const params = await readParams(url, Buffer.concat(parts), request.headers['content-type']);
     const port = request.socket.remotePort ?? 0;
     const called = { method: rest, params: params ?? {}, at: this.#now(), port };

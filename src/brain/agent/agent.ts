@@ -110,12 +110,19 @@ class Agent implements Brain {
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
     if (kept.length === 0) return noneKept(this.sensitivity);
-    const sight = await sighted(turn, kept, sensitivity, desk, this.#options.steady);
+    const ranked = kept.toSorted((a, b) => a.rank - b.rank);
+    const sight = await sighted(turn, ranked, 'sequential', sensitivity, desk);
     if ('kind' in sight) return sight;
     const remembered = notes === null ? [] : await desk.notes(notes.scope);
     const before = { notes: remembered, earlier, sensitivity, seers: sight.seers };
-    const ranked = sight.members.toSorted((a, b) => a.rank - b.rank);
-    const agentTurn = new AgentTurn(this.#options, ranked, this.#learned, turn, desk, before);
+    const agentTurn = new AgentTurn(
+      this.#options,
+      sight.members,
+      this.#learned,
+      turn,
+      desk,
+      before,
+    );
     return agentTurn.answer();
   }
 

@@ -54,7 +54,7 @@ export function attachmentsInMemory(): StoredAttachments {
   const kept = new WeakMap<Media, readonly Attachment[]>();
   return {
     async keep({ media }, attachments) {
-      if (media !== null && !kept.has(media)) kept.set(media, attachments);
+      if (media !== null) kept.set(media, attachments);
       return true;
     },
     of: ({ media }) => (media === null ? [] : (kept.get(media) ?? [])),

@@ -51,8 +51,18 @@ export const attachmentCases: readonly LedgerCase[] = [
     assert.equal(await it.ledger.attachments.of(ann!), null, 'only while the claim holds');
     const again = await oneIn(it);
     assert.deepEqual(await it.ledger.attachments.of(again), all);
-    assert.equal(await it.ledger.attachments.keep(again, [picture(9)]), true);
-    assert.deepEqual(await it.ledger.attachments.of(again), all, 'what is kept stays');
+    assert.deepEqual(await it.ledger.attachments.of(again), all, 'it is read, not taken');
+  }),
+  promise('what a later run keeps takes the place of what an earlier one kept', async (it) => {
+    await accept(it, photoOf('ann'), photoOf('bob'));
+    const claims = await it.ledger.claim('in', hook, 2);
+    for (const claim of claims) await it.ledger.attachments.keep(claim, all);
+    const [ann, bob] = claims;
+    assert.equal(await it.ledger.attachments.keep(ann!, [picture(9), all[1]!]), true);
+    assert.deepEqual(await it.ledger.attachments.of(ann!), [picture(9), all[1]!]);
+    assert.equal(await it.ledger.attachments.keep(ann!, []), true);
+    assert.equal(await it.ledger.attachments.of(ann!), null);
+    assert.deepEqual(await it.ledger.attachments.of(bob!), all, 'of another message');
   }),
   promise('nothing is kept once the claim is over', async (it) => {
     await accept(it, photoOf('ann'));

@@ -3,12 +3,18 @@
  * signed addresses alone.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Downloads } from '../downloads.ts';
 import type { Snowflake } from './wire.ts';
 
 type Kept = { readonly filename: string; readonly type: string; readonly bytes: Uint8Array };
 
 export class Cdn {
+  readonly downloads: Downloads;
   readonly #files = new Map<string, Uint8Array>();
+
+  constructor(changed: () => void) {
+    this.downloads = new Downloads(changed);
+  }
 
   static has(url: URL): boolean {
     return url.pathname.startsWith('/attachments/');
@@ -26,6 +32,8 @@ export class Cdn {
     const bytes = this.#files.get(url.pathname);
     const isSigned = url.searchParams.has('hm');
     const status = request.headers.authorization !== undefined ? 400 : isSigned ? 200 : 403;
-    response.writeHead(bytes === undefined ? 404 : status).end(status === 200 ? bytes : '');
+    if (bytes === undefined) response.writeHead(404).end();
+    else if (status === 200) this.downloads.send(url.pathname, bytes, response);
+    else response.writeHead(status).end();
   }
 }

@@ -9,6 +9,8 @@ const keep = `
 WITH kept AS (
   SELECT id, channel, conversation, private FROM svc.inbox WHERE id = $1
   FOR KEY SHARE SKIP LOCKED
+), gone AS (
+  DELETE FROM svc.attachment USING kept WHERE message_id = kept.id AND place >= $3
 )
 INSERT INTO svc.attachment
   (message_id, place, channel, conversation, kind, name, type, private, content)
@@ -16,7 +18,8 @@ SELECT kept.id, x.place, kept.channel, kept.conversation, x.kind, x.name, x.type
   x.content
 FROM kept CROSS JOIN json_to_recordset($2) AS x(place integer, kind text, name text, type text,
   content text)
-ON CONFLICT (message_id, place) DO NOTHING`;
+ON CONFLICT (message_id, place) DO UPDATE SET kind = excluded.kind, name = excluded.name,
+  type = excluded.type, content = excluded.content`;
 
 const ofMessage =
   'SELECT kind, name, type, content FROM svc.attachment WHERE message_id = $1 ORDER BY place';
@@ -34,7 +37,7 @@ export function storedAttachments(reads: Reads, flights: PostgresFlights): Store
       const rows = attachmentRows(attachments).map((row) => {
         return { ...row, name: toText(row.name), content: toText(row.content) };
       });
-      flights.add({ kind: 'single', text: keep, values: [id, JSON.stringify(rows)] });
+      flights.add({ kind: 'single', text: keep, values: [id, JSON.stringify(rows), rows.length] });
       return flights.writtenNow();
     },
     async of({ id }) {

@@ -19,6 +19,7 @@ export function storedAttachments(reader: DatabaseSync, journal: Journal): Store
   return {
     keep({ id, channel, conversation, sensitivity }, attachments) {
       const stamp = stampOf(sensitivity);
+      journal.add(['attachmentsGone', id]);
       for (const { place, kind, name, type, content } of attachmentRows(attachments)) {
         const values = [
           id,

@@ -131,6 +131,7 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?)',
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
+  attachmentsGone: 'DELETE FROM attachments WHERE message_id = ?',
   // A message that is gone keeps nothing; what it keeps goes with it.
   attachment:
     'INSERT OR IGNORE INTO attachments ' +

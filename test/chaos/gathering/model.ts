@@ -1,0 +1,54 @@
+/** A model that tells the marks of what it was shown, and looks whether earlier pictures fit. */
+import type { Script } from '../../fake/model-server.ts';
+import { markOfPicture, marksIn, type Talk } from './talk.ts';
+
+type Asked = {
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string;
+    readonly images?: readonly string[];
+  }[];
+};
+
+export const thinkMsMax = 300;
+
+export class Seer {
+  /** Pictures that were shown with a turn that they did not come with. */
+  mistaken = 0;
+  /** Pictures of earlier turns that were shown again. */
+  shownAgain = 0;
+  readonly #talk: Talk;
+  readonly #random: () => number;
+
+  constructor(talk: Talk, random: () => number) {
+    this.#talk = talk;
+    this.#random = random;
+  }
+
+  readonly script: Script = ({ body }) => {
+    const { messages } = body as Asked;
+    const { content, images = [] } = messages.at(-1)!;
+    for (const earlier of messages.slice(0, -1)) this.#look(earlier);
+    const seen = [...marksIn(content), ...images.map(markOf)];
+    return { answer: `re: ${seen.join(' ')}`, delayMs: this.#random() * thinkMsMax };
+  };
+
+  #look({ content, images = [] }: Asked['messages'][number]): void {
+    if (images.length === 0) return;
+    const { said } = this.#talk;
+    this.shownAgain += images.length;
+    const marks = new Set(marksIn(content));
+    const owners = said.filter(({ text }) => marks.has(text));
+    const albums = new Set(owners.flatMap(({ album }) => (album === null ? [] : [album])));
+    // What came without a word is known by nothing but its album.
+    const own = said.filter(({ text, album }) => {
+      return text === '' ? marks.size === 0 || albums.has(album!) : marks.has(text);
+    });
+    const fitting = new Set(own.flatMap(({ files }) => files.map(({ mark }) => mark)));
+    const told = content.split('[picture: ').length - 1;
+    this.mistaken += images.filter((image) => !fitting.has(markOf(image))).length;
+    this.mistaken += Math.max(0, images.length - told);
+  }
+}
+
+const markOf = (image: string): string => markOfPicture(Buffer.from(image, 'base64'));

@@ -1,0 +1,129 @@
+/**
+ * What people say in pieces, and what comes with it. Each text, each file and each picture has a
+ * mark of its own that the model tells of what it was shown: a picture's is its size.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { sizeOf } from '../../../src/picture/size.ts';
+import { jpegOf } from '../../fake/pictures.ts';
+
+export type File = {
+  readonly kind: 'picture' | 'text' | 'voice';
+  readonly mark: string;
+  readonly bytes: Buffer;
+};
+
+/** `text` is its own mark; empty: it has none. */
+export type Said = {
+  readonly person: number;
+  readonly text: string;
+  readonly files: readonly File[];
+  /** The number of its album; null: it is no piece of one. */
+  readonly album: number | null;
+  readonly isForward: boolean;
+};
+
+/** Whom people talk to. */
+export type Messenger = {
+  /** The pieces of an album are messages of their own; else several files come with one message. */
+  readonly hasAlbums: boolean;
+  say(said: Said): void;
+};
+
+export const people = 3;
+const marks = /\b[mfp]\d+(?:x\d+)?\b/g;
+
+export function marksIn(text: string): string[] {
+  return text.match(marks) ?? [];
+}
+
+export function markOfPicture(bytes: Uint8Array): string {
+  const size = sizeOf(bytes);
+  return size === null ? 'nothing' : `p${size.width}x${size.height}`;
+}
+
+export class Talk {
+  readonly said: Said[] = [];
+  readonly #messenger: Messenger;
+  readonly #random: () => number;
+  #marks = 0;
+  #pictures = 0;
+  #albums = 0;
+
+  constructor(messenger: Messenger, random: () => number) {
+    this.#messenger = messenger;
+    this.#random = random;
+  }
+
+  /** All marks, of which each is to be in an answer. */
+  get marks(): readonly string[] {
+    return this.said.flatMap(({ text, files }) => {
+      return [...(text === '' ? [] : [text]), ...files.map(({ mark }) => mark)];
+    });
+  }
+
+  /** Everybody says something at once, in pieces. */
+  async round(): Promise<void> {
+    const each = Array.from({ length: people }, (_, person) => {
+      return this.#random() < 0.4 ? this.#together(person) : this.#burst(person);
+    });
+    await Promise.all(each);
+  }
+
+  /** Each says one word. */
+  greet(): void {
+    for (let person = 0; person < people; person++) this.#say(person, { text: this.#mark('m') });
+  }
+
+  /** Pictures that belong together. */
+  async #together(person: number): Promise<void> {
+    const count = 2 + Math.floor(this.#random() * 3);
+    if (!this.#messenger.hasAlbums) {
+      const files = Array.from({ length: count }, () => this.#picture());
+      return this.#say(person, { text: this.#mark('m'), files });
+    }
+    const [album, captioned] = [this.#albums++, this.#random() < 0.8 ? 0 : 1];
+    for (let at = 0; at < count; at++) {
+      const text = at === captioned ? this.#mark('m') : '';
+      this.#say(person, { text, files: [this.#picture()], album });
+      await pause(this.#random() * 60);
+    }
+  }
+
+  /** One piece of it brings a file, or is a forward. */
+  async #burst(person: number): Promise<void> {
+    const count = 1 + Math.floor(this.#random() * 4);
+    const special = Math.floor(this.#random() * count);
+    for (let at = 0; at < count; at++) {
+      const isForward = at === special && this.#random() < 0.2;
+      const files = at === special ? [this.#file()] : [];
+      this.#say(person, { text: this.#mark('m'), files, isForward });
+      await pause(this.#random() * 120);
+    }
+  }
+
+  #say(person: number, more: Partial<Said> & { readonly text: string }): void {
+    const said = { person, files: [], album: null, isForward: false, ...more };
+    this.said.push(said);
+    this.#messenger.say(said);
+  }
+
+  #file(): File {
+    const which = this.#random();
+    if (which < 0.5) return this.#picture();
+    const mark = this.#mark('f');
+    if (which < 0.75)
+      return { kind: 'text', mark, bytes: Buffer.from(`${mark}\n${'-\n'.repeat(500)}`) };
+    return { kind: 'voice', mark, bytes: Buffer.from(`OggS ${mark} ${'.'.repeat(2_000)}`) };
+  }
+
+  #picture(): File {
+    const [width, height] = [8 + (this.#pictures % 40), 8 + Math.floor(this.#pictures / 40)];
+    this.#pictures++;
+    const bytes = Buffer.from(jpegOf(width, height));
+    return { kind: 'picture', mark: `p${width}x${height}`, bytes };
+  }
+
+  #mark(kind: 'm' | 'f'): string {
+    return `${kind}${this.#marks++}`;
+  }
+}
