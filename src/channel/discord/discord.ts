@@ -135,7 +135,7 @@ class Discord implements Messenger {
     this.#health.become('stopped');
   }
 
-  async deliver(reply: Reply, _attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
@@ -146,7 +146,7 @@ class Discord implements Messenger {
     const revision = revise(this.#questions, reply, target.edits ?? null);
     let message: string | null = null;
     const parts = { api, token, sent: (one: string) => void (message = one) };
-    const outcome = await deliver(parts, revision.reply, target, stop.signal);
+    const outcome = await deliver(parts, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     for (const needless of revision.delivered(message)) this.#ends.takeAway(needless);
     if (message !== null) {

@@ -36,23 +36,27 @@ export function idIn(result: unknown): string | null {
 const refusesEdit: ReadonlySet<number> = new Set([400, 403, 404]);
 const missingPermissions = 50_013;
 
-/** `ok`: its body is the message. */
+/** `ok`: the body is the message. `isNew`: it was not there before. */
+type Put = { readonly result: ApiResult; readonly isNew: boolean };
+
 export async function put(
   api: Api,
   place: string,
   { replaces, file }: Reply,
   body: Body,
   signal: AbortSignal,
-): Promise<ApiResult> {
+): Promise<Put> {
+  const route = `/channels/${place}/messages` as const;
   if (file !== undefined) {
-    return putFile(api, 'POST', `/channels/${place}/messages`, file.name, body, signal);
+    return { result: await putFile(api, 'POST', route, file.name, body, signal), isNew: true };
   }
   const message = replaces === undefined ? null : parseMessageText(replaces);
   if (message?.place === place) {
     const edited = await edit(api, message, body, signal);
-    if (edited.kind !== 'refused' || !refusesEdit.has(edited.status)) return edited;
+    const isOver = edited.kind !== 'refused' || !refusesEdit.has(edited.status);
+    if (isOver) return { result: edited, isNew: false };
   }
-  return api.post(`/channels/${place}/messages`, body, signal);
+  return { result: await api.post(route, body, signal), isNew: true };
 }
 
 /** What an edit may have done a second edit does again: it never makes a second message. */
