@@ -42,7 +42,12 @@ export interface Api {
     form: Form,
     signal?: AbortSignal,
   ): Promise<ApiResult>;
-  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  put(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult>;
   patch(
     route: `/${string}`,
     body: unknown,
@@ -165,8 +170,13 @@ class LimitedApi implements Api {
     return this.#call({ method: 'DELETE', fullRoute: route }, signal);
   }
 
-  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
+  put(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
   }
 
   close(): void {

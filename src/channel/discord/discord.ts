@@ -20,6 +20,7 @@ import { splitReply } from '../code-files.ts';
 import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
+import { Holds } from '../holds.ts';
 import { LooseEnds } from '../loose-ends.ts';
 import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
@@ -75,6 +76,7 @@ class Discord implements Messenger {
   readonly #health: HealthState;
   readonly #typing = new Typing();
   readonly #seen = new FirstTimes();
+  readonly #holds: Holds<'reaction'>;
   readonly #deferrals = new Deferrals();
   readonly #menu = createCommandMenu(() => this.#api.value);
   readonly #self: string | null;
@@ -87,6 +89,7 @@ class Discord implements Messenger {
   constructor(parts: DiscordParts) {
     const { config, deadlines, events, http, now, steady, token } = parts;
     this.#parts = parts;
+    this.#holds = new Holds(steady);
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const { baseUrl } = config;
@@ -184,7 +187,7 @@ class Discord implements Messenger {
     // A response that was put off shows that it is worked on by itself.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
-    showSeen(api, target, this.#seen);
+    void showSeen({ api, known: this.#seen, holds: this.#holds }, target);
   }
 
   offer(commands: readonly CommandNotice[]): void {

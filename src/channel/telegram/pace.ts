@@ -37,8 +37,11 @@ export interface Pace {
    * @param waitMsMax what it waits for its chat at most; left out: moments
    */
   admit(chat: number, signal: AbortSignal, waitMsMax?: number): Promise<Admission>;
-  /** Takes what nobody needs, for what may be left out: never waits, and leaves one for a reply. */
-  tryTake(chat: number): boolean;
+  /**
+   * Takes what nobody needs, for what may be left out: never waits, and leaves one for a reply.
+   * @param isMessage whether the platform counts it as a message of that chat; left out: it does
+   */
+  tryTake(chat: number, isMessage?: boolean): boolean;
   /** The platform asked for a pause: nothing is sent in it. */
   hold(ms: number): void;
 }
@@ -95,13 +98,13 @@ class BotPace implements Pace {
     return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
   }
 
-  tryTake(chat: number): boolean {
+  tryTake(chat: number, isMessage = true): boolean {
     const { bot } = this.#limits;
     const allowance = this.#allowanceOf(chat);
     if (this.#queue.length > 0 || this.#heldMs > 0) return false;
     if (this.#msUntil(this.#full, bot, 1) > 0) return false;
     if (this.#msUntil(this.#chats.get(chat), allowance, 1) > 0) return false;
-    this.#takeOf(chat, allowance);
+    if (isMessage) this.#takeOf(chat, allowance);
     return this.#takeOwn();
   }
 

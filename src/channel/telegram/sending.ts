@@ -67,6 +67,8 @@ export async function send(
       return { kind: 'delivered' };
     }
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
+    // Where it takes no reply, it takes none elsewhere.
+    if (result.status === 429) pace.hold(result.retryAfterMs ?? 0);
     if (tries >= triesMax || !mend(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
       const more = { status: result.status, ...(said !== null && { said }) };
