@@ -20,6 +20,7 @@ import { splitReply } from '../code-files.ts';
 import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
+import { Holds } from '../holds.ts';
 import { LooseEnds } from '../loose-ends.ts';
 import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
@@ -75,6 +76,7 @@ class Discord implements Messenger {
   readonly #health: HealthState;
   readonly #typing = new Typing();
   readonly #seen = new FirstTimes();
+  readonly #holds: Holds<'reaction'>;
   readonly #deferrals = new Deferrals();
   readonly #menu = createCommandMenu(() => this.#api.value);
   readonly #self: string | null;
@@ -88,6 +90,7 @@ class Discord implements Messenger {
   constructor(parts: DiscordParts) {
     const { config, deadlines, events, http, now, steady, token } = parts;
     this.#parts = parts;
+    this.#holds = new Holds(steady);
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) {
       this.preview = (shown) => this.#preview(shown);
@@ -139,7 +142,7 @@ class Discord implements Messenger {
     this.#health.become('stopped');
   }
 
-  async deliver(reply: Reply, _attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
@@ -152,7 +155,7 @@ class Discord implements Messenger {
     const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
     let message: string | null = null;
     const parts = { api, token, sent: (one: string) => void (message = one) };
-    const outcome = await deliver(parts, revision.reply, target, stop.signal);
+    const outcome = await deliver(parts, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     // A process that ends before that is done does it anew: the reply's nonce makes no second one.
     const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
@@ -189,7 +192,7 @@ class Discord implements Messenger {
     // A response that was put off shows that it is worked on by itself.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
-    showSeen(api, target, this.#seen);
+    void showSeen({ api, known: this.#seen, holds: this.#holds }, target);
   }
 
   offer(commands: readonly CommandNotice[]): void {

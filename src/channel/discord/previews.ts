@@ -34,7 +34,7 @@ const cutting = {
   unitsOf: (text: string) => text.length,
   fences: true,
 };
-const spare = { spare: true } as const;
+const spare = { spare: 'admitted' } as const;
 
 /** @returns null where the address is none of Discord's */
 export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
@@ -95,9 +95,11 @@ function mayStand(result: ApiResult): boolean {
   return result.kind === 'ok' || result.sent;
 }
 
-/** What the platform has answered itself comes no later; an error page is not its answer. */
+/** What the platform has answered itself comes no later; a gateway, or a page, is not it. */
 function mayComeLate(result: ApiResult): boolean {
-  if (result.kind === 'refused') return result.status >= 500 && result.message === '';
+  if (result.kind === 'refused') {
+    return result.status === 504 || (result.status >= 500 && result.message === '');
+  }
   return result.kind === 'fault' && result.sent;
 }
 

@@ -16,7 +16,7 @@ import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
 import { contentOf, editText, messageText, numberOf } from './putting.ts';
 import { parseMessageText, placeFields, unsureText } from './putting.ts';
-import { fitted, textMax } from './sending.ts';
+import { fitted, tellsNoEnd, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
@@ -85,10 +85,8 @@ function mayStand(result: CallResult): boolean {
   return result.kind === 'done' || result.sent;
 }
 
-/** What Telegram has answered itself comes no later. */
 function mayComeLate(result: CallResult): boolean {
-  if (result.kind === 'done') return false;
-  return mayStand(result) && !(result.kind === 'refused' && result.description !== '');
+  return result.kind === 'refused' ? tellsNoEnd(result) : result.kind === 'fault' && result.sent;
 }
 
 function shownAfter(result: CallResult): Shown {

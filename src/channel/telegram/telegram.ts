@@ -26,6 +26,7 @@ import { LooseEnds } from '../loose-ends.ts';
 import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { Courtesies } from './courtesies.ts';
 import { createCommandMenu, shownOf } from './command-menu.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
@@ -69,6 +70,12 @@ const cutting = {
 };
 const healthMs = 90_000;
 
+type Tools = {
+  readonly api: BotApi;
+  readonly lexer: Lexer;
+  readonly courtesies: Courtesies;
+};
+
 class Telegram implements Messenger {
   readonly tellsSessions = false;
   readonly deliverMsMax = deliverMsMax;
@@ -79,7 +86,7 @@ class Telegram implements Messenger {
   readonly #seen = new FirstTimes();
   readonly #over = new AbortController();
   readonly #ends: LooseEnds;
-  readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
+  readonly #tools: LoadOnce<Tools>;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
@@ -93,16 +100,9 @@ class Telegram implements Messenger {
     const pace = createPace(parts);
     this.#pace = pace;
     this.#tools = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({
-        token,
-        baseUrl,
-        http,
-        deadlines,
-        steady,
-        limited: (ms) => pace.hold(ms),
-      });
+      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
-      return { api, lexer };
+      return { api, lexer, courtesies: new Courtesies({ api, pace, deadlines, steady }) };
     });
     this.#ends = new LooseEnds(deadlines, async (message) =>
       this.#tools.value === null ? false : remove(this.#tools.value.api, message),
@@ -127,7 +127,7 @@ class Telegram implements Messenger {
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { api } = await this.#tools.get();
+    const { api, courtesies } = await this.#tools.get();
     const { config, token, events, steady, random, times } = this.#parts;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
@@ -135,6 +135,7 @@ class Telegram implements Messenger {
         channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
+        courtesies,
         health: this.#health,
         questions: this.#questions,
         gatherMs: config.gatherMs,
@@ -171,7 +172,8 @@ class Telegram implements Messenger {
     const former = formerAnswer(this.#questions, questionEdited(shown.address));
     if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#parts;
-    const parts = { ...tools, pace: this.#pace, ends: this.#ends, deadlines, steady };
+    const { lexer, courtesies } = tools;
+    const parts = { lexer, ...courtesies.preview, ends: this.#ends, deadlines, steady };
     return beginPreview(parts, shown) ?? noPreview;
   }
 
@@ -194,10 +196,10 @@ class Telegram implements Messenger {
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#parts;
-    const api = this.#tools.value?.api;
-    if (api === undefined) return;
-    showTyping({ api, deadlines }, address, signal);
-    showSeen(api, address, this.#seen, this.#over.signal);
+    const courtesies = this.#tools.value?.courtesies;
+    if (courtesies === undefined) return;
+    showTyping({ courtesies, deadlines }, address, signal);
+    showSeen(courtesies, address, this.#seen, this.#over.signal);
   }
 
   offer(commands: readonly CommandNotice[]): void {
