@@ -31,33 +31,25 @@ type Manner = { readonly spare?: 'in_turn' | 'admitted' };
 /** A body as lib/multipart.ts writes it. */
 type Form = { readonly contentType: string; readonly body: Uint8Array };
 
+type Write = (
+  route: `/${string}`,
+  body: unknown,
+  signal?: AbortSignal,
+  manner?: Manner,
+) => Promise<ApiResult>;
+
 export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
-  post(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
+  readonly post: Write;
   sendForm(
     method: 'POST' | 'PATCH',
     route: `/${string}`,
     form: Form,
     signal?: AbortSignal,
   ): Promise<ApiResult>;
-  put(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
-  patch(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
+  readonly put: Write;
+  readonly patch: Write;
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   /** Takes a place among the bot's requests that nobody needs; false: stopped before. */
   spare(signal: AbortSignal): Promise<boolean>;

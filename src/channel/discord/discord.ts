@@ -15,8 +15,9 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { CommandNotice, Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import type { Messenger, OfferedCommands, Opened, Preview, Previewed, Unfit } from '../channel.ts';
 import { splitReply } from '../code-files.ts';
+import { CommandMenu } from '../command-menu.ts';
 import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
@@ -35,7 +36,7 @@ import { beginPreview, begunAs } from './previews.ts';
 import { remove, withoutUnsure } from './putting.ts';
 import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
-import { createCommandMenu, shownOf } from './slash-commands.ts';
+import { tellCommands } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf } from './fields.ts';
 import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
@@ -78,7 +79,7 @@ class Discord implements Messenger {
   readonly #seen = new FirstTimes();
   readonly #holds: Holds<'reaction'>;
   readonly #deferrals = new Deferrals();
-  readonly #menu = createCommandMenu(() => this.#api.value);
+  readonly #menu: CommandMenu;
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
   readonly #ends: LooseEnds;
@@ -102,9 +103,17 @@ class Discord implements Messenger {
       this.#api.value === null ? false : remove(this.#api.value, message),
     );
     this.#self = discord.botOf(token);
-    const changed = (state: ChannelState, reason: string | null): void =>
+    const menu = new CommandMenu({
+      tell: (offered, signal) => tellCommands(this.#api.value, offered, signal),
+      events,
+      steady,
+    });
+    this.#menu = menu;
+    const changed = (state: ChannelState, reason: string | null): void => {
       events.channelChanged({ channel: config.type, state, reason });
-    this.#health = new HealthState(parts, changed);
+      if (state === 'up') menu.up();
+    };
+    this.#health = new HealthState(parts, changed, () => menu.heard());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -192,11 +201,12 @@ class Discord implements Messenger {
     // A response that was put off shows that it is worked on by itself.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
-    void showSeen({ api, known: this.#seen, holds: this.#holds }, target);
+    const { deadlines } = this.#parts;
+    void showSeen({ api, known: this.#seen, holds: this.#holds, deadlines }, target);
   }
 
-  offer(commands: readonly CommandNotice[]): void {
-    this.#menu.offer(shownOf(commands));
+  offer(offered: OfferedCommands): void {
+    this.#menu.offer(offered);
   }
 
   health(): ChannelHealth {

@@ -213,12 +213,13 @@ function outcomeOfUnseen(
   { possibleDuplicate }: Attempt,
   random: () => number,
 ): DeliveryOutcome {
-  if (!possibleDuplicate) {
-    const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
-    return retry(failure(kind, { ...more, retryAfterMs }), true);
-  }
-  const detail = `${failure(kind).detail}; it may have arrived, so it is not sent again`;
-  return dead(failure(kind, { ...more, detail }));
+  if (possibleDuplicate) return dead(left(failure(kind, more)));
+  const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
+  return retry(failure(kind, { ...more, retryAfterMs }), true);
+}
+
+function left(why: Failure): Failure {
+  return { ...why, detail: `${why.detail}; it may have arrived, so it is not sent again` };
 }
 
 function outcomeOfRefusal({ status, retryAfterMs }: Refused, told: Told): DeliveryOutcome {

@@ -6,7 +6,7 @@
  * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
  */
 import type { MessengerConfig } from '../../config/config.ts';
-import type { Events } from '../../domain/event.ts';
+import type { ChannelState, Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
@@ -15,10 +15,11 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, CommandNotice } from '../channel.ts';
-import type { Fetched, Identity, Messenger, Opened, Preview } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth } from '../channel.ts';
+import type { Fetched, Identity, Messenger, OfferedCommands, Opened, Preview } from '../channel.ts';
 import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
 import { splitReply } from '../code-files.ts';
+import { CommandMenu } from '../command-menu.ts';
 import { FirstTimes } from '../first-times.ts';
 import { HealthState } from '../health-state.ts';
 import { noPreview } from '../growing-message.ts';
@@ -27,7 +28,7 @@ import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { Courtesies } from './courtesies.ts';
-import { createCommandMenu, shownOf } from './command-menu.ts';
+import { tellCommands } from './command-menu.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
@@ -82,7 +83,7 @@ class Telegram implements Messenger {
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
   readonly #pace: Pace;
-  readonly #menu = createCommandMenu(() => this.#tools.value?.api ?? null);
+  readonly #menu: CommandMenu;
   readonly #seen = new FirstTimes();
   readonly #over = new AbortController();
   readonly #ends: LooseEnds;
@@ -107,9 +108,17 @@ class Telegram implements Messenger {
     this.#ends = new LooseEnds(deadlines, async (message) =>
       this.#tools.value === null ? false : remove(this.#tools.value.api, message),
     );
-    this.#health = new HealthState(parts, (state, reason) =>
-      events.channelChanged({ channel: config.type, state, reason }),
-    );
+    const menu = new CommandMenu({
+      tell: (offered, signal) => tellCommands(this.#tools.value?.api ?? null, offered, signal),
+      events,
+      steady,
+    });
+    this.#menu = menu;
+    const changed = (state: ChannelState, reason: string | null): void => {
+      events.channelChanged({ channel: config.type, state, reason });
+      if (state === 'up') menu.up();
+    };
+    this.#health = new HealthState(parts, changed, () => menu.heard());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -202,8 +211,8 @@ class Telegram implements Messenger {
     showSeen(courtesies, address, this.#seen, this.#over.signal);
   }
 
-  offer(commands: readonly CommandNotice[]): void {
-    this.#menu.offer(shownOf(commands));
+  offer(offered: OfferedCommands): void {
+    this.#menu.offer(offered);
   }
 
   /** Polls are judged by their ends: a begun poll may hang for ever. */
