@@ -8,7 +8,12 @@ import { startFakeOllama } from './fake/ollama.ts';
 import { startServe } from './in-process.ts';
 import { freePort, scratch, startProgram, writeConfig } from './program.ts';
 
+/** Of a command that is not offered here. */
+const ownDescription = 'See which tools there are here, and their last uses';
 const adminToken = 'an-admin-token-of-the-commands';
+
+/** The last that svc registers. */
+const isLast = ({ name }: { readonly name: string }): boolean => name === 'help';
 
 async function stage() {
   const own = new AsyncDisposableStack();
@@ -52,7 +57,7 @@ async function stage() {
     start: async () => {
       const program = startServe(file, env);
       await program.saw('messenger_b is up');
-      const isThere = () => discord.slash.registered.length > 0 || undefined;
+      const isThere = () => discord.slash.registered.some(isLast) || undefined;
       await discord.until(isThere, 'the commands');
       return program;
     },
@@ -67,22 +72,31 @@ async function stage() {
   };
 }
 
-test('commands are registered once, in the place of what others left', async () => {
+test('commands are registered once, beside those of others', async () => {
   await using it = await stage();
   const { slash } = it.discord;
-  slash.registered = [{ id: '7', type: 1, name: 'old', description: 'Of another program' }];
-  const puts = (): number => it.discord.calls.filter(({ method }) => method === 'PUT').length;
+  const place = { type: 3, name: 'place', description: 'Where' };
+  slash.registered = [
+    { id: '7', type: 1, name: 'weather', description: 'Of another program', options: [place] },
+    { id: '8', type: 1, name: 'help', description: 'What this bot is for' },
+    { id: '9', type: 1, name: 'tools', description: ownDescription },
+  ];
+  const making = 'POST /applications/:id/commands';
+  const posts = (): number => it.discord.calls.filter(({ route }) => route === making).length;
   {
     await using program = await it.start();
-    await it.discord.until(() => puts() === 1 || undefined, 'the registration');
-    const names = slash.registered.map(({ name, options }) => [name, options?.length ?? 0]);
+    await it.discord.until(() => posts() === 3 || undefined, 'the registration');
+    const shown = () => slash.registered.map(({ name, options }) => [name, options?.length ?? 0]);
     const expected = [
+      ['weather', 1],
       ['help', 0],
       ['new', 1],
       ['recall', 1],
       ['retry', 0],
     ];
-    assert.deepEqual(names, expected);
+    await it.discord.until(() => shown().length === 5 || undefined, 'the last of them');
+    assert.deepEqual(shown(), expected);
+    assert.equal(slash.registered[1]!.description, 'What this bot is for');
     assert.equal(await program.stop(), 0);
   }
   await using program = await it.start();
@@ -93,7 +107,7 @@ test('commands are registered once, in the place of what others left', async () 
   await it.discord.until(looked, 'a look');
   it.discord.say(it.chat, 'hello');
   await it.discord.waitForSent(1);
-  assert.equal(puts(), 1);
+  assert.equal(posts(), 3);
   assert.equal(await program.stop(), 0);
 });
 
@@ -146,7 +160,7 @@ test('a response that waits outlives the process', async () => {
   const never = Promise.withResolvers<void>();
   it.held.until = never.promise;
   await using killed = it.spawn();
-  await it.discord.until(() => it.discord.slash.registered.length > 0 || undefined, 'commands');
+  await it.discord.until(() => it.discord.slash.registered.some(isLast) || undefined, 'commands');
   await it.discord.waitForReady();
   it.discord.choose(it.ann, it.chat, 'new', 'slow');
   await it.model.call(0);

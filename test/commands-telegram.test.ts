@@ -31,6 +31,8 @@ async function stage(more: object = durable, channel: object = {}) {
   };
 }
 
+/** Of a command that is not offered here. */
+const ownDescription = 'See which tools there are here, and their last uses';
 const adminToken = 'an-admin-token-of-the-commands';
 
 test('/start greets, /help lists what there is, and the menu is set once', async () => {
@@ -55,6 +57,46 @@ test('/start greets, /help lists what there is, and the menu is set once', async
   it.telegram.say(it.ann, 'hello');
   assert.equal((await it.sent(it.ann, 3)).text, 'heard: hello');
   assert.equal(it.telegram.callsOf('setMyCommands').length, 1, 'they are there already');
+  assert.equal(await program.stop(), 0);
+});
+
+test('what the owner of the bot put into the menu stays, and what was svc’s goes', async () => {
+  await using it = await stage();
+  const weather = { command: 'weather', description: 'What it is like outside' };
+  const theirs = { command: 'new', description: 'Neues Gespräch' };
+  const former = { command: 'tools', description: ownDescription };
+  it.telegram.commands.list = [former, weather, theirs];
+  await using program = it.start();
+  await it.telegram.waitForCall('setMyCommands');
+  const menu = () => it.telegram.commands.list;
+  await it.telegram.until(() => menu().length === 5 || undefined, 'a menu');
+  assert.deepEqual(menu().slice(0, 2), [weather, theirs]);
+  const words = menu().map(({ command }) => command);
+  assert.deepEqual(words, ['weather', 'new', 'recall', 'retry', 'help']);
+  assert.equal(await program.stop(), 0);
+});
+
+test('a menu that could not be set at the start is set once the channel is up', async () => {
+  await using it = await stage();
+  it.telegram.fail('getMyCommands', { kind: 'reset' });
+  it.telegram.fail('getMe', { kind: 'reset' }, 2);
+  await using program = it.start();
+  await it.telegram.until(() => it.telegram.commands.list.length > 0 || undefined, 'a menu');
+  assert.doesNotMatch(program.log(), /commands_refused/);
+  assert.equal(await program.stop(), 0);
+});
+
+test('that Telegram refuses the menu is logged once, with what can be done', async () => {
+  await using it = await stage();
+  const answer = refuse(400, 'Bad Request: BOT_COMMAND_INVALID');
+  it.telegram.fail('setMyCommands', { kind: 'refuse', answer }, 9);
+  await using program = it.start();
+  await program.saw('commands_refused');
+  it.telegram.say(it.ann, 'hello');
+  assert.equal((await it.sent(it.ann, 1)).text, 'heard: hello');
+  assert.match(program.log(), /warn.*refused the menu of commands.*@BotFather/);
+  assert.equal(program.log().split('commands_refused').length, 2);
+  assert.equal(it.telegram.callsOf('setMyCommands').length, 1);
   assert.equal(await program.stop(), 0);
 });
 

@@ -102,15 +102,17 @@ test('a relay that answers 502 and then resets, within 15 s, loses no reply', as
   assert.equal(it.dead(), 0);
 });
 
-test('a send whose end is never seen is made twice, and no more', async (t) => {
-  await using it = await stage(t);
-  it.telegram.fail('sendMessage', { kind: 'reset', done: true }, 100);
-  it.telegram.say(it.ann, 'one');
-  await it.until(() => it.dead() === 1);
-  assert.equal(it.sends().length, 2);
-  await it.until(() => it.passedMs() > 300_000);
-  assert.equal(it.sends().length, 2);
-});
+for (const unseen of [{ kind: 'reset' }, { kind: 'html', status: 504 }] as const) {
+  test(`a send whose end is never seen (${unseen.kind}) is made twice, and no more`, async (t) => {
+    await using it = await stage(t);
+    it.telegram.fail('sendMessage', { ...unseen, done: true }, 100);
+    it.telegram.say(it.ann, 'one');
+    await it.until(() => it.dead() === 1);
+    assert.equal(it.sends().length, 2);
+    await it.until(() => it.passedMs() > 300_000);
+    assert.equal(it.sends().length, 2);
+  });
+}
 
 test('40 replies in a group at 20 a minute: none is refused, others do not wait', async (t) => {
   await using it = await stage(t);

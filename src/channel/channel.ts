@@ -56,7 +56,7 @@ export interface Channel {
    */
   fetch?(file: string, bytesMax: number, stop: Stop): Promise<Fetched>;
   /** What people may write as commands here, as far as the platform shows them. Never throws. */
-  offer?(commands: readonly CommandNotice[]): void;
+  offer?(offered: OfferedCommands): void;
   /**
    * Whether its wire has a field that tells that a session began by itself. Where it has none, the
    * reply's text begins with a line that says so.
@@ -104,6 +104,15 @@ export interface Preview {
   /** Nothing more is shown. Resolves when nothing is on its way any more, a few seconds at most. */
   end(): Promise<void>;
 }
+
+/**
+ * `own`: every description that svc gives a command. What is described in another way was set by
+ * somebody else, and stays.
+ */
+export type OfferedCommands = {
+  readonly commands: readonly CommandNotice[];
+  readonly own: ReadonlySet<string>;
+};
 
 /** What became of an attachment. */
 export type Fetched =

@@ -1,52 +1,92 @@
 /**
- * The commands that a platform shows: it is asked what it has, and told what was offered last where
- * that is another. That it cannot be told changes nothing, and the next offer tries again.
+ * The commands that a platform shows: it is told those that were offered last, beside what others
+ * have set. Where it is away it is told when the channel is up again, and what fails then is tried
+ * again as the platform is heard of, less and less often. What it refuses waits for the next offer.
  */
-export type CommandMenuParts<Shown> = {
-  /** @returns null: it did not say */
-  readonly read: (signal: AbortSignal) => Promise<Shown | null>;
-  /** @returns whether it has them now */
-  readonly write: (wanted: Shown, signal: AbortSignal) => Promise<boolean>;
+import type { Events } from '../domain/event.ts';
+import { later, type SteadyTime } from '../lib/clock.ts';
+import type { OfferedCommands } from './channel.ts';
+
+/** `message`: what was refused, and what a person can do about it. */
+export type Told =
+  | { readonly kind: 'there' }
+  | { readonly kind: 'away'; readonly retryAfterMs: number | null }
+  | { readonly kind: 'refused'; readonly message: string };
+
+export type CommandMenuParts = {
+  /** Never rejects. */
+  readonly tell: (offered: OfferedCommands, signal: AbortSignal) => Promise<Told>;
+  readonly events: Pick<Events, 'warned'>;
+  readonly steady: () => SteadyTime;
 };
 
-export class CommandMenu<Shown> {
-  readonly #parts: CommandMenuParts<Shown>;
-  readonly #over = new AbortController();
-  /** What the platform has, as far as it is known. */
-  #known: string | null = null;
-  #wanted: Shown | null = null;
-  #isTelling = false;
+/** Between two tries while the platform is heard of. */
+const pause = { baseMs: 5_000, capMs: 3_600_000 } as const;
 
-  constructor(parts: CommandMenuParts<Shown>) {
+export class CommandMenu {
+  readonly #parts: CommandMenuParts;
+  readonly #over = new AbortController();
+  /** What the platform was told last, and has. */
+  #known: string | null = null;
+  #wanted: OfferedCommands | null = null;
+  #isTelling = false;
+  #failures = 0;
+  #notBefore: SteadyTime;
+
+  constructor(parts: CommandMenuParts) {
     this.#parts = parts;
+    this.#notBefore = parts.steady();
   }
 
-  offer(wanted: Shown): void {
-    this.#wanted = wanted;
-    if (!this.#isTelling) void this.#tell();
+  offer(offered: OfferedCommands): void {
+    this.#wanted = offered;
+    this.#begin();
+  }
+
+  /** The channel is up, and was not. */
+  up(): void {
+    this.#failures = 0;
+    this.#begin();
+  }
+
+  /** The platform was heard of. */
+  heard(): void {
+    if (this.#parts.steady() >= this.#notBefore) this.#begin();
   }
 
   end(): void {
     this.#over.abort();
   }
 
-  /** One at a time: what was offered meanwhile is told after it. Never rejects. */
+  #begin(): void {
+    if (!this.#isTelling && this.#wanted !== null) void this.#tell();
+  }
+
+  /** One at a time: what was offered meanwhile is told after it. */
   async #tell(): Promise<void> {
     const { signal } = this.#over;
     this.#isTelling = true;
-    for (let next = this.#next(); next !== null && !signal.aborted; next = this.#next()) {
-      const text = JSON.stringify(next);
-      const shown = await this.#parts.read(signal);
-      if (shown === null) continue;
-      const isThere = JSON.stringify(shown) === text || (await this.#parts.write(next, signal));
-      this.#known = isThere ? text : null;
+    for (let next = this.#wanted; next !== null && !signal.aborted;) {
+      const text = JSON.stringify(next.commands);
+      const told = text === this.#known ? there : await this.#parts.tell(next, signal);
+      this.#known = told.kind === 'there' ? text : null;
+      if (told.kind === 'refused') this.#refused(told.message);
+      const isNewest = this.#wanted === next;
+      if (told.kind === 'away') this.#failed(told.retryAfterMs ?? 0);
+      else if (isNewest) this.#wanted = null;
+      next = isNewest ? null : this.#wanted;
     }
     this.#isTelling = false;
   }
 
-  #next(): Shown | null {
-    const wanted = this.#wanted;
-    this.#wanted = null;
-    return wanted !== null && JSON.stringify(wanted) !== this.#known ? wanted : null;
+  #refused(message: string): void {
+    this.#parts.events.warned({ code: 'commands_refused', message });
+  }
+
+  #failed(askedMs: number): void {
+    const pauseMs = Math.min(pause.capMs, pause.baseMs * 2 ** this.#failures++);
+    this.#notBefore = later(this.#parts.steady(), Math.max(askedMs, pauseMs));
   }
 }
+
+const there: Told = { kind: 'there' };

@@ -7,7 +7,6 @@ const long = 'This answer has more than forty characters in it.';
 
 type Given = {
   message?: string;
-  former?: string;
   unseen?: string;
   room?: (signal: AbortSignal) => Promise<boolean>;
 };
@@ -19,7 +18,6 @@ function start(given: Given = {}) {
   const [made, gone]: [string[], string[]] = [[], []];
   const growing = new GrowingMessage({
     message: given.message ?? null,
-    former: given.former ?? null,
     unseen: given.unseen ?? null,
     made: (message) => void made.push(message),
     cut: (text) => text.slice(0, 100),
@@ -109,19 +107,6 @@ test('a message that is there already is edited, and none is made', async () => 
   assert.deepEqual(it.shown(), [['before', long]]);
   await it.settle({ kind: 'shown' });
   assert.deepEqual(it.made, []);
-});
-
-test('a former answer is taken over; where it cannot be, a message is made', async () => {
-  const it = start({ former: 'f' });
-  await it.show(long);
-  await it.settle({ kind: 'shown' });
-  assert.deepEqual([it.shown(), it.made], [[['f', long]], ['f']]);
-  const other = start({ former: 'f' });
-  await other.show(long);
-  await other.settle({ kind: 'failed' });
-  other.clock.pass(1_500);
-  await other.until(() => other.calls.length === 2);
-  assert.deepEqual(other.shown()[1], [null, long]);
 });
 
 for (const [name, kind, times] of [

@@ -22,8 +22,6 @@ export type GrowingParts = {
   readonly message: string | null;
   /** What names the new message before anybody knows it; null: nothing on this platform. */
   readonly unseen: string | null;
-  /** A message that becomes it instead of a new one, as far as that can be; null: none. */
-  readonly former: string | null;
   /** Is told each name of the message, the newest last. */
   readonly made: (message: string) => void;
   /** As much of a text as one message holds. What is beyond it changes nothing that is seen. */
@@ -65,7 +63,6 @@ export class GrowingMessage implements Preview {
   readonly #ending = new AbortController();
   readonly #begunAt: SteadyTime;
   #message: string | null;
-  #former: string | null;
   #text = '';
   #shown = '';
   #nextAt: SteadyTime;
@@ -77,7 +74,6 @@ export class GrowingMessage implements Preview {
   constructor(parts: GrowingParts) {
     this.#parts = parts;
     this.#message = parts.message;
-    this.#former = parts.message === null ? parts.former : null;
     this.#begunAt = parts.steady();
     this.#nextAt = later(this.#begunAt, firstMs);
   }
@@ -100,8 +96,7 @@ export class GrowingMessage implements Preview {
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
     const { unseen } = this.#parts;
-    const isBeginning = this.#message === null && this.#former === null;
-    if (this.#underWay !== null && isBeginning && unseen !== null) this.#name(unseen);
+    if (this.#underWay !== null && this.#message === null && unseen !== null) this.#name(unseen);
     this.#ending.abort();
   }
 
@@ -143,15 +138,13 @@ export class GrowingMessage implements Preview {
 
   async #put(text: string): Promise<void> {
     const { put, takeAway, steady } = this.#parts;
-    const existing = this.#former ?? this.#message;
-    const shown = await (existing === null
+    const shown = await (this.#message === null
       ? put(null, text, this.#ending.signal)
-      : this.#edit(existing, text));
+      : this.#edit(this.#message, text));
     this.#underWay = null;
     if (shown.kind === 'made' && this.#ending.signal.aborted) {
       // What has a name is the reply's to replace.
-      const isKnown = this.#message !== null || shown.message === this.#parts.former;
-      if (!isKnown) takeAway(shown.message);
+      if (this.#message === null) takeAway(shown.message);
       return;
     }
     switch (shown.kind) {
@@ -189,8 +182,6 @@ export class GrowingMessage implements Preview {
     const limit = deadlines.after(editMs, () => tooLong.abort());
     const shown = await put(message, text, tooLong.signal);
     limit.cancel();
-    if (this.#former === null) return shown;
-    if (shown.kind !== 'busy') this.#former = null;
-    return shown.kind === 'shown' ? { kind: 'made', message } : shown;
+    return shown;
   }
 }

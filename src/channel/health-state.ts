@@ -6,17 +6,23 @@ import type { ChannelHealth } from './channel.ts';
 export class HealthState {
   readonly #clock: Clock;
   readonly #changed: (state: ChannelState, reason: string | null) => void;
+  readonly #heard: () => void;
   #health: ChannelHealth;
   /** When the platform was last heard of; before that, when the state began. */
   #heardAt: SteadyTime;
 
-  /** @param changed told of each change of the state or of its reason */
+  /**
+   * @param changed told of each change of the state or of its reason
+   * @param heard told each time that the platform is heard of
+   */
   constructor(
     clock: Clock,
     changed: (state: ChannelState, reason: string | null) => void = () => {},
+    heard = (): void => {},
   ) {
     this.#clock = clock;
     this.#changed = changed;
+    this.#heard = heard;
     this.#health = { state: 'starting', since: clock.now(), reason: null, lastSeenAt: null };
     this.#heardAt = clock.steady();
   }
@@ -47,5 +53,6 @@ export class HealthState {
   seen(): void {
     this.#health = { ...this.#health, lastSeenAt: this.#clock.now() };
     this.#heardAt = this.#clock.steady();
+    this.#heard();
   }
 }

@@ -107,6 +107,16 @@ test('what is shown already is replaced; a later part of a reply replaces nothin
   assert.deepEqual(revision.delivered('new'), ['p', 'a']);
 });
 
+test('where there is no other answer the former one stays, beside what says so', () => {
+  const { questions } = start();
+  questions.answered(id, 'a');
+  const revision = revise(questions, { ...reply, isApology: true }, 'm');
+  assert.equal(revision.reply.replaces, undefined);
+  assert.deepEqual(revision.delivered('sorry'), []);
+  const grown = revise(questions, { ...reply, replaces: 'p', isApology: true }, 'm');
+  assert.equal(grown.reply.replaces, 'p');
+});
+
 test('it knows the last thousand, for ten minutes', () => {
   const { clock, questions } = start();
   clock.pass(600_001);

@@ -161,7 +161,7 @@ export function formerAnswer(
 
 /** How one reply is delivered where something of it may be shown already. */
 export type Revision = {
-  /** It replaces the first answer, where it answers an edit. */
+  /** It replaces the first answer, where it answers an edit. An apology leaves that alone. */
   readonly reply: Reply;
   /**
    * It was delivered, as that message of the platform; null: nobody knows which.
@@ -177,7 +177,7 @@ export function revise(
   edits: string | null,
 ): Revision {
   const isAgain = edits !== null && isFirstPart(reply);
-  const former = isAgain ? formerAnswer(questions, edits) : [];
+  const former = isAgain && !reply.isApology ? formerAnswer(questions, edits) : [];
   const replaces = reply.replaces ?? former[0];
   return {
     reply: replaces === undefined ? reply : { ...reply, replaces },

@@ -22,6 +22,8 @@ export type Reply = {
    * all but its channel; absent: a new message.
    */
   readonly replaces?: string;
+  /** It stands where there is no answer, and takes the place of none; absent: it answers. */
+  readonly isApology?: true;
   /** `text` goes as a file with this name, not as words; absent: as words. */
   readonly file?: { readonly name: string };
 };

@@ -12,7 +12,7 @@ import type { InClaim } from '../store/store.ts';
 import { decide, hasApprover, isApprover } from './deciding.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { quote } from './quotation.ts';
-import { commandsListed, noticesOf } from './offering.ts';
+import { commandsListed, noticesOf, ownDescriptions } from './offering.ts';
 import { commandSentences as say } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
 
@@ -165,5 +165,6 @@ export function offerCommands(kit: RememberingKit, channel: ChannelKey, route: A
   const nobody = { channel, sender: { id: '', name: null } };
   const understood = commandsOn(kit, route, nobody);
   const approvals = understood.approvals || hasApprover(route.brains, channel);
-  route.channel.offer(noticesOf({ ...understood, approvals }));
+  const commands = noticesOf({ ...understood, approvals });
+  route.channel.offer({ commands, own: ownDescriptions });
 }

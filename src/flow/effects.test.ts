@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../domain/reply.ts';
 import type { InClaim } from '../store/store.ts';
-import { bareDesk, effectsOf, partsOf } from './effects.ts';
+import { replyBody, replyFrom } from '../store/ledger/bodies.ts';
+import { bareDesk, effectsOf, partsOf, type TurnEnd } from './effects.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 
 const choices = [{ label: 'Approve', says: '/approve 4XK2M9TQ0Z' }];
@@ -69,4 +70,26 @@ test('what failed may be asked again by a press, unless it has had an effect', (
   // What is written like svc's own words is none that `/retry` finds.
   assert.equal(choicesAfter(false, '(approved: pay)'), undefined);
   assert.equal(choicesAfter(true), undefined);
+});
+
+test('what stands where there is no answer says so, also when it was kept', () => {
+  const message = { id: 'm', channel: 'c:1', text: 'hi', address: { channel: 'c:1', target: 't' } };
+  const kit = { ledger: { durability: { durable: false } }, ids: { reply: () => 'r' } };
+  const route = { brain: { name: 'b' }, session: null, channel: {} };
+  const decision = { move: null, act: { kind: 'think', text: 'hi' } } as const;
+  const replyTo = (end: object) => {
+    const { replies } = effectsOf(
+      kit as unknown as Kit,
+      route as unknown as ActiveRoute,
+      { message, attempt: 1 } as unknown as InClaim,
+      end as TurnEnd,
+      { decision, claimedAt: 3, decidedAt: 4, desk: bareDesk('public') },
+    );
+    const [{ id, conversation, createdAt }] = replies as [Reply];
+    return replyFrom({ id, channel: 'c:1', conversation, createdAt, body: replyBody(replies[0]!) });
+  };
+  const sorry = { kind: 'apology', apology: 'unfinished', why: '' };
+  assert.equal(replyTo(sorry).isApology, true);
+  assert.equal(replyTo({ kind: 'command', command: 'unread', text: 'It?' }).isApology, true);
+  assert.equal(replyTo({ kind: 'reply', text: 'hello', sources: [] }).isApology, undefined);
 });

@@ -101,7 +101,9 @@ export function effectsOf(
       : end.kind === 'apology'
         ? waysOn(kit, route, message.channel, end, isRepeatable(desk) ? turn : null)
         : command?.choices;
-  const reply = text === null ? null : replyOf(kit, route, claim, { text, choices }, timeline);
+  const isApology = own !== null || isUnread;
+  const worded = text === null ? null : { text, choices, isApology };
+  const reply = worded === null ? null : replyOf(kit, route, claim, worded, timeline);
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
     replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
@@ -222,11 +224,17 @@ function apologyOn({ session }: ActiveRoute, sorry: Sorry, now: number): string 
   return [sentenceOf(sorry, now), ...(wayOut === null ? [] : [wayOut])].join(' ');
 }
 
+type Worded = {
+  readonly text: string;
+  readonly choices: Reply['choices'] | undefined;
+  readonly isApology: boolean;
+};
+
 function replyOf(
   kit: Kit,
   { channel, brain, session }: ActiveRoute,
   { message }: Answered,
-  { text, choices }: { readonly text: string; readonly choices: Reply['choices'] | undefined },
+  { text, choices, isApology }: Worded,
   { decision, decidedAt, desk }: TurnTimeline,
 ): Reply {
   const reason = decision.move?.reason ?? 'command';
@@ -245,6 +253,7 @@ function replyOf(
     sessionStarted: started,
     ...(choices !== undefined && { choices }),
     ...(replaces !== null && { replaces }),
+    ...(isApology && { isApology }),
   };
 }
 

@@ -12,7 +12,10 @@ export type ListedCommand = {
   readonly takesText: boolean;
 };
 
-/** Of 100 characters at most, as a notice is. */
+/**
+ * Of 100 characters at most, as a notice is. Platforms keep them, and svc knows its own commands
+ * by them: where one is worded anew, the former words have to stay known.
+ */
 const described = {
   trigger: 'Begin a new session: what was said before is no longer in view',
   recall: 'Bring the last exchanges of the session before back into view',
@@ -23,6 +26,8 @@ const described = {
   retry: 'Ask the last message again that had no answer',
   help: 'See what can be written here',
 } as const;
+
+export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(described));
 
 /** Triggers come first. A trigger that has the word of a command stands for it. */
 export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {

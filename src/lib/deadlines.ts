@@ -130,3 +130,19 @@ function pop(heap: Entry[]): Entry {
   heap[at] = last;
   return first;
 }
+
+/** Resolves after so many milliseconds, or when the signal aborts. */
+export function passed(deadlines: Deadlines, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const stopped = (): void => {
+      due.cancel();
+      resolve();
+    };
+    const due = deadlines.after(ms, () => {
+      signal.removeEventListener('abort', stopped);
+      resolve();
+    });
+    signal.addEventListener('abort', stopped, { once: true });
+  });
+}

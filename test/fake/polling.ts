@@ -4,6 +4,8 @@ import type { Receive, Handled, Receipt } from '../../src/channel/channel.ts';
 import type { RecentQuestions } from '../../src/channel/recent-questions.ts';
 import { HealthState } from '../../src/channel/health-state.ts';
 import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
+import { Courtesies } from '../../src/channel/telegram/courtesies.ts';
+import { createPace } from '../../src/channel/telegram/pace.ts';
 import { Poller, pollTimes } from '../../src/channel/telegram/poller.ts';
 import type { PollTimes } from '../../src/channel/telegram/poller.ts';
 import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
@@ -82,7 +84,9 @@ export async function startPolling(
   const channel = 'messenger_a:110201543' as ChannelKey;
   const tokenName = 'TELEGRAM_TOKEN';
   const manners = { questions, gatherMs: 0 };
-  const rest = { channel, tokenName, api, health, events, steady, ...manners };
+  const pace = createPace({ steady: steadyNow, deadlines });
+  const courtesies = new Courtesies({ api, pace, deadlines, steady: steadyNow });
+  const rest = { channel, tokenName, api, courtesies, health, events, steady, ...manners };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {

@@ -25,8 +25,7 @@ export async function startSending(
   const { baseUrl = telegram.url } = given;
   const parts = { token, baseUrl, http, deadlines, steady };
   const pace = createPace({ steady, deadlines, limits });
-  const limited = (ms: number): void => pace.hold(ms);
-  const api = await loadBotApi({ ...parts, limited });
+  const api = await loadBotApi(parts);
   const tools = { api, lexer: await loadLexer(), pace, token, random: given.random ?? (() => 0) };
   const { signal } = new AbortController();
   return {

@@ -44,6 +44,7 @@ export async function startShowing(more: Partial<MessengerConfig> = {}, now = Da
   };
   return {
     deliverTo,
+    addressOf,
     until,
     telegram,
     ledger,

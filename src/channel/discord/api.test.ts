@@ -15,10 +15,28 @@ test('beside a spare call, which waits for no limit, others wait as ever', async
   const route = `/channels/${discord.direct(discord.user('Ada')).id}/messages` as const;
   // The library keeps the limit once it has learned which one it is.
   for (const content of ['one', 'two']) await api.post(route, { content });
-  const spare = api.post(route, { content: 'spare' }, undefined, { spare: true });
+  const spare = api.post(route, { content: 'spare' }, undefined, { spare: 'in_turn' });
   const needed = api.post(route, { content: 'three' });
   assert.equal((await needed).kind, 'ok');
   await spare;
+  api.close();
+  await http.close();
+});
+
+test('what nobody needs has its turn at what is left over, or is left out', async () => {
+  await using discord = await startFakeDiscord();
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
+  const api = await createApi(parts);
+  const places = Array.from({ length: 70 }, () => discord.direct(discord.user('Ada')).id);
+  const said = await Promise.all(
+    places.map((place) =>
+      api.post(`/channels/${place}/typing`, undefined, undefined, { spare: 'in_turn' }),
+    ),
+  );
+  const unasked = said.filter((one) => one.kind === 'refused' && one.unasked);
+  assert.ok(unasked.length > 0 && unasked.length < 35, String(unasked.length));
   api.close();
   await http.close();
 });

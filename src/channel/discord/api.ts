@@ -22,34 +22,34 @@ import { Fault, Limited, Redirect } from './thrown.ts';
 
 export type { ApiResult } from './answers.ts';
 
-/** `spare`: it has a place by `Api.spare`, and waits for no other limit. */
-type Manner = { readonly spare?: true };
+/**
+ * `spare`: nobody needs it, so that it takes a place among the bot's requests that is left over, in
+ * turn within moments, and waits for no other limit. `admitted`: it has that place already.
+ */
+type Manner = { readonly spare?: 'in_turn' | 'admitted' };
 
 /** A body as lib/multipart.ts writes it. */
 type Form = { readonly contentType: string; readonly body: Uint8Array };
 
+type Write = (
+  route: `/${string}`,
+  body: unknown,
+  signal?: AbortSignal,
+  manner?: Manner,
+) => Promise<ApiResult>;
+
 export interface Api {
   /** @param route with its leading slash and, if there is one, its query */
   get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
-  post(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
+  readonly post: Write;
   sendForm(
     method: 'POST' | 'PATCH',
     route: `/${string}`,
     form: Form,
     signal?: AbortSignal,
   ): Promise<ApiResult>;
-  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
-  patch(
-    route: `/${string}`,
-    body: unknown,
-    signal?: AbortSignal,
-    manner?: Manner,
-  ): Promise<ApiResult>;
+  readonly put: Write;
+  readonly patch: Write;
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
   /** Takes a place among the bot's requests that nobody needs; false: stopped before. */
   spare(signal: AbortSignal): Promise<boolean>;
@@ -169,8 +169,13 @@ class LimitedApi implements Api {
     return this.#call({ method: 'DELETE', fullRoute: route }, signal);
   }
 
-  put(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
-    return this.#call({ method: 'PUT', fullRoute: route, body }, signal);
+  put(
+    route: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+    manner?: Manner,
+  ): Promise<ApiResult> {
+    return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
   }
 
   spare(signal: AbortSignal): Promise<boolean> {
@@ -181,8 +186,13 @@ class LimitedApi implements Api {
     this.#rest.clearHandlerSweeper();
   }
 
-  #inManner(call: Call, signal?: AbortSignal, manner: Manner = {}): Promise<ApiResult> {
-    if (manner.spare !== true) return this.#call(call, signal);
+  async #inManner(call: Call, signal?: AbortSignal, { spare }: Manner = {}): Promise<ApiResult> {
+    if (spare === undefined) return this.#call(call, signal);
+    if (spare === 'in_turn') {
+      const moments = AbortSignal.timeout(waitMsMax);
+      const stop = signal === undefined ? moments : AbortSignal.any([signal, moments]);
+      if (!(await this.spare(stop))) return limited(waitMsMax, true);
+    }
     return asSpare.run(true, () => this.#call(call, signal));
   }
 

@@ -15,11 +15,13 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Fetched, Identity } from '../channel.ts';
-import type { CommandNotice, Messenger, Opened, Preview, Previewed, Unfit } from '../channel.ts';
+import type { Messenger, OfferedCommands, Opened, Preview, Previewed, Unfit } from '../channel.ts';
 import { splitReply } from '../code-files.ts';
+import { CommandMenu } from '../command-menu.ts';
 import { FirstTimes } from '../first-times.ts';
 import { noPreview } from '../growing-message.ts';
 import { HealthState } from '../health-state.ts';
+import { Holds } from '../holds.ts';
 import { LooseEnds } from '../loose-ends.ts';
 import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { createApi, type Api } from './api.ts';
@@ -34,7 +36,7 @@ import { beginPreview, begunAs } from './previews.ts';
 import { remove, withoutUnsure } from './putting.ts';
 import { showSeen } from './reaction.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
-import { createCommandMenu, shownOf } from './slash-commands.ts';
+import { tellCommands } from './slash-commands.ts';
 import { Typing } from './typing.ts';
 import { fieldsOf, idOf } from './fields.ts';
 import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
@@ -75,8 +77,9 @@ class Discord implements Messenger {
   readonly #health: HealthState;
   readonly #typing = new Typing();
   readonly #seen = new FirstTimes();
+  readonly #holds: Holds<'reaction'>;
   readonly #deferrals = new Deferrals();
-  readonly #menu = createCommandMenu(() => this.#api.value);
+  readonly #menu: CommandMenu;
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
   readonly #ends: LooseEnds;
@@ -88,6 +91,7 @@ class Discord implements Messenger {
   constructor(parts: DiscordParts) {
     const { config, deadlines, events, http, now, steady, token } = parts;
     this.#parts = parts;
+    this.#holds = new Holds(steady);
     this.#questions = config.edits ? new RecentQuestions(steady, config.gatherMs) : null;
     if (config.streaming) {
       this.preview = (shown) => this.#preview(shown);
@@ -99,9 +103,17 @@ class Discord implements Messenger {
       this.#api.value === null ? false : remove(this.#api.value, message),
     );
     this.#self = discord.botOf(token);
-    const changed = (state: ChannelState, reason: string | null): void =>
+    const menu = new CommandMenu({
+      tell: (offered, signal) => tellCommands(this.#api.value, offered, signal),
+      events,
+      steady,
+    });
+    this.#menu = menu;
+    const changed = (state: ChannelState, reason: string | null): void => {
       events.channelChanged({ channel: config.type, state, reason });
-    this.#health = new HealthState(parts, changed);
+      if (state === 'up') menu.up();
+    };
+    this.#health = new HealthState(parts, changed, () => menu.heard());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -139,7 +151,7 @@ class Discord implements Messenger {
     this.#health.become('stopped');
   }
 
-  async deliver(reply: Reply, _attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
@@ -152,7 +164,7 @@ class Discord implements Messenger {
     const revision = revise(this.#questions, cleared.reply, target.edits ?? null);
     let message: string | null = null;
     const parts = { api, token, sent: (one: string) => void (message = one) };
-    const outcome = await deliver(parts, revision.reply, target, stop.signal);
+    const outcome = await deliver(parts, revision.reply, target, attempt, stop.signal);
     if (outcome.kind !== 'delivered') return outcome;
     // A process that ends before that is done does it anew: the reply's nonce makes no second one.
     const needless = revision.delivered(message).map((one) => this.#ends.takeAway(one));
@@ -173,9 +185,10 @@ class Discord implements Messenger {
     const { edits, deferred } = parseTarget(shown.address.target) ?? {};
     // A response that was put off is completed by the reply itself.
     if (deferred !== undefined) return noPreview;
-    const [former = null] = formerAnswer(this.#questions, edits ?? null);
+    // The former answer stays until there is another one.
+    if (formerAnswer(this.#questions, edits ?? null).length > 0) return noPreview;
     const parts = { api, ends: this.#ends, deadlines, steady };
-    return beginPreview(parts, shown, former) ?? noPreview;
+    return beginPreview(parts, shown) ?? noPreview;
   }
 
   split(text: string): readonly ReplyPart[] {
@@ -188,11 +201,12 @@ class Discord implements Messenger {
     // A response that was put off shows that it is worked on by itself.
     if (target === null || api === null || target.deferred !== undefined) return;
     this.#typing.begin(api, target.place, signal);
-    showSeen(api, target, this.#seen);
+    const { deadlines } = this.#parts;
+    void showSeen({ api, known: this.#seen, holds: this.#holds, deadlines }, target);
   }
 
-  offer(commands: readonly CommandNotice[]): void {
-    this.#menu.offer(shownOf(commands));
+  offer(offered: OfferedCommands): void {
+    this.#menu.offer(offered);
   }
 
   health(): ChannelHealth {

@@ -20,11 +20,12 @@ async function send(
   bench: DiscordBench,
   answer: RestAnswer | 'cut',
   stop = new Stopper(),
+  by = attempt,
 ): Promise<DeliveryOutcome> {
   await using channel = bench.make();
   await channel.open();
   bench.discord.posts.push(answer);
-  return channel.deliver(reply, attempt, stop);
+  return channel.deliver(reply, by, stop);
 }
 
 /** Status, code, and what becomes of it: kind, failure, whether it may have arrived. */
@@ -54,6 +55,26 @@ for (const [status, code, expected] of cases) {
     }
     // One try: whatever follows is the schedule's.
     assert.equal(bench.discord.postsTo('/messages').length, 1);
+  });
+}
+
+const marked = { ...attempt, number: 6, possibleDuplicate: true };
+const page = { status: 504, body: { code: 0, message: '' } };
+
+for (const answer of [page, 'cut'] as const) {
+  const name = answer === 'cut' ? answer : 'a 504';
+  test(`${name} is tried on while Discord knows the nonce, and once after that`, async () => {
+    await using bench = await startDiscordBench();
+    const late = { ...marked, late: true };
+    for (const by of [marked, { ...late, possibleDuplicate: false }]) {
+      const outcome = await send(bench, answer, new Stopper(), by);
+      assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+    }
+    const left = await send(bench, answer, new Stopper(), late);
+    assert.ok(left.kind === 'dead');
+    assert.match(left.failure.detail, /; it may have arrived, so it is not sent again$/);
+    const away = await send(bench, { status: 502, body: {} }, new Stopper(), late);
+    assert.equal(away.kind, 'retry');
   });
 }
 

@@ -7,8 +7,8 @@
  * Format: https://discord.com/developers/docs/resources/message#create-message; the numbers of
  * what can be wrong: https://discord.com/developers/docs/topics/opcodes-and-status-codes
  */
-import { failure } from '../../domain/failure.ts';
-import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { failure, type Failure } from '../../domain/failure.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { platformWords } from '../platform-words.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
@@ -35,18 +35,35 @@ export async function deliver(
   { api, token, sent }: DeliverParts,
   reply: Reply,
   target: Target,
+  attempt: Attempt,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
   const { place } = target;
   const body = { ...toWire(reply, target), ...componentsOf(reply) };
-  let result = await put(api, place, reply, body, signal);
-  if ('message_reference' in body && answeredIsGone(result)) {
+  let done = await put(api, place, reply, body, signal);
+  if ('message_reference' in body && answeredIsGone(done.result)) {
     const { message_reference: _gone, ...rest } = body;
-    result = await put(api, place, reply, rest, signal);
+    done = await put(api, place, reply, rest, signal);
   }
+  const { result, isNew } = done;
   const id = result.kind === 'ok' ? idIn(result.body) : null;
   if (id !== null) sent?.(messageText({ place, id }));
-  return outcomeOf(result, token, reply);
+  const outcome = outcomeOf(result, token, reply);
+  const isKnown = 'nonce' in body && !attempt.late;
+  const isLast = isNew && attempt.possibleDuplicate && !isKnown && tellsNoEnd(result);
+  return isLast && outcome.kind === 'retry' ? leftAt(outcome.failure) : outcome;
+}
+
+/** The message may have been made: a gateway gave up waiting for it, or nothing came. */
+function tellsNoEnd(result: ApiResult): boolean {
+  if (result.kind === 'fault') return result.sent && result.fault !== 'cancelled';
+  return result.kind === 'refused' && result.status === 504;
+}
+
+/** The platform knows a repeat for some minutes. After them each one may be a further message. */
+function leftAt(why: Failure): DeliveryOutcome {
+  const detail = `${why.detail}; it may have arrived, so it is not sent again`;
+  return { kind: 'dead', failure: { ...why, detail } };
 }
 
 /** Servers that heed no `fail_if_not_exists` say so in one of these ways. */

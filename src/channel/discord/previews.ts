@@ -34,24 +34,16 @@ const cutting = {
   unitsOf: (text: string) => text.length,
   fences: true,
 };
-const spare = { spare: true } as const;
+const spare = { spare: 'admitted' } as const;
 
-/**
- * @param former the answer that it replaces, where an edit is answered
- * @returns null where the address is none of Discord's
- */
-export function beginPreview(
-  parts: PreviewParts,
-  shown: Previewed,
-  former: string | null,
-): Preview | null {
+/** @returns null where the address is none of Discord's */
+export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
   const { api, ends, steady, deadlines } = parts;
   const target = parseTarget(shown.address.target);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
-    former,
     unseen: begunAs({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
     room: (signal) => api.spare(signal),
@@ -84,7 +76,7 @@ async function put(
     const made = parseMessageText(message);
     if (made?.place !== target.place) return { kind: 'over' };
     const route = `/channels/${made.place}/messages/${made.id}` as const;
-    const result = await api.patch(route, { ...edit, attachments: [] }, signal, spare);
+    const result = await api.patch(route, edit, signal, spare);
     return mayComeLate(result) ? { kind: 'unseen', message: unsureText(made) } : shownAfter(result);
   }
   const route = `/channels/${target.place}/messages` as const;
@@ -103,9 +95,11 @@ function mayStand(result: ApiResult): boolean {
   return result.kind === 'ok' || result.sent;
 }
 
-/** What the platform has answered itself comes no later; an error page is not its answer. */
+/** What the platform has answered itself comes no later; a gateway, or a page, is not it. */
 function mayComeLate(result: ApiResult): boolean {
-  if (result.kind === 'refused') return result.status >= 500 && result.message === '';
+  if (result.kind === 'refused') {
+    return result.status === 504 || (result.status >= 500 && result.message === '');
+  }
   return result.kind === 'fault' && result.sent;
 }
 

@@ -62,21 +62,22 @@ export function idIn(result: unknown): string | null {
 const refusesEdit: ReadonlySet<number> = new Set([400, 403, 404]);
 const missingPermissions = 50_013;
 
-/** `ok`: its body is the message. */
+/** `ok`: the body is the message. `isNew`: it was not there before. */
+type Put = { readonly result: ApiResult; readonly isNew: boolean };
+
 export async function put(
   api: Api,
   place: string,
   reply: Reply,
   body: Body,
   signal: AbortSignal,
-): Promise<ApiResult> {
+): Promise<Put> {
   const { replaces, file } = reply;
   const unseen = replaces === undefined ? null : parseUnseenText(replaces);
   if (unseen?.place === place) return putOverUnseen(api, unseen, reply, body, signal);
   const message = replaces === undefined ? null : parseMessageText(replaces);
   if (message?.place !== place || file !== undefined) return create(api, place, file, body, signal);
-  const edited = await edit(api, message, body, signal);
-  return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+  return editOrCreate(api, message, body, signal);
 }
 
 /**
@@ -89,17 +90,15 @@ async function putOverUnseen(
   { file }: Reply,
   body: Body,
   signal: AbortSignal,
-): Promise<ApiResult> {
+): Promise<Put> {
   const made = await create(api, place, file, { ...body, ...nonceOf(nonce) }, signal);
-  const id = made.kind === 'ok' ? idIn(made.body) : null;
-  if (made.kind !== 'ok' || id === null || shows(made.body, file, body)) return made;
+  const { result } = made;
+  const id = result.kind === 'ok' ? idIn(result.body) : null;
+  if (result.kind !== 'ok' || id === null || shows(result.body, file, body)) return made;
   const message = { place, id };
-  if (file !== undefined) {
-    await remove(api, messageText(message));
-    return create(api, place, file, body, signal);
-  }
-  const edited = await edit(api, message, body, signal);
-  return isRefused(edited) ? create(api, place, file, body, signal) : edited;
+  if (file === undefined) return editOrCreate(api, message, body, signal);
+  await remove(api, messageText(message));
+  return create(api, place, file, body, signal);
 }
 
 function shows(made: unknown, file: Reply['file'], { content = '' }: Body): boolean {
@@ -109,21 +108,34 @@ function shows(made: unknown, file: Reply['file'], { content = '' }: Body): bool
   return listOf(attachments).some((one) => fieldsOf(one)['filename'] === file.name);
 }
 
-function isRefused(edited: ApiResult): boolean {
-  return edited.kind === 'refused' && refusesEdit.has(edited.status);
+async function editOrCreate(
+  api: Api,
+  message: PlatformMessage,
+  body: Body,
+  signal: AbortSignal,
+): Promise<Put> {
+  const edited = await edit(api, message, body, signal);
+  if (isRefused(edited)) return create(api, message.place, undefined, body, signal);
+  return { result: edited, isNew: false };
 }
 
-function create(
+function isRefused(result: ApiResult): boolean {
+  return result.kind === 'refused' && refusesEdit.has(result.status);
+}
+
+async function create(
   api: Api,
   place: string,
   file: Reply['file'],
   body: Body,
   signal: AbortSignal,
-): Promise<ApiResult> {
+): Promise<Put> {
   const route = `/channels/${place}/messages` as const;
-  return file === undefined
-    ? api.post(route, body, signal)
-    : putFile(api, 'POST', route, file.name, body, signal);
+  const creating =
+    file === undefined
+      ? api.post(route, body, signal)
+      : putFile(api, 'POST', route, file.name, body, signal);
+  return { result: await creating, isNew: true };
 }
 
 /** What an edit may have done a second edit does again: it never makes a second message. */

@@ -4,13 +4,13 @@
  *
  * Format: https://discord.com/developers/docs/interactions/application-commands (API version 10).
  */
-import type { RESTPutAPIApplicationCommandsJSONBody } from 'discord-api-types/v10';
+import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
-import type { CommandNotice } from '../channel.ts';
-import { CommandMenu } from '../command-menu.ts';
-import type { Api } from './api.ts';
+import type { CommandNotice, OfferedCommands } from '../channel.ts';
+import type { Told } from '../command-menu.ts';
+import type { Api, ApiResult } from './api.ts';
 import { betweenPeople } from './interactions.ts';
-import { fieldsOf, idOf, listOf } from './fields.ts';
+import { fieldsOf, idOf, listOf, textOf } from './fields.ts';
 import { withNames } from './mentions.ts';
 import { senderOf, targetOf, tokenShape } from './wire.ts';
 import type { WireMessage } from './wire.ts';
@@ -61,83 +61,103 @@ export function parseCommand(wire: unknown): Commanded | null {
   };
 }
 
-/** What of a command the platform is told. */
-type Shown = readonly {
-  readonly name: string;
-  readonly description: string;
-  readonly takesText: boolean;
-}[];
-
 /** What a command may be called here; it stays one where it is not registered. */
 const wordShape = /^[-_\p{L}\p{N}]{1,32}$/u;
 const shownMax = 100;
 
-/** In the order of their names: the platform keeps one of its own. */
-export function shownOf(commands: readonly CommandNotice[]): Shown {
+/** A command of the application that is registered everywhere. */
+type Registered = {
+  readonly id: string | null;
+  readonly name: string;
+  readonly description: string;
+  /** Null: it takes something else than svc's do. */
+  readonly takesText: boolean | null;
+};
+
+/**
+ * Registers svc's, one by one: what others have registered for the application stays, also in the
+ * place of one of svc's with the same name.
+ * @param api null: it is not loaded
+ */
+export async function tellCommands(
+  api: Api | null,
+  { commands, own }: OfferedCommands,
+  signal: AbortSignal,
+): Promise<Told> {
+  if (api === null) return away;
+  const asked = await api.get('/applications/@me', signal);
+  const application = asked.kind === 'ok' ? idOf(fieldsOf(asked.body)['id']) : null;
+  if (application === null) return away;
+  const route = `/applications/${application}/commands` as const;
+  const got = await api.get(route, signal);
+  if (got.kind !== 'ok') return toldOf(got);
+  const there = listOf(got.body).flatMap(registeredIn);
+  const ours = there.filter(({ description, takesText }) => {
+    return takesText !== null && own.has(description);
+  });
+  const others = new Set(there.filter((one) => !ours.includes(one)).map(({ name }) => name));
+  const wanted = shownOf(commands).filter(({ word }) => !others.has(word));
+  let told: Told = { kind: 'there' };
+  for (const { id, name } of ours) {
+    if (id === null || wanted.some(({ word }) => word === name)) continue;
+    told = worse(told, toldOf(await api.delete(`${route}/${id}`, signal)));
+  }
+  for (const one of wanted.filter((command) => !ours.some((other) => isSame(other, command)))) {
+    if (told.kind === 'away') return told;
+    told = worse(told, toldOf(await api.post(route, wireOf(one), signal)));
+  }
+  return told;
+}
+
+const away: Told = { kind: 'away', retryAfterMs: null };
+
+function worse(before: Told, after: Told): Told {
+  return after.kind === 'there' || before.kind === 'away' ? before : after;
+}
+
+function toldOf(result: ApiResult): Told {
+  if (result.kind === 'ok') return { kind: 'there' };
+  if (result.kind === 'fault') return away;
+  const { status, code, retryAfterMs } = result;
+  // A page of what stands between, or a token that is refused, says nothing of the commands.
+  const isRefusal = status === 400 || status === 403;
+  if (!isRefusal || code === null) return { kind: 'away', retryAfterMs };
+  const message =
+    `Discord refused a slash command (${status}, ${code}); each can be written all the same. ` +
+    'Take words that it does not allow out of session.triggers, and invite the bot with the ' +
+    'scope applications.commands; it is told them again at the next start or configuration';
+  return { kind: 'refused', message };
+}
+
+function shownOf(commands: readonly CommandNotice[]): readonly CommandNotice[] {
   return commands
     .filter(({ word }) => wordShape.test(word) && word === word.toLowerCase())
-    .slice(0, shownMax)
-    .map(({ word, description, takesText }) => ({ name: word, description, takesText }))
-    .toSorted(byName);
+    .slice(0, shownMax);
 }
 
-/** Those of the application, everywhere. @param api null: it is not loaded */
-export function createCommandMenu(api: () => Api | null): CommandMenu<Shown> {
-  let application: string | null = null;
-  const routeOn = async (on: Api, signal: AbortSignal) => {
-    if (application === null) {
-      const asked = await on.get('/applications/@me', signal);
-      application = asked.kind === 'ok' ? idOf(fieldsOf(asked.body)['id']) : null;
-    }
-    return application === null ? null : (`/applications/${application}/commands` as const);
-  };
-  return new CommandMenu<Shown>({
-    read: async (signal) => {
-      const on = api();
-      const route = on && (await routeOn(on, signal));
-      const got = on && route && (await on.get(route, signal));
-      return got?.kind === 'ok' ? listOf(got.body).map(shownIn).toSorted(byName) : null;
-    },
-    write: async (wanted, signal) => {
-      const on = api();
-      const route = on && (await routeOn(on, signal));
-      const set = on && route && (await on.put(route, wanted.map(registered), signal));
-      return set?.kind === 'ok';
-    },
-  });
+function isSame(one: Registered, { word, description, takesText }: CommandNotice): boolean {
+  return one.name === word && one.description === description && one.takesText === takesText;
 }
 
-function byName(a: Shown[number], b: Shown[number]): number {
-  return a.name < b.name ? -1 : 1;
-}
-
-function registered({
-  name,
+function wireOf({
+  word,
   description,
   takesText,
-}: Shown[number]): RESTPutAPIApplicationCommandsJSONBody[number] {
+}: CommandNotice): RESTPostAPIApplicationCommandsJSONBody {
   const option = { type: stringOption, name: textOption, description: optionText };
   const options = takesText ? [option] : [];
-  return {
-    type: chatInput,
-    name,
-    description,
-    options,
-    contexts,
-    integration_types: integrationTypes,
-  };
+  const where = { contexts, integration_types: integrationTypes };
+  return { type: chatInput, name: word, description, options, ...where };
 }
 
 const optionText = 'What stands behind it';
 
-/** Another kind of command, or one with other options, is none that we would show. */
-function shownIn(wire: unknown): Shown[number] {
-  const { type = chatInput, name, description, options } = fieldsOf(wire);
+/** Commands of another kind have names of their own. */
+function registeredIn(wire: unknown): readonly Registered[] {
+  const { id, type = chatInput, name, description, options } = fieldsOf(wire);
+  if (type !== chatInput) return [];
   const names = listOf(options).map((one) => fieldsOf(one)['name']);
-  const isOurs = type === chatInput && names.every((one) => one === textOption);
-  return {
-    name: isOurs ? String(name) : '',
-    description: String(description),
-    takesText: names.length > 0,
-  };
+  const isText = names.every((one) => one === textOption);
+  const takesText = isText ? names.length > 0 : null;
+  return [{ id: idOf(id), name: textOf(name), description: textOf(description), takesText }];
 }

@@ -5,7 +5,7 @@
 import type { Api } from './api.ts';
 
 /** It takes nothing of the bot's allowance that a reply may need. */
-const spare = { spare: true } as const;
+const spare = { spare: 'in_turn' } as const;
 const everyMs = 8_000;
 const mostMs = 300_000;
 const placesMax = 1_000;

@@ -29,7 +29,7 @@ type Asking = 'getMe' | 'getWebhookInfo';
 type Pressed = 'answerCallbackQuery' | 'editMessageReplyMarkup';
 /** What changes a message of the bot's own. */
 type Revising = 'editMessageText' | 'deleteMessage';
-type Payload<M extends Method> = M extends Asking
+export type Payload<M extends Method> = M extends Asking
   ? Record<string, never>
   : Parameters<Raw[Exclude<M, Asking>]>[0];
 
@@ -75,18 +75,6 @@ export type Refused = {
   readonly migrateToChat: number | null;
 };
 
-/** Their limits are their own. */
-const ofNoChat: ReadonlySet<Method> = new Set([
-  'getMe',
-  'getWebhookInfo',
-  'deleteWebhook',
-  'getUpdates',
-  'getFile',
-  'getMyCommands',
-  'setMyCommands',
-  'sendChatAction',
-]);
-
 export const apiRoot = 'https://api.telegram.org';
 /** Room for a hundred updates of the longest texts, with every entity in them. */
 const bodyBytesMax = 16 * 1024 * 1024;
@@ -98,8 +86,6 @@ export type BotApiParts = {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
-  /** Is told of each 429 to what is sent or changed in a chat, and how long nothing is to be. */
-  readonly limited?: (ms: number) => void;
 };
 
 /** Loads grammY, so that only those who have this channel pay for it. */
@@ -137,15 +123,8 @@ class GrammyBotApi implements BotApi {
       const result = await (isAsking ? methods[method]() : methods[method](payload));
       return { kind: 'done', result };
     } catch (error) {
-      const failed = carried.failed ?? refusalOf(error);
-      if (!ofNoChat.has(method)) this.#heedLimit(failed);
-      return failed;
+      return carried.failed ?? refusalOf(error);
     }
-  }
-
-  #heedLimit(failed: CallResult): void {
-    if (failed.kind !== 'refused' || failed.status !== 429) return;
-    this.#parts.limited?.(failed.retryAfterMs ?? 0);
   }
 
   /** By our own hand: grammY reads files for a transport of its own. */
@@ -167,9 +146,7 @@ class GrammyBotApi implements BotApi {
       const { json } = await carried.fetch(`${baseUrl ?? apiRoot}/bot${token}/sendDocument`, form);
       const answer = (await json()) as { ok?: unknown; result?: unknown };
       if (answer.ok === true) return { kind: 'done', result: answer.result };
-      const refused = refusalOf(answer);
-      this.#heedLimit(refused);
-      return refused;
+      return refusalOf(answer);
     } catch (error) {
       return carried.failed ?? refusalOf(error);
     }

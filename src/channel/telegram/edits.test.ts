@@ -49,7 +49,7 @@ test('an edit is a message of its own, once, and its answer edits the former one
   assert.equal(it.ledger.messages[2]?.text, 'the next');
 });
 
-test('a preview of an edit’s answer grows in the former answer', async () => {
+test('until there is another one the answer stays, and an apology comes beside it', async () => {
   await using it = await startShowing({ edits: true });
   it.run();
   const said = it.telegram.say(it.ann, 'two and two?');
@@ -57,16 +57,16 @@ test('a preview of an edit’s answer grows in the former answer', async () => {
   await answer(it, it.ledger.messages[0]!, 'four');
   it.telegram.edit(it.ann, said.message_id, 'three and three?');
   await asks(it, 2);
-  const made: string[] = [];
-  const { address } = it.ledger.messages[1]!;
+  const { address, dedupeKey } = it.ledger.messages[1]!;
   const shown = { address, question: 'q2' as MessageId, replaces: null };
-  const preview = it.channel.preview!({ ...shown, made: (one) => void made.push(one) });
+  const preview = it.channel.preview!({ ...shown, made: () => assert.fail() });
   preview.show('What three and three come to is not hard to say: six');
-  await it.telegram.waitForCall('editMessageText');
   await preview.end();
-  const { message } = it.telegram.sent[0]!;
-  assert.deepEqual(made, [JSON.stringify([it.ann.id, message.message_id])]);
-  assert.equal(it.telegram.sent.length, 1);
+  assert.deepEqual(it.texts(), ['four']);
+  const sorry = { id: 'r2', inReplyTo: dedupeKey, address, text: 'Sorry.', isApology: true };
+  assert.deepEqual(await it.deliverTo(sorry as never), { kind: 'delivered' });
+  assert.deepEqual(it.texts(), ['four', 'Sorry.']);
+  assert.equal(it.telegram.callsOf('deleteMessage').length, 0);
 });
 
 test('the same text, what is late and what nobody remembers are not asked', async () => {

@@ -137,9 +137,8 @@ async function sparedAt(
   const spared: { chat: number; at: number }[] = [];
   const stopping = new AbortController();
   for (const chat of chats) {
-    void pace.spare(chat, stopping.signal).then((isSpared) => {
-      if (isSpared) spared.push({ chat, at: clock.steady() - begun });
-    });
+    const sparing = pace.spare(chat, stopping.signal);
+    void sparing.then((is) => is && spared.push({ chat, at: clock.steady() - begun }));
   }
   for (let passed = 0; passed <= ms; passed += 12) {
     await new Promise((next) => setTimeout(next, 0));

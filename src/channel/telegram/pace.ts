@@ -8,7 +8,7 @@
  * holds up nobody else.
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
-import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import { fullAfterOne, msUntilOne, type Allowance } from '../allowance.ts';
 import { SpareTurns } from '../spare-turns.ts';
 
@@ -41,9 +41,10 @@ export interface Pace {
   /**
    * Takes what no reply needs, for what may be left out, in the order of asking as far as the chats
    * have one. It leaves one for a reply, and every reply that waits goes first.
+   * @param isMessage whether the platform counts it as a message of that chat; left out: it does
    * @returns false: stopped before
    */
-  spare(chat: number, signal: AbortSignal): Promise<boolean>;
+  spare(chat: number, signal: AbortSignal, isMessage?: boolean): Promise<boolean>;
   /** The platform asked for a pause: nothing is sent in it. */
   hold(ms: number): void;
 }
@@ -102,19 +103,19 @@ class BotPace implements Pace {
     return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
   }
 
-  async spare(chat: number, signal: AbortSignal): Promise<boolean> {
+  async spare(chat: number, signal: AbortSignal, isMessage = true): Promise<boolean> {
     const allowance = this.#allowanceOf(chat);
-    const msUntilOne = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
+    const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
-      if (msUntilOne() > 0) return false;
-      this.#takeOf(chat, allowance);
+      if (msOfChat() > 0) return false;
+      if (isMessage) this.#takeOf(chat, allowance);
       this.#spend();
       return true;
     };
     while (!signal.aborted) {
-      const ms = msUntilOne();
-      if (ms > 0) await this.#passed(ms, signal);
+      const ms = msOfChat();
+      if (ms > 0) await passed(this.#deadlines, ms, signal);
       else if (await this.#spares.next(take, signal)) return true;
     }
     return false;
@@ -171,24 +172,9 @@ class BotPace implements Pace {
   }
 
   async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
-    await this.#passed(ms, signal);
+    await passed(this.#deadlines, ms, signal);
     if (signal.aborted) return { kind: 'stopped' };
     return this.#takeOwn() ? go : this.#inTurn(signal);
-  }
-
-  /** Or the signal was aborted before. */
-  #passed(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const stopped = (): void => {
-        due.cancel();
-        resolve();
-      };
-      const due = this.#deadlines.after(ms, () => {
-        signal.removeEventListener('abort', stopped);
-        resolve();
-      });
-      signal.addEventListener('abort', stopped, { once: true });
-    });
   }
 
   #inTurn(signal: AbortSignal): Promise<Admission> {

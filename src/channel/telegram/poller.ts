@@ -3,9 +3,9 @@
  * the other, never two at a time.
  *
  * Telegram forgets an update when a later poll names a higher offset. So the offset never passes
- * what the ledger has not called safe, except for the limits in held.ts. Update ids begin anew at
- * random after a quiet week: an offset is therefore neither kept over a restart nor said again once
- * Telegram had nothing more; messages are recognised by chat and message id.
+ * what the ledger has not called safe, except for the limits in held-updates.ts. Update ids begin
+ * anew at random after a quiet week: an offset is therefore neither kept over a restart nor said
+ * again once Telegram had nothing more; messages are recognised by chat and message id.
  *
  * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
  * ends it, and it waits for its signal.
@@ -21,6 +21,7 @@ import type { RecentQuestions } from '../recent-questions.ts';
 import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
+import type { Courtesies } from './courtesies.ts';
 import { heeded, settled, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
 import { acknowledge } from './presses.ts';
@@ -62,6 +63,7 @@ export type PollerParts = {
   /** The variable that holds the token, for sentences. */
   readonly tokenName: string;
   readonly api: BotApi;
+  readonly courtesies: Courtesies;
   readonly health: HealthState;
   /** Null: edits are not heeded, and not asked for. */
   readonly questions: RecentQuestions | null;
@@ -222,7 +224,7 @@ export class Poller {
       const receipt = message === null ? null : receipts[at++]!;
       settled(update, receipt, this.#parts.questions);
       if (receipt !== null && press !== undefined) {
-        acknowledge(this.#parts.api, press, this.#signal);
+        acknowledge(this.#parts, press, this.#signal);
       }
       this.#held.add(id, receipt && safeOf(update, receipt.safe));
     }

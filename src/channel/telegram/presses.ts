@@ -4,18 +4,21 @@
  * A press that was turned away is not answered. Whatever goes wrong here changes nothing.
  */
 import type { BotApi } from './bot-api.ts';
+import type { Courtesies } from './courtesies.ts';
 import { markupOf } from './keyboard.ts';
 import type { Press } from './wire.ts';
 
 const callMs = 5_000;
 
+type PressParts = { readonly api: BotApi; readonly courtesies: Courtesies };
+
 export function acknowledge(
-  api: BotApi,
+  { api, courtesies }: PressParts,
   { query, chat, message, setting, left }: Press,
   signal: AbortSignal,
 ): void {
   void api.call('answerCallbackQuery', { callback_query_id: query }, callMs, signal);
   if (setting !== 'direct') return;
   const shown = { chat_id: chat, message_id: message, ...markupOf(left) };
-  void api.call('editMessageReplyMarkup', shown, callMs, signal);
+  courtesies.offer('editMessageReplyMarkup', shown, signal);
 }

@@ -16,7 +16,7 @@ import type { Pace } from './pace.ts';
 import { parseTarget, type Target } from './place.ts';
 import { contentOf, editText, messageText, numberOf } from './putting.ts';
 import { parseMessageText, placeFields, unsureText } from './putting.ts';
-import { fitted, textMax } from './sending.ts';
+import { fitted, tellsNoEnd, textMax } from './sending.ts';
 
 export type PreviewParts = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
@@ -35,22 +35,14 @@ const cutting = {
   fences: true,
 };
 
-/**
- * @param former the answer that it replaces, where an edit is answered
- * @returns null where the address is none of Telegram's
- */
-export function beginPreview(
-  parts: PreviewParts,
-  shown: Previewed,
-  former: string | null,
-): Preview | null {
+/** @returns null where the address is none of Telegram's */
+export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | null {
   const { ends, pace, steady, deadlines } = parts;
   const target = parseTarget(shown.address);
   if (target === null) return null;
   return new GrowingMessage({
     message: shown.replaces,
     made: shown.made,
-    former,
     unseen: null,
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
     room: (signal) => pace.spare(target.chat, signal),
@@ -93,10 +85,8 @@ function mayStand(result: CallResult): boolean {
   return result.kind === 'done' || result.sent;
 }
 
-/** What Telegram has answered itself comes no later. */
 function mayComeLate(result: CallResult): boolean {
-  if (result.kind === 'done') return false;
-  return mayStand(result) && !(result.kind === 'refused' && result.description !== '');
+  return result.kind === 'refused' ? tellsNoEnd(result) : result.kind === 'fault' && result.sent;
 }
 
 function shownAfter(result: CallResult): Shown {

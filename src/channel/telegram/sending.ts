@@ -6,10 +6,10 @@
  * topic or the message that is answered, as a new message, as text, in the chat that the group
  * became. Everything else is the schedule's. A send whose end was not seen may have arrived, and
  * Telegram knows no repeats: it is tried once more, marked, when a relay may have come back, and
- * then left.
+ * then left. What a gateway says of its own accord tells no end either.
  */
 import { failure } from '../../domain/failure.ts';
-import type { Failure } from '../../domain/failure.ts';
+import type { Failure, FailureKind } from '../../domain/failure.ts';
 import { isFirstPart } from '../../domain/reply.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { spread } from '../../lib/backoff.ts';
@@ -68,10 +68,15 @@ export async function send(
       return { kind: 'delivered' };
     }
     if (result.kind === 'fault') return outcomeOfFault(result, attempt, random);
+    // Where it takes no reply, it takes none elsewhere.
+    if (result.status === 429) pace.hold(result.retryAfterMs ?? 0);
     if (tries >= triesMax || !mend(outgoing, result)) {
       const said = platformWords(result.description, token, [reply.text, outgoing.text]);
-      const repeats = outgoing.edits === null ? { pauseMs: unseenPauseMs(random) } : null;
-      return outcomeOfRefusal(result, said ?? undefined, repeats);
+      const more = { status: result.status, ...(said !== null && { said }) };
+      // An edit makes no second message.
+      const isUnseen = outgoing.edits === null && tellsNoEnd(result);
+      if (isUnseen) return outcomeOfUnseen('server_error', more, attempt, random);
+      return outcomeOfRefusal(result, more);
     }
   }
 }
@@ -95,7 +100,7 @@ export async function withoutUnsure(
   if (result.kind === 'fault') return retry(failure(result.fault));
   const stays = refusesMessage.has(result.status);
   if (stays) return { kind: 'ready', reply: { ...reply, replaces: messageText(message) } };
-  return outcomeOfRefusal(result, undefined, null);
+  return outcomeOfRefusal(result, { status: result.status });
 }
 
 function outcomeOfAdmission(admission: Exclude<Admission, { kind: 'go' }>): DeliveryOutcome {
@@ -187,46 +192,52 @@ function outcomeOfFault(
   attempt: Attempt,
   random: () => number,
 ): DeliveryOutcome {
-  const unseen = sent && fault !== 'cancelled';
-  if (!unseen) return { kind: 'retry', failure: failure(fault), mayHaveArrived: sent };
-  if (attempt.possibleDuplicate) return dead(failure(fault));
-  return retry(failure(fault, { retryAfterMs: unseenPauseMs(random) }), true);
-}
-
-function unseenPauseMs(random: () => number): number {
-  return Math.round(spread(unseenPause.ms, unseenPause.share, random));
+  if (sent && fault !== 'cancelled') return outcomeOfUnseen(fault, {}, attempt, random);
+  return retry(failure(fault), sent);
 }
 
 /**
- * @param said in the platform's words, scrubbed
- * @param repeats how long a second try waits that may come twice; null: none does, it was an edit
+ * A gateway gave up waiting (504), or a relay shows a page of its own: it may have passed the
+ * message on. With a 503 it says that it did not.
  */
-function outcomeOfRefusal(
-  { status, description, retryAfterMs }: Refused,
-  said: string | undefined,
-  repeats: { readonly pauseMs: number } | null,
+export function tellsNoEnd({ status, description }: Refused): boolean {
+  return status === 504 || (status >= 500 && status !== 503 && description === '');
+}
+
+/** `said`: in the platform's words, scrubbed. */
+type Told = { readonly status?: number; readonly said?: string };
+
+function outcomeOfUnseen(
+  kind: FailureKind,
+  more: Told,
+  { possibleDuplicate }: Attempt,
+  random: () => number,
 ): DeliveryOutcome {
-  const words = said === undefined ? {} : { said };
-  const more = { status, retryAfterMs, ...words };
+  if (possibleDuplicate) return dead(left(failure(kind, more)));
+  const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
+  return retry(failure(kind, { ...more, retryAfterMs }), true);
+}
+
+function left(why: Failure): Failure {
+  return { ...why, detail: `${why.detail}; it may have arrived, so it is not sent again` };
+}
+
+function outcomeOfRefusal({ status, retryAfterMs }: Refused, told: Told): DeliveryOutcome {
+  const more = { ...told, retryAfterMs };
   if (status === 403) {
     const detail = 'the person blocked the bot, or it may not write there';
-    return dead(failure('gone', { status, detail, ...words }));
+    return dead(failure('gone', { ...told, detail }));
   }
   // The token was revoked, for example: once it is put right, waiting replies go out.
-  if (status === 401 || status === 404) return retry(failure('unauthorized', { status, ...words }));
+  if (status === 401 || status === 404) return retry(failure('unauthorized', told));
   if (status === 429) {
     return { kind: 'paced', pauseMs: retryAfterMs ?? 0, asked: failure('rate_limited', more) };
   }
   if (status === 503) return retry(failure('overloaded', more));
-  if (status >= 500) {
-    // A relay's page, which says as little as a reset: the relay may be about to restart.
-    const isPage = description === '' && repeats !== null;
-    const pause = isPage ? { retryAfterMs: repeats.pauseMs } : {};
-    return retry(failure('server_error', { ...more, ...pause }), repeats !== null);
-  }
-  if (status < 400) return retry(failure('redirected', { status, ...words }));
+  if (status >= 500) return retry(failure('server_error', more));
+  if (status < 400) return retry(failure('redirected', told));
   if (status === 409) return retry(failure('overloaded', more));
-  return dead(failure('rejected', { status, ...words }));
+  return dead(failure('rejected', told));
 }
 
 function retry(why: Failure, mayHaveArrived = false): DeliveryOutcome {

@@ -6,7 +6,7 @@
  * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
  */
 import type { MessengerConfig } from '../../config/config.ts';
-import type { Events } from '../../domain/event.ts';
+import type { ChannelState, Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply, ReplyPart } from '../../domain/reply.ts';
@@ -15,10 +15,11 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
-import type { Receive, Channel, ChannelHealth, CommandNotice } from '../channel.ts';
-import type { Fetched, Identity, Messenger, Opened, Preview } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth } from '../channel.ts';
+import type { Fetched, Identity, Messenger, OfferedCommands, Opened, Preview } from '../channel.ts';
 import type { Previewed, Unfit, WebhookSeen } from '../channel.ts';
 import { splitReply } from '../code-files.ts';
+import { CommandMenu } from '../command-menu.ts';
 import { FirstTimes } from '../first-times.ts';
 import { HealthState } from '../health-state.ts';
 import { noPreview } from '../growing-message.ts';
@@ -26,7 +27,8 @@ import { LooseEnds } from '../loose-ends.ts';
 import { formerAnswer, RecentQuestions, revise } from '../recent-questions.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
-import { createCommandMenu, shownOf } from './command-menu.ts';
+import { Courtesies } from './courtesies.ts';
+import { tellCommands } from './command-menu.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
@@ -69,17 +71,23 @@ const cutting = {
 };
 const healthMs = 90_000;
 
+type Tools = {
+  readonly api: BotApi;
+  readonly lexer: Lexer;
+  readonly courtesies: Courtesies;
+};
+
 class Telegram implements Messenger {
   readonly tellsSessions = false;
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
   readonly #pace: Pace;
-  readonly #menu = createCommandMenu(() => this.#tools.value?.api ?? null);
+  readonly #menu: CommandMenu;
   readonly #seen = new FirstTimes();
   readonly #over = new AbortController();
   readonly #ends: LooseEnds;
-  readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
+  readonly #tools: LoadOnce<Tools>;
   /** Null: edits are not heeded. */
   readonly #questions: RecentQuestions | null;
   readonly preview?: NonNullable<Messenger['preview']>;
@@ -93,23 +101,24 @@ class Telegram implements Messenger {
     const pace = createPace(parts);
     this.#pace = pace;
     this.#tools = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({
-        token,
-        baseUrl,
-        http,
-        deadlines,
-        steady,
-        limited: (ms) => pace.hold(ms),
-      });
+      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
-      return { api, lexer };
+      return { api, lexer, courtesies: new Courtesies({ api, pace, deadlines, steady }) };
     });
     this.#ends = new LooseEnds(deadlines, async (message) =>
       this.#tools.value === null ? false : remove(this.#tools.value.api, message),
     );
-    this.#health = new HealthState(parts, (state, reason) =>
-      events.channelChanged({ channel: config.type, state, reason }),
-    );
+    const menu = new CommandMenu({
+      tell: (offered, signal) => tellCommands(this.#tools.value?.api ?? null, offered, signal),
+      events,
+      steady,
+    });
+    this.#menu = menu;
+    const changed = (state: ChannelState, reason: string | null): void => {
+      events.channelChanged({ channel: config.type, state, reason });
+      if (state === 'up') menu.up();
+    };
+    this.#health = new HealthState(parts, changed, () => menu.heard());
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -127,7 +136,7 @@ class Telegram implements Messenger {
 
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { api } = await this.#tools.get();
+    const { api, courtesies } = await this.#tools.get();
     const { config, token, events, steady, random, times } = this.#parts;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
@@ -135,6 +144,7 @@ class Telegram implements Messenger {
         channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
+        courtesies,
         health: this.#health,
         questions: this.#questions,
         gatherMs: config.gatherMs,
@@ -167,10 +177,13 @@ class Telegram implements Messenger {
   #preview(shown: Previewed): Preview {
     const tools = this.#tools.value;
     if (tools === null) return noPreview;
-    const [former = null] = formerAnswer(this.#questions, questionEdited(shown.address));
+    // The former answer stays until there is another one.
+    const former = formerAnswer(this.#questions, questionEdited(shown.address));
+    if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#parts;
-    const parts = { ...tools, pace: this.#pace, ends: this.#ends, deadlines, steady };
-    return beginPreview(parts, shown, former) ?? noPreview;
+    const { lexer, courtesies } = tools;
+    const parts = { lexer, ...courtesies.preview, ends: this.#ends, deadlines, steady };
+    return beginPreview(parts, shown) ?? noPreview;
   }
 
   async fetch(file: string, bytesMax: number, stop: Stop): Promise<Fetched> {
@@ -192,14 +205,14 @@ class Telegram implements Messenger {
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines } = this.#parts;
-    const api = this.#tools.value?.api;
-    if (api === undefined) return;
-    showTyping({ api, deadlines }, address, signal);
-    showSeen(api, address, this.#seen, this.#over.signal);
+    const courtesies = this.#tools.value?.courtesies;
+    if (courtesies === undefined) return;
+    showTyping({ courtesies, deadlines }, address, signal);
+    showSeen(courtesies, address, this.#seen, this.#over.signal);
   }
 
-  offer(commands: readonly CommandNotice[]): void {
-    this.#menu.offer(shownOf(commands));
+  offer(offered: OfferedCommands): void {
+    this.#menu.offer(offered);
   }
 
   /** Polls are judged by their ends: a begun poll may hang for ever. */

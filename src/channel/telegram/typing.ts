@@ -1,21 +1,20 @@
 /**
  * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
- * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four. Its failures
- * change nothing. It is not shown for an answer that comes within a moment.
+ * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four. That it fails
+ * or is left out changes nothing. It is not shown for an answer that comes within a moment.
  */
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
-import type { BotApi } from './bot-api.ts';
+import type { Courtesies } from './courtesies.ts';
 import { parseTarget } from './place.ts';
 import type { Target } from './place.ts';
 
 const firstMs = 250;
 const everyMs = 4_000;
 const mostMs = 5 * 60_000;
-const callMs = 4_000;
 
 type TypingParts = {
-  readonly api: BotApi;
+  readonly courtesies: Courtesies;
   readonly deadlines: Deadlines;
 };
 
@@ -46,11 +45,11 @@ class Typing {
   }
 
   readonly #say = (): void => {
-    const { api, deadlines } = this.#parts;
+    const { courtesies, deadlines } = this.#parts;
     const { chat, thread } = this.#target;
     const topic = thread === null ? {} : { message_thread_id: thread };
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;
-    void api.call('sendChatAction', payload, callMs, this.#signal);
+    courtesies.offer('sendChatAction', payload, this.#signal);
     this.#saidMs += everyMs;
     this.#next = this.#saidMs < mostMs ? deadlines.after(everyMs, this.#say) : null;
   };

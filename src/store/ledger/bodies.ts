@@ -15,6 +15,7 @@ export function messageBody(message: Message): string {
 
 export function replyBody(reply: Reply): string {
   const { inReplyTo, brain, text, sessionStarted, address, choices, replaces, file } = reply;
+  const { isApology } = reply;
   return JSON.stringify({
     inReplyTo,
     brain,
@@ -23,6 +24,7 @@ export function replyBody(reply: Reply): string {
     target: address.target,
     choices,
     replaces,
+    isApology,
     file,
   });
 }
@@ -77,7 +79,14 @@ export type ReplyRecord = {
 export function replyFrom(record: ReplyRecord): Reply {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Reply,
-    'inReplyTo' | 'brain' | 'text' | 'sessionStarted' | 'choices' | 'replaces' | 'file'
+    | 'inReplyTo'
+    | 'brain'
+    | 'text'
+    | 'sessionStarted'
+    | 'choices'
+    | 'replaces'
+    | 'isApology'
+    | 'file'
   > & { target: string };
   return {
     ...body,

@@ -65,7 +65,7 @@ export class SlashCommands {
     const [, first, id = '', token = '', ...rest] = path.split('/');
     if (first === 'applications' && token === 'commands') {
       if (id !== this.#parts.bot.id) return failed('unknownApplication');
-      return method === 'PUT' ? this.#register(body) : { status: 200, body: this.registered };
+      return this.#ofApplication(method, rest[0], body);
     }
     if (first === 'interactions') {
       const chosen = this.chosen.find((one) => one.id === id && one.token === token);
@@ -80,24 +80,35 @@ export class SlashCommands {
     return { status: 200, body: chosen.original };
   }
 
-  /** They take the place of all that there were. */
-  #register(body: unknown): RestAnswer {
-    if (!Array.isArray(body) || body.length > commandsMax) return invalid('commands');
-    const list: Registered[] = [];
-    for (const one of body as Partial<Registered>[]) {
-      const { name = '', description = '', type = 1, options = [] } = one;
-      if (!nameShape.test(name) || name !== name.toLowerCase()) return invalid('name');
-      if (description === '' || description.length > descriptionMax) return invalid('description');
-      const isFit = (option: Option): boolean =>
-        nameShape.test(option.name) && option.description !== '';
-      if (!options.every(isFit) || list.some((other) => other.name === name)) {
-        return invalid('options');
-      }
-      const shown = options.length === 0 ? {} : { options };
-      list.push({ id: this.#parts.guilds.nextId(), type, name, description, ...shown });
-    }
-    this.registered = list;
-    return { status: 200, body: list };
+  #ofApplication(method: string, command: string | undefined, body: unknown): RestAnswer {
+    if (method === 'POST') return this.#register(body ?? {});
+    if (method !== 'DELETE') return { status: 200, body: this.registered };
+    const left = this.registered.filter(({ id }) => id !== command);
+    if (left.length === this.registered.length) return failed('unknownCommand');
+    this.registered = left;
+    return { status: 204, body: undefined };
+  }
+
+  /** It takes the place of one with the same name, which keeps its id. */
+  #register({
+    name = '',
+    description = '',
+    type = 1,
+    options = [],
+  }: Partial<Registered>): RestAnswer {
+    if (!nameShape.test(name) || name !== name.toLowerCase()) return invalid('name');
+    if (description === '' || description.length > descriptionMax) return invalid('description');
+    const isFit = (option: Option): boolean =>
+      nameShape.test(option.name) && option.description !== '';
+    if (!options.every(isFit)) return invalid('options');
+    const before = this.registered.find((one) => one.name === name && one.type === type);
+    const others = this.registered.filter((one) => one !== before);
+    if (others.length >= commandsMax) return failed('tooManyCommands');
+    const id = before?.id ?? this.#parts.guilds.nextId();
+    const shown = options.length === 0 ? {} : { options };
+    const made = { id, type, name, description, ...shown };
+    this.registered = [...others, made];
+    return { status: before === undefined ? 201 : 200, body: made };
   }
 
   #respond(chosen: Chosen, body: unknown): RestAnswer {

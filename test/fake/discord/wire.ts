@@ -84,6 +84,8 @@ export const errors = {
   unknownMessage: [404, 10_008, 'Unknown Message'],
   unknownUser: [404, 10_013, 'Unknown User'],
   unknownApplication: [404, 10_002, 'Unknown Application'],
+  unknownCommand: [404, 10_063, 'Unknown application command'],
+  tooManyCommands: [400, 30_032, 'Maximum number of application commands reached (100)'],
   unknownWebhook: [404, 10_015, 'Unknown Webhook'],
   invalidWebhookToken: [401, 50_027, 'Invalid Webhook Token'],
   unknownInteraction: [404, 10_062, 'Unknown interaction'],

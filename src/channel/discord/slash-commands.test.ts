@@ -1,0 +1,71 @@
+/** Which commands of the application are registered and taken away, and what failed of that. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limited, refusal } from './answers.ts';
+import type { Api, ApiResult } from './api.ts';
+import { tellCommands } from './slash-commands.ts';
+
+const words = { new: 'Begin anew', help: 'See what there is' };
+const own = new Set(Object.values(words));
+const commands = Object.entries(words).map(([word, description]) => {
+  return { word, description, takesText: word === 'new' };
+});
+const { signal } = new AbortController();
+const textOption = { type: 3, name: 'text', description: 'x' };
+
+function start(registered: readonly object[], answer: ApiResult = { kind: 'ok', body: {} }) {
+  const calls: string[] = [];
+  const api = {
+    get: async (route: string): Promise<ApiResult> => {
+      return { kind: 'ok', body: route.endsWith('/@me') ? { id: '1' } : registered };
+    },
+    post: async (_route: string, body: unknown) => {
+      calls.push(`made ${(body as { name: string }).name}`);
+      return answer;
+    },
+    delete: async (route: string) => {
+      calls.push(`deleted ${route.split('/').at(-1)}`);
+      return answer;
+    },
+  } as unknown as Api;
+  return { calls, tell: () => tellCommands(api, { commands, own }, signal) };
+}
+
+test('what is there already is not registered again', async () => {
+  const it = start([
+    { id: '5', type: 1, name: 'new', description: words.new, options: [textOption] },
+    { id: '6', type: 1, name: 'help', description: words.help },
+  ]);
+  assert.deepEqual(await it.tell(), { kind: 'there' });
+  assert.deepEqual(it.calls, []);
+});
+
+test('what others registered stays, and what was svc’s is changed or goes', async () => {
+  const it = start([
+    { id: '5', type: 1, name: 'new', description: 'Neues Gespräch' },
+    { id: '6', type: 1, name: 'help', description: words.help, options: [textOption] },
+    { id: '7', type: 1, name: 'again', description: words.new },
+    { id: '8', type: 1, name: 'weather', description: 'Outside', options: [{ name: 'place' }] },
+    { id: '9', type: 2, name: 'new', description: '' },
+    { id: '10', type: 4, name: 'launch', description: words.help },
+  ]);
+  assert.deepEqual(await it.tell(), { kind: 'there' });
+  assert.deepEqual(it.calls, ['deleted 7', 'made help']);
+});
+
+for (const [answer, kind, made] of [
+  [{ kind: 'fault', fault: 'connect_failed', sent: false }, 'away', 1],
+  [limited(20_000, true), 'away', 1],
+  [refusal(502), 'away', 1],
+  [refusal(400, { code: 50_035, names: [], message: 'Invalid Form Body' }), 'refused', 2],
+] as const) {
+  test(`${JSON.stringify(answer)}: ${kind}`, async () => {
+    const it = start([], answer);
+    const told = await it.tell();
+    assert.equal(told.kind, kind);
+    assert.equal(it.calls.length, made);
+    if (told.kind === 'away')
+      assert.equal(told.retryAfterMs, 'retryAfterMs' in answer ? answer.retryAfterMs : null);
+    if (told.kind === 'refused') assert.match(told.message, /\(400, 50035\).*session.triggers/);
+  });
+}
