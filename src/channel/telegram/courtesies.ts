@@ -72,7 +72,8 @@ export class Courtesies {
       },
       pace: {
         spare: async (chat, signal) => {
-          await passed(deadlines, this.#holds.msOf('preview'), signal);
+          const ms = this.#holds.msOf('preview');
+          if (ms > 0) await passed(deadlines, ms, signal);
           return pace.spare(chat, signal);
         },
       },
