@@ -87,6 +87,13 @@ export type Media = {
   readonly bytes?: number;
 };
 
+type WithMedia = Pick<Message, 'media' | 'further'>;
+
+/** All that came with a message. */
+export function mediaOf({ media, further = [] }: WithMedia): readonly Media[] {
+  return media === null ? further : [media, ...further];
+}
+
 /** Where a reply goes, frozen when the message came. `target` is opaque to all but its channel. */
 export type Address = { readonly channel: ChannelKey; readonly target: string };
 

@@ -12,6 +12,7 @@ import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
+import { thinkOfAttachments } from './attachment-turn.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { mayBePictured } from './earlier-pictures.ts';
@@ -25,7 +26,6 @@ import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
 import { quotedIn } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
-import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
 /** How often a batch is taken to the gate while others move its cursors. */

@@ -9,9 +9,9 @@ import { systemClock } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
 import type { Remade } from '../picture/picture.ts';
 import type { InClaim } from '../store/store.ts';
+import { thinkOfAttachments } from './attachment-turn.ts';
 import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
-import { thinkOfAttachments } from './reading.ts';
 import { unreadSentences as say } from './sentences.ts';
 
 const mib = 1024 * 1024;

@@ -11,9 +11,9 @@ import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Stopper } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
+import { thinkOfAttachments } from './attachment-turn.ts';
 import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
-import { thinkOfAttachments } from './reading.ts';
 import { unreadSentences as say } from './sentences.ts';
 
 /** @returns what is spoken was handed over as; null: it was not */

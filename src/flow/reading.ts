@@ -4,19 +4,13 @@
  * with a sentence for the person.
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
-import type { Turn } from '../brain/brain.ts';
 import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
-import type { Media, Message } from '../domain/message.ts';
+import { mediaOf, type Media, type Message } from '../domain/message.ts';
 import { pause } from '../lib/backoff.ts';
 import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
-import type { InClaim } from '../store/store.ts';
-import { rememberedPicture, withEarlierPictures } from './earlier-pictures.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
-import { ownAnswer } from './commands.ts';
-import type { TurnEnd } from './effects.ts';
-import { think } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import { unreadSentences as say } from './sentences.ts';
 
@@ -39,17 +33,12 @@ type Reading = {
   readonly fileBytes: ByteSemaphore;
 };
 
-/** All that came with it. */
-function mediaOf({ media, further = [] }: Pick<Message, 'media' | 'further'>): readonly Media[] {
-  return media === null ? [] : [media, ...further];
-}
-
 /**
  * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
  * asked.
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
-async function readAttachments(
+export async function readAttachments(
   kit: Pick<Kit, 'steady' | 'fileBytes'>,
   route: ActiveRoute,
   message: Message,
@@ -71,39 +60,6 @@ async function readAttachments(
     clearTimeout(timer);
     desk.stop.unlisten(halt);
   }
-}
-
-/** Whether nothing of it can be shown to anybody, and nothing was written beside it. */
-function isUnreadable(text: string, attachments: readonly Attachment[] | undefined): boolean {
-  if (attachments === undefined || text.trim() !== '') return false;
-  return attachments.every(({ kind }) => kind === 'unread');
-}
-
-/** What is said of what could not be read, each sentence once. */
-function sayUnread(attachments: readonly Attachment[]): string {
-  const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
-  return [...new Set(told)].join(' ');
-}
-
-const rememberedCharactersMax = 4_000;
-
-/** What later turns remember as said: the text, and what svc could make words of. */
-function rememberedOf(text: string, attachments: readonly Attachment[]): string {
-  const lines = attachments.map((one) => {
-    switch (one.kind) {
-      case 'spoken':
-        return `[voice message] ${one.text}`;
-      case 'text':
-        return `[file: ${one.name}]\n${one.text.slice(0, rememberedCharactersMax).toWellFormed()}`;
-      case 'picture':
-        return rememberedPicture(one.name);
-      case 'unread':
-        return `[attachment: ${one.name}]`;
-      default:
-        return one satisfies never;
-    }
-  });
-  return [text, ...lines].filter((line) => line !== '').join('\n');
 }
 
 async function readAll(reading: Reading, all: readonly Media[]): Promise<readonly Attachment[]> {
@@ -221,35 +177,4 @@ async function fetch(
     if (!fetched.failure.retryable || tries === triesMax || stop.stopped) return 'failed';
     await pause(againMs * tries, stop.signal);
   }
-}
-
-/**
- * A message that holds nothing but what cannot be read is answered by svc itself. What an earlier
- * run of the message read is not read again.
- */
-export async function thinkOfAttachments(
-  kit: Kit,
-  route: ActiveRoute,
-  claim: InClaim,
-  turn: Omit<Turn, 'attachments'>,
-  desk: TurnDesk,
-): Promise<TurnEnd> {
-  const { attachments: keeping } = kit.ledger;
-  const { length: came } = mediaOf(turn.message);
-  const ofBefore = came === 0 ? null : await keeping.of(claim);
-  // More may be joined with the message by now than its earlier run read.
-  const kept = ofBefore?.length === came ? ofBefore : null;
-  const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
-  if (attachments === undefined) {
-    return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
-  }
-  if (isUnreadable(turn.text, attachments)) {
-    // Who speaks to others is not told what svc cannot read.
-    const isToOthers = turn.message.context?.overheard === true;
-    return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
-  }
-  if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
-  desk.remembered = rememberedOf(turn.text, attachments);
-  const whole = withEarlierPictures(kit, route, claim, { ...turn, attachments });
-  return think(kit, route.brain, whole, desk);
 }

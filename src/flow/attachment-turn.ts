@@ -1,0 +1,56 @@
+/** The turn of a message with attachments: read once, kept with the message, shown to the brain. */
+import type { Turn } from '../brain/brain.ts';
+import type { Attachment } from '../domain/attachment.ts';
+import { mediaOf } from '../domain/message.ts';
+import type { InClaim } from '../store/store.ts';
+import { ownAnswer } from './commands.ts';
+import type { TurnDesk } from './desk.ts';
+import { withEarlierPictures } from './earlier-pictures.ts';
+import type { TurnEnd } from './effects.ts';
+import { think } from './faults.ts';
+import type { ActiveRoute, Kit } from './kit.ts';
+import { readAttachments } from './reading.ts';
+import { rememberedOf } from './remembered-attachments.ts';
+
+/**
+ * A message that holds nothing but what cannot be read is answered by svc itself. What an earlier
+ * run of the message read is not read again.
+ */
+export async function thinkOfAttachments(
+  kit: Kit,
+  route: ActiveRoute,
+  claim: InClaim,
+  turn: Omit<Turn, 'attachments'>,
+  desk: TurnDesk,
+): Promise<TurnEnd> {
+  const { attachments: keeping } = kit.ledger;
+  const { length: came } = mediaOf(turn.message);
+  const ofBefore = came === 0 ? null : await keeping.of(claim);
+  // More may be joined with the message by now than its earlier run read.
+  const kept = ofBefore?.length === came ? ofBefore : null;
+  const attachments = kept ?? (await readAttachments(kit, route, turn.message, desk));
+  if (attachments === undefined) {
+    return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
+  }
+  if (isUnreadable(turn.text, attachments)) {
+    // Who speaks to others is not told what svc cannot read.
+    const isToOthers = turn.message.context?.overheard === true;
+    return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
+  }
+  if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
+  desk.remembered = rememberedOf(turn.text, attachments);
+  const whole = withEarlierPictures(kit, route, claim, { ...turn, attachments });
+  return think(kit, route.brain, whole, desk);
+}
+
+/** Whether nothing of it can be shown to anybody, and nothing was written beside it. */
+function isUnreadable(text: string, attachments: readonly Attachment[] | undefined): boolean {
+  if (attachments === undefined || text.trim() !== '') return false;
+  return attachments.every(({ kind }) => kind === 'unread');
+}
+
+/** What is said of what could not be read, each sentence once. */
+function sayUnread(attachments: readonly Attachment[]): string {
+  const told = attachments.flatMap((one) => (one.kind === 'unread' ? [one.why] : []));
+  return [...new Set(told)].join(' ');
+}
