@@ -46,8 +46,8 @@ async function spokenAs(
   const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
   const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
-  const fileBytes = new ByteSemaphore(1024);
-  const kit = { ...systemClock, ledger: { attachments }, fileBytes } as unknown as Kit;
+  const spokenBytes = new ByteSemaphore(1024);
+  const kit = { ...systemClock, ledger: { attachments }, spokenBytes } as unknown as Kit;
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return handed;
 }

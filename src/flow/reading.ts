@@ -4,33 +4,35 @@
  * with a sentence for the person.
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
-import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { mediaOf, type Media, type Message } from '../domain/message.ts';
-import { pause } from '../lib/backoff.ts';
-import { earlier, later } from '../lib/clock.ts';
-import { Stopper, type Stop } from '../lib/stop.ts';
+import { earlier, later, type SteadyTime } from '../lib/clock.ts';
+import { stoppedAfter, type Stop } from '../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
+import { hear, hearingEndsAt } from './hearing.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
+import { withTries } from './reading-tries.ts';
 import { unreadSentences as say } from './sentences.ts';
 
 const pictureBytesMax = 8 * 1024 * 1024;
 const textBytesMax = 256 * 1024;
 const spokenBytesMax = 20 * 1024 * 1024;
-/** For all that came with one message. */
+/** For all that came with one message, less the time in which a voice message is written down. */
 const readingMs = 30_000;
 /** Of files that are no pictures. */
 const filesMax = 4;
-const triesMax = 3;
-const againMs = 500;
+
+/** `stop` is said at `endsAt` as well. */
+type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
 /** What reads the attachments of one message. */
 type Reading = {
+  readonly kit: Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>;
   readonly route: ActiveRoute;
   readonly message: Message;
-  readonly stop: Stop;
-  readonly deadlineAt: ReturnType<Kit['steady']>;
-  readonly fileBytes: ByteSemaphore;
+  /** For all but what is spoken. */
+  readonly time: ReadingTime;
+  readonly hearingTime: ReadingTime;
 };
 
 /**
@@ -39,27 +41,23 @@ type Reading = {
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 export async function readAttachments(
-  kit: Pick<Kit, 'steady' | 'fileBytes'>,
+  kit: Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>,
   route: ActiveRoute,
   message: Message,
   desk: Pick<TurnDesk, 'stop' | 'deadlineAt'>,
 ): Promise<readonly Attachment[] | undefined> {
   const all = mediaOf(message);
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
-  const deadlineAt = earlier(desk.deadlineAt, later(kit.steady(), readingMs));
-  const stop = new Stopper();
-  const halt = (): void => stop.stop();
-  const timer = setTimeout(halt, Math.max(0, deadlineAt - kit.steady()));
-  desk.stop.listen(halt);
-  if (desk.stop.stopped) halt();
-  try {
-    const { fileBytes } = kit;
-    const reading = { route, message, stop, deadlineAt, fileBytes };
-    return await readAll(reading, all);
-  } finally {
-    clearTimeout(timer);
-    desk.stop.unlisten(halt);
-  }
+  const now = kit.steady();
+  const endsAt = earlier(desk.deadlineAt, later(now, readingMs));
+  const heardAt = hearingEndsAt(now, desk.deadlineAt);
+  return stoppedAfter(heardAt - now, desk.stop, (hearing) =>
+    stoppedAfter(endsAt - now, desk.stop, (stop) => {
+      const time = { stop, endsAt };
+      const hearingTime = { stop: hearing, endsAt: heardAt };
+      return readAll({ kit, route, message, time, hearingTime }, all);
+    }),
+  );
 }
 
 async function readAll(reading: Reading, all: readonly Media[]): Promise<readonly Attachment[]> {
@@ -104,17 +102,16 @@ async function readOne(reading: Reading, media: Media): Promise<Attachment> {
   const bytesMax = bytesMaxOf[kind];
   const tooLarge = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
   if ((media.bytes ?? 0) > bytesMax) return unread(media, tooLarge);
-  const attachment = await reading.fileBytes.within(
-    media.bytes || bytesMax,
-    reading.stop,
-    async () => {
-      const fetched = await fetch(reading, file, bytesMax);
-      if (fetched === 'too_large') return unread(media, tooLarge);
-      if (fetched === 'failed') return unread(media, say.notFetched);
-      return (await readBytes(reading, kind, media, fetched)) ?? unread(media, say.unknown(media));
-    },
-  );
-  return attachment ?? unread(media, say.notFetched);
+  const isSpoken = kind === 'spoken';
+  const { stop } = isSpoken ? reading.hearingTime : reading.time;
+  const room = isSpoken ? reading.kit.spokenBytes : reading.kit.fileBytes;
+  const attachment = await room.within(media.bytes || bytesMax, stop, async () => {
+    const fetched = await fetch(reading, file, bytesMax, stop);
+    if (fetched === 'too_large') return unread(media, tooLarge);
+    if (fetched === 'failed') return unread(media, say.notFetched);
+    return (await readBytes(reading, kind, media, fetched)) ?? unread(media, say.unknown(media));
+  });
+  return attachment ?? unread(media, isSpoken ? say.notHeard : say.notFetched);
 }
 
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
@@ -126,11 +123,12 @@ const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
 
 /** @returns null: it is not what it was said to be */
 async function readBytes(
-  { route, message, stop, deadlineAt }: Reading,
+  { route, message, time, hearingTime }: Reading,
   kind: Exclude<FileKind, 'unknown'>,
-  { type, reference: name }: Media,
+  media: Media,
   bytes: Uint8Array,
 ): Promise<Attachment | null> {
+  const { reference: name } = media;
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
@@ -140,21 +138,10 @@ async function readBytes(
       const text = textInUntold(bytes);
       return text === null ? null : { kind: 'text', name, text };
     }
-    case 'spoken': {
-      const { sensitivity } = message;
-      const isPrivate = sensitivity === 'private' || route.brain.sensitivity === 'private';
-      const spoken = { bytes, type, name: /\.\w+$/.test(name) ? name : `${name}.ogg` };
-      const stamp = isPrivate ? 'private' : 'public';
-      const heard = await route.speech?.transcribe(
-        { ...spoken, sensitivity: stamp, deadlineAt },
-        stop,
-      );
-      if (heard?.kind === 'heard') return { kind, name, text: heard.text };
-      const isEmpty = heard?.failure.kind === 'empty_answer';
-      return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
-    }
+    case 'spoken':
+      return hear(route.speech!, route, message, media, bytes, hearingTime);
     case 'picture': {
-      const remade = await route.pictures?.remake(bytes, stop);
+      const remade = await route.pictures?.remake(bytes, time.stop);
       if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
       if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
       return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
@@ -164,17 +151,14 @@ async function readBytes(
   }
 }
 
-/** What fails for a passing reason is tried again within the time. */
 async function fetch(
-  { route, stop }: Reading,
+  { route }: Reading,
   file: string,
   bytesMax: number,
+  outer: Stop,
 ): Promise<Uint8Array | 'too_large' | 'failed'> {
-  for (let tries = 1; ; tries++) {
-    const fetched = await route.channel.fetch!(file, bytesMax, stop);
-    if (fetched.kind === 'fetched') return fetched.bytes;
-    if (fetched.kind === 'too_large') return fetched.kind;
-    if (!fetched.failure.retryable || tries === triesMax || stop.stopped) return 'failed';
-    await pause(againMs * tries, stop.signal);
-  }
+  const fetched = await stoppedAfter(readingMs, outer, (stop) =>
+    withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
+  );
+  return fetched.kind === 'fetched' ? fetched.bytes : fetched.kind;
 }
