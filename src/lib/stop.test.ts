@@ -85,7 +85,7 @@ test('what has a time is stopped when it is over', async () => {
   equal(await stoppedAfter(-1, new Stopper(), untilStopped), 'stopped');
 });
 
-test('what has a time is stopped with all around it, and listens no longer than it lasts', async () => {
+test('what has a time is stopped with all around it, and listens until its end', async () => {
   const outer = new Stopper();
   let inner: Stop | undefined;
   await stoppedAfter(60_000, outer, async (stop) => void (inner = stop));

@@ -46,7 +46,7 @@ const defaults = (): HostOptions => ({
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
 
-/** Of files that came with messages and are read at the same time; what is spoken has its own. */
+/** Of files that are read at the same time; what is spoken has its own. */
 const fileBytesMax = 128 * 1024 * 1024;
 const spokenBytesMax = 64 * 1024 * 1024;
 
