@@ -105,7 +105,7 @@ async function readOne(reading: Reading, media: Media): Promise<Attachment> {
   const tooLarge = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
   if ((media.bytes ?? 0) > bytesMax) return unread(media, tooLarge);
   const attachment = await reading.fileBytes.within(
-    media.bytes || bytesMax,
+    { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) },
     reading.stop,
     async () => {
       const fetched = await fetch(reading, file, bytesMax);
@@ -115,6 +115,11 @@ async function readOne(reading: Reading, media: Media): Promise<Attachment> {
     },
   );
   return attachment ?? unread(media, say.notFetched);
+}
+
+/** Files of several people are read in turn. */
+function whoseOf({ channel, sender }: Message): string {
+  return `${channel} ${sender.id}`;
 }
 
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
@@ -154,7 +159,7 @@ async function readBytes(
       return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
     }
     case 'picture': {
-      const remade = await route.pictures?.remake(bytes, stop);
+      const remade = await route.pictures?.remake(bytes, whoseOf(message), stop);
       if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
       if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
       return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
