@@ -28,7 +28,8 @@ function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
     speech: { transcribe },
   } as unknown as ActiveRoute;
   const read = async (media: Media): Promise<Attachment> => {
-    const message = { sensitivity: 'public', media, text: '' } as unknown as Message;
+    const sender = { id: '1', name: null };
+    const message = { sensitivity: 'public', sender, media, text: '' } as unknown as Message;
     const desk = { stop, deadlineAt: fromNow(turnMs) } as unknown as TurnDesk;
     return (await readAttachments(kit, route, message, desk))![0]!;
   };

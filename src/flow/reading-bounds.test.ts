@@ -21,7 +21,7 @@ type Reads = {
   readonly bytesMax?: number;
   readonly deadlineMs?: number;
   readonly fetch?: () => Promise<void>;
-  readonly remake?: (bytes: Uint8Array, stop: Stop) => Promise<Remade>;
+  readonly remake?: (bytes: Uint8Array, whose: string, stop: Stop) => Promise<Remade>;
 };
 
 /** Turns of one process; each gives what the brain was shown of one photo. */
@@ -49,7 +49,8 @@ function stage({
       pictures: { remake },
     } as unknown as ActiveRoute;
     const media = { type: 'image/jpeg', reference: 'photo', file: 'f', ...(bytes && { bytes }) };
-    const message = { sensitivity: 'public', media, text: 'look' } as unknown as Message;
+    const sender = { id: '1', name: null };
+    const message = { sensitivity: 'public', sender, media, text: 'look' } as unknown as Message;
     const desk = { stop, deadlineAt: fromNow(deadlineMs) } as unknown as TurnDesk;
     const turn = { message, text: 'look', history: [] };
     await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
@@ -87,7 +88,7 @@ test('what has no room in time is told as not got, and has its room no more', as
 });
 
 test('a picture is waited for no longer than all that came with a message', async () => {
-  const remake = (_: Uint8Array, stop: Stop): Promise<Remade> =>
+  const remake = (_: Uint8Array, _whose: string, stop: Stop): Promise<Remade> =>
     new Promise((resolve) => stop.listen(() => resolve({ kind: 'stopped' })));
   const turn = stage({ remake, deadlineMs: 20 });
   assert.deepEqual(await turn(), { kind: 'unread', name: 'photo', why: say.notFetched });

@@ -42,7 +42,8 @@ async function spokenAs(
     },
   } as unknown as ActiveRoute;
   const media = { type: 'audio/ogg', reference: 'https://far.example/voice.ogg', file: 'f' };
-  const message = { sensitivity: stamp, media, text: '' } as unknown as Message;
+  const sender = { id: '1', name: null };
+  const message = { sensitivity: stamp, sender, media, text: '' } as unknown as Message;
   const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
   const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
@@ -74,7 +75,9 @@ test('what an earlier run read is not spoken again, unless more came since', asy
 /** @returns what the brain was shown of a message with these, and what was fetched */
 async function shownOf(all: readonly Media[], isDead: (file: string) => boolean) {
   const [media, ...further] = all as [Media, ...Media[]];
-  const message = { sensitivity: 'public', media, further, text: 'look' } as unknown as Message;
+  const sender = { id: '1', name: null };
+  const said = { sensitivity: 'public', sender, media, further, text: 'look' };
+  const message = said as unknown as Message;
   const [turns, fetched]: [Turn[], string[]] = [[], []];
   const picture = { type: 'image/jpeg', bytes: Uint8Array.of(1) };
   const route = {

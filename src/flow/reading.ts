@@ -105,13 +105,19 @@ async function readOne(reading: Reading, media: Media): Promise<Attachment> {
   const isSpoken = kind === 'spoken';
   const { stop } = isSpoken ? reading.hearingTime : reading.time;
   const room = isSpoken ? reading.kit.spokenBytes : reading.kit.fileBytes;
-  const attachment = await room.within(media.bytes || bytesMax, stop, async () => {
+  const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
+  const attachment = await room.within(held, stop, async () => {
     const fetched = await fetch(reading, file, bytesMax, stop);
     if (fetched === 'too_large') return unread(media, tooLarge);
     if (fetched === 'failed') return unread(media, say.notFetched);
     return (await readBytes(reading, kind, media, fetched)) ?? unread(media, say.unknown(media));
   });
   return attachment ?? unread(media, isSpoken ? say.notHeard : say.notFetched);
+}
+
+/** Files of several people are read in turn. */
+function whoseOf({ channel, sender }: Message): string {
+  return `${channel} ${sender.id}`;
 }
 
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
@@ -141,7 +147,7 @@ async function readBytes(
     case 'spoken':
       return hear(route.speech!, route, message, media, bytes, hearingTime);
     case 'picture': {
-      const remade = await route.pictures?.remake(bytes, time.stop);
+      const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
       if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
       if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
       return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
