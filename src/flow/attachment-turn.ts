@@ -23,6 +23,7 @@ export async function thinkOfAttachments(
   turn: Omit<Turn, 'attachments'>,
   desk: TurnDesk,
 ): Promise<TurnEnd> {
+  const beganAt = kit.steady();
   const { attachments: keeping } = kit.ledger;
   const { length: came } = mediaOf(turn.message);
   const ofBefore = came === 0 ? null : await keeping.of(claim);
@@ -38,6 +39,7 @@ export async function thinkOfAttachments(
     return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
   }
   if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
+  desk.thinksAfterMs = kit.steady() - beganAt;
   desk.remembered = rememberedOf(turn.text, attachments);
   const whole = withEarlierPictures(kit, route, claim, { ...turn, attachments });
   return think(kit, route.brain, whole, desk);

@@ -5,6 +5,7 @@ import { fromNow } from '../../test/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import { failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';
+import type { Unread } from '../domain/unread.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Stopper } from '../lib/stop.ts';
@@ -21,7 +22,11 @@ const note: Media = { type: 'text/plain', reference: 'note', file: 'note', bytes
 function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
   const stop = new Stopper();
   const [fileBytes, spokenBytes] = [new ByteSemaphore(100), new ByteSemaphore(100)];
-  const kit = { ...systemClock, fileBytes, spokenBytes } as unknown as Kit;
+  const told: string[] = [];
+  const events = {
+    attachmentUnread: ({ part, reason }: Unread) => void told.push(`${part} ${reason}`),
+  };
+  const kit = { ...systemClock, events, fileBytes, spokenBytes } as unknown as Kit;
   const route = {
     channel: { fetch: async () => ({ kind: 'fetched', bytes: Buffer.from('words') }) },
     brain: { sensitivity: 'public' },
@@ -30,10 +35,11 @@ function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
   const read = async (media: Media): Promise<Attachment> => {
     const sender = { id: '1', name: null };
     const message = { sensitivity: 'public', sender, media, text: '' } as unknown as Message;
-    const desk = { stop, deadlineAt: fromNow(turnMs) } as unknown as TurnDesk;
+    const deadlineAt = fromNow(turnMs);
+    const desk = { stop, deadlineAt, addStep: () => {} } as unknown as TurnDesk;
     return (await readAttachments(kit, route, message, desk))![0]!;
   };
-  return { stop, read };
+  return { stop, read, told };
 }
 
 const heard: Transcript = { kind: 'heard', text: 'buy milk' };
@@ -85,9 +91,11 @@ test('a voice message is written down for longer than other files are read', asy
 
 test('one that takes longer is told so, and not that nobody listens', async (t) => {
   const pass = withoutTime(t);
-  const reading = stage(hangs).read(voice);
+  const { read, told } = stage(hangs);
+  const reading = read(voice);
   await pass(301_000);
   assert.deepEqual(await reading, { kind: 'unread', name: 'voice', why: say.notInTime });
+  assert.deepEqual(told, ['speech timeout']);
 });
 
 test('what the speech server itself cannot do in time is told so, too', async () => {
@@ -112,7 +120,7 @@ for (const kind of ['overloaded', 'connect_failed'] as const) {
 test('one that is away is asked three times, and told as away', async (t) => {
   const pass = withoutTime(t);
   let tries = 0;
-  const { read } = stage(async () => {
+  const { read, told } = stage(async () => {
     tries++;
     return { kind: 'failed', failure: failure('connect_failed') };
   });
@@ -121,14 +129,16 @@ test('one that is away is asked three times, and told as away', async (t) => {
   await pass(1_000);
   assert.deepEqual(await reading, { kind: 'unread', name: 'voice', why: say.notHeard });
   assert.equal(tries, 3);
+  assert.deepEqual(told, ['speech connect_failed'], 'told once');
 });
 
 test('once svc stops, it waits for no speech server', async () => {
-  const { read, stop } = stage(hangs);
+  const { read, stop, told } = stage(hangs);
   const reading = read(voice);
   await settle();
   stop.stop();
   assert.equal((await reading).kind, 'unread');
+  assert.deepEqual(told, [], 'nothing has failed: it is read again');
 });
 
 test('a speech server that hangs holds up no other file', async () => {

@@ -1,11 +1,11 @@
 /** Has a voice message written down by the speech server of its channel. */
-import type { Attachment } from '../domain/attachment.ts';
-import type { FailureKind } from '../domain/failure.ts';
-import type { Media, Message } from '../domain/message.ts';
+import type { Message, Media } from '../domain/message.ts';
+import { failure, type Failure, type FailureKind } from '../domain/failure.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Speech } from '../speech/speech.ts';
+import { failedToRead, type FileRead } from './file-read.ts';
 import type { ActiveRoute } from './kit.ts';
 import { withTries } from './reading-tries.ts';
 import { unreadSentences as say } from './sentences.ts';
@@ -26,7 +26,7 @@ export async function hear(
   { type, reference: name }: Media,
   bytes: Uint8Array,
   { stop, endsAt }: { readonly stop: Stop; readonly endsAt: SteadyTime },
-): Promise<Attachment> {
+): Promise<FileRead> {
   const spoken = {
     bytes,
     type,
@@ -35,8 +35,16 @@ export async function hear(
     deadlineAt: endsAt,
   };
   const heard = await withTries(stop, () => speech.transcribe(spoken, stop));
-  if (heard.kind === 'heard') return { kind: 'spoken', name, text: heard.text };
-  return { kind: 'unread', name, why: sentenceOf(heard.failure.kind) };
+  if (heard.kind === 'heard') {
+    return { kind: 'read', attachment: { kind: 'spoken', name, text: heard.text } };
+  }
+  const why = sentenceOf(heard.failure.kind);
+  return failedToRead('speech', outOfTime(heard.failure), why);
+}
+
+/** Where nothing else was stopped, what was cancelled had no more time. */
+export function outOfTime(why: Failure): Failure {
+  return why.kind === 'cancelled' ? failure('timeout') : why;
 }
 
 function sentenceOf(kind: FailureKind): string {

@@ -4,12 +4,22 @@
  * with a sentence for the person.
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
+import type { Fetched } from '../channel/channel.ts';
+import { failure, type Failure } from '../domain/failure.ts';
 import { mediaOf, type Media, type Message } from '../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../lib/clock.ts';
 import { stoppedAfter, type Stop } from '../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
-import { hear, hearingEndsAt } from './hearing.ts';
+import {
+  failedToRead,
+  notRead,
+  partOf,
+  tellRead,
+  type FileRead,
+  type Telling,
+} from './file-read.ts';
+import { hear, hearingEndsAt, outOfTime } from './hearing.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 import { withTries } from './reading-tries.ts';
 import { unreadSentences as say } from './sentences.ts';
@@ -25,11 +35,12 @@ const filesMax = 4;
 /** `stop` is said at `endsAt` as well. */
 type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
+type ReadingKit = Telling['kit'] & Pick<Kit, 'fileBytes' | 'spokenBytes'>;
+
 /** What reads the attachments of one message. */
-type Reading = {
-  readonly kit: Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>;
+type Reading = Telling & {
+  readonly kit: ReadingKit;
   readonly route: ActiveRoute;
-  readonly message: Message;
   /** For all but what is spoken. */
   readonly time: ReadingTime;
   readonly hearingTime: ReadingTime;
@@ -41,21 +52,21 @@ type Reading = {
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 export async function readAttachments(
-  kit: Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>,
+  kit: ReadingKit,
   route: ActiveRoute,
   message: Message,
-  desk: Pick<TurnDesk, 'stop' | 'deadlineAt'>,
+  desk: Pick<TurnDesk, 'stop' | 'deadlineAt' | 'addStep'>,
 ): Promise<readonly Attachment[] | undefined> {
   const all = mediaOf(message);
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
-  const now = kit.steady();
-  const endsAt = earlier(desk.deadlineAt, later(now, readingMs));
-  const heardAt = hearingEndsAt(now, desk.deadlineAt);
-  return stoppedAfter(heardAt - now, desk.stop, (hearing) =>
-    stoppedAfter(endsAt - now, desk.stop, (stop) => {
+  const since = kit.steady();
+  const endsAt = earlier(desk.deadlineAt, later(since, readingMs));
+  const heardAt = hearingEndsAt(since, desk.deadlineAt);
+  return stoppedAfter(heardAt - since, desk.stop, (hearing) =>
+    stoppedAfter(endsAt - since, desk.stop, (stop) => {
       const time = { stop, endsAt };
       const hearingTime = { stop: hearing, endsAt: heardAt };
-      return readAll({ kit, route, message, time, hearingTime }, all);
+      return readAll({ kit, route, message, desk, since, time, hearingTime }, all);
     }),
   );
 }
@@ -82,37 +93,56 @@ async function readUpTo(
   let places = most;
   while (places > 0 && tried.length < triedMax) {
     const next = all.slice(tried.length, Math.min(tried.length + places, triedMax));
-    const attachments = await Promise.all(next.map((media) => readOne(reading, media)));
+    const attachments = await Promise.all(next.map((media) => readAndTell(reading, media)));
     places -= attachments.filter(({ kind }) => kind !== 'unread').length;
     tried.push(...attachments);
   }
-  return all.map((media, at) => [media, tried[at] ?? unread(media, say.tooMany)] as const);
+  return all.map((media, at) => [media, tried[at] ?? leaveOut(reading, media)] as const);
 }
 
-function unread({ reference: name }: Media, why: string): Attachment {
-  return { kind: 'unread', name, why };
+async function readAndTell(reading: Reading, media: Media): Promise<Attachment> {
+  const beganAt = reading.kit.steady();
+  return tellRead(reading, media, await readOne(reading, media), beganAt);
 }
 
-async function readOne(reading: Reading, media: Media): Promise<Attachment> {
+function leaveOut(reading: Reading, media: Media): Attachment {
+  const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
+  return tellRead(reading, media, read, reading.kit.steady());
+}
+
+async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   const kind = kindOfFile(media);
   const { file } = media;
-  if (kind === 'unknown' || file === undefined) return unread(media, say.unknown(media));
+  if (kind === 'unknown' || file === undefined) {
+    return notRead('other', 'unsupported', say.unknown(media));
+  }
   const { speech } = reading.route;
-  if (kind === 'spoken' && speech === undefined) return unread(media, say.notListened);
+  if (kind === 'spoken' && speech === undefined) {
+    return notRead('speech', 'not_listened', say.notListened);
+  }
   const bytesMax = bytesMaxOf[kind];
-  const tooLarge = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
-  if ((media.bytes ?? 0) > bytesMax) return unread(media, tooLarge);
+  const larger = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
+  const tooLarge = notRead(partOf[kind], 'too_large', larger);
+  if ((media.bytes ?? 0) > bytesMax) return tooLarge;
   const isSpoken = kind === 'spoken';
   const { stop } = isSpoken ? reading.hearingTime : reading.time;
   const room = isSpoken ? reading.kit.spokenBytes : reading.kit.fileBytes;
   const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
-  const attachment = await room.within(held, stop, async () => {
+  const read = await room.within(held, stop, async () => {
     const fetched = await fetch(reading, file, bytesMax, stop);
-    if (fetched === 'too_large') return unread(media, tooLarge);
-    if (fetched === 'failed') return unread(media, say.notFetched);
-    return (await readBytes(reading, kind, media, fetched)) ?? unread(media, say.unknown(media));
+    if (fetched.kind === 'too_large') return tooLarge;
+    if (fetched.kind === 'failed') {
+      const why = outOfTime(fetched.failure);
+      return failedToRead('download', why, isRefused(why) ? say.notHandedOut : say.notFetched);
+    }
+    return readBytes(reading, kind, media, fetched.bytes);
   });
-  return attachment ?? unread(media, isSpoken ? say.notHeard : say.notFetched);
+  return read ?? notRead('download', 'no_room', isSpoken ? say.notHeard : say.notFetched);
+}
+
+/** Whether sending it again would change nothing. */
+function isRefused({ kind }: Failure): boolean {
+  return kind === 'unauthorized' || kind === 'malformed_answer';
 }
 
 /** Files of several people are read in turn. */
@@ -127,44 +157,50 @@ const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   spoken: spokenBytesMax,
 };
 
-/** @returns null: it is not what it was said to be */
 async function readBytes(
   { route, message, time, hearingTime }: Reading,
   kind: Exclude<FileKind, 'unknown'>,
   media: Media,
   bytes: Uint8Array,
-): Promise<Attachment | null> {
+): Promise<FileRead> {
   const { reference: name } = media;
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
-      return text === null ? { kind: 'unread', name, why: say.notUtf8 } : { kind, name, text };
+      if (text === null) return notRead('text', 'not_utf8', say.notUtf8);
+      return { kind: 'read', attachment: { kind, name, text } };
     }
     case 'untold': {
       const text = textInUntold(bytes);
-      return text === null ? null : { kind: 'text', name, text };
+      if (text === null) return notRead('other', 'unsupported', say.unknown(media));
+      return { kind: 'read', attachment: { kind: 'text', name, text } };
     }
     case 'spoken':
       return hear(route.speech!, route, message, media, bytes, hearingTime);
     case 'picture': {
       const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
-      if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
-      if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
-      return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
+      switch (remade?.kind) {
+        case 'remade':
+          return { kind: 'read', attachment: { kind, name, picture: remade.picture } };
+        case 'stopped':
+          return failedToRead('picture', failure('timeout'), say.notFetched);
+        case 'too_large':
+          return notRead('picture', 'too_costly', say.tooManyPixels);
+        case 'unknown':
+        case undefined:
+          return notRead('picture', 'broken', say.unknown(media));
+        default:
+          return remade satisfies never;
+      }
     }
     default:
       return kind satisfies never;
   }
 }
 
-async function fetch(
-  { route }: Reading,
-  file: string,
-  bytesMax: number,
-  outer: Stop,
-): Promise<Uint8Array | 'too_large' | 'failed'> {
-  const fetched = await stoppedAfter(readingMs, outer, (stop) =>
+/** What fails for a passing reason is tried again within the time. */
+function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop): Promise<Fetched> {
+  return stoppedAfter(readingMs, outer, (stop) =>
     withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
   );
-  return fetched.kind === 'fetched' ? fetched.bytes : fetched.kind;
 }

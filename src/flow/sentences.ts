@@ -111,6 +111,8 @@ function sayUse({ at, tool, outcome }: ToolUse): string {
 /** What a person is told of what came with their message and cannot be read. */
 export const unreadSentences = {
   notFetched: 'I could not get the file that you sent. Please send it again.',
+  notHandedOut:
+    'I cannot get files here. Please write it, and tell the person who runs this service.',
   notListened: 'I do not listen to voice messages here. Please write it.',
   notUnderstood: 'I could not understand the voice message. Please write it.',
   notHeard: 'I cannot listen to voice messages just now. Please write it, or send it again later.',
