@@ -55,7 +55,7 @@ async function turnOfFiles() {
   return { steps: desk.steps, told };
 }
 
-test('each file is a step, and what the brain does comes after the time that they took', async () => {
+test('each file is a step, and what the brain does comes after their time', async () => {
   const { steps, told } = await turnOfFiles();
   assert.deepEqual(steps, [
     { kind: 'file', part: 'other', result: 'unsupported', startMs: 0, ms: 0 },
