@@ -70,7 +70,22 @@ async function readAll(reading: Reading, all: readonly Media[]): Promise<readonl
     readUpTo(all.length, reading, of('unknown')),
   ]);
   const read = new Map(parts.flat());
-  return all.map((media) => read.get(media)!);
+  return asManyPictures(all, (media) => read.get(media)!);
+}
+
+/** Files that turn out to be pictures are more of them than places were given to. */
+function asManyPictures(
+  all: readonly Media[],
+  readOf: (media: Media) => Attachment,
+): readonly Attachment[] {
+  let pictures = 0;
+  return all.map((media) => {
+    const attachment = readOf(media);
+    if (attachment.kind === 'picture') pictures += 1;
+    return pictures > picturesMax && attachment.kind === 'picture'
+      ? unread(media, say.tooMany)
+      : attachment;
+  });
 }
 
 /** What cannot be read takes no place of another, but no more than twice `most` are tried. */
@@ -125,25 +140,27 @@ function whoseOf({ channel, sender }: Message): string {
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   picture: pictureBytesMax,
   text: textBytesMax,
-  untold: textBytesMax,
+  untold: pictureBytesMax,
   spoken: spokenBytesMax,
 };
 
 /** @returns null: it is not what it was said to be */
 async function readBytes(
-  { route, message, stop, deadlineAt }: Reading,
+  reading: Reading,
   kind: Exclude<FileKind, 'unknown'>,
   { type, reference: name }: Media,
   bytes: Uint8Array,
 ): Promise<Attachment | null> {
+  const { route, message, stop, deadlineAt } = reading;
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
       return text === null ? { kind: 'unread', name, why: say.notUtf8 } : { kind, name, text };
     }
     case 'untold': {
-      const text = textInUntold(bytes);
-      return text === null ? null : { kind: 'text', name, text };
+      const text = bytes.length > textBytesMax ? null : textInUntold(bytes);
+      if (text === null) return await readPicture(reading, name, bytes);
+      return { kind: 'text', name, text };
     }
     case 'spoken': {
       const { sensitivity } = message;
@@ -158,14 +175,32 @@ async function readBytes(
       const isEmpty = heard?.failure.kind === 'empty_answer';
       return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
     }
-    case 'picture': {
-      const remade = await route.pictures?.remake(bytes, whoseOf(message), stop);
-      if (remade?.kind === 'remade') return { kind, name, picture: remade.picture };
-      if (remade?.kind === 'stopped') return { kind: 'unread', name, why: say.notFetched };
-      return remade?.kind === 'too_large' ? { kind: 'unread', name, why: say.tooManyPixels } : null;
-    }
+    case 'picture':
+      return await readPicture(reading, name, bytes);
     default:
       return kind satisfies never;
+  }
+}
+
+/** @returns null: it is none */
+async function readPicture(
+  { route, message, stop }: Reading,
+  name: string,
+  bytes: Uint8Array,
+): Promise<Attachment | null> {
+  const remade = await route.pictures?.remake(bytes, whoseOf(message), stop);
+  switch (remade?.kind) {
+    case 'remade':
+      return { kind: 'picture', name, picture: remade.picture };
+    case 'stopped':
+      return { kind: 'unread', name, why: say.notFetched };
+    case 'too_large':
+      return { kind: 'unread', name, why: say.tooManyPixels };
+    case 'unknown':
+    case undefined:
+      return null;
+    default:
+      return remade satisfies never;
   }
 }
 

@@ -107,7 +107,8 @@ function mediaOf(fields: Fields, place: string, message: string): readonly Media
   const stickers = listOf(fields['sticker_items']).map((sticker) => {
     return { type: 'sticker', reference: textOf(fieldsOf(sticker)['name']) || 'sticker' };
   });
-  return [...attachments, ...stickers];
+  const polls = fields['poll'] ? [{ type: null, reference: 'poll' }] : [];
+  return [...attachments, ...stickers, ...polls];
 }
 
 /** By what an attachment is fetched later. @returns null: it has no id */
