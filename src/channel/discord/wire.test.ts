@@ -28,6 +28,7 @@ test('a direct message is always to us, and its channel is its conversation', ()
     text: 'Hello there',
     media: null,
     setting: 'direct',
+    saidAt: { at: 1_741_177_571_607, stepMs: 1 },
     target: '319674150115610528',
   });
 });
