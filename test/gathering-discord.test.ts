@@ -5,6 +5,7 @@ import { lastOf } from './agent-stage.ts';
 import { startFakeDiscord } from './fake/discord.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startServe } from './in-process.ts';
+import { snowflakeAt } from '../src/channel/discord/wire.ts';
 import { scratch, webhookConfig, writeConfig } from './program.ts';
 
 async function stage(gather_ms: number) {
@@ -46,6 +47,21 @@ test('what is said in a burst is one question; a reply is said to what it replie
   const sent = await discord.waitForSent(3);
   assert.match(sent[1]!.message.content, /^Ann: three$/);
   assert.match(sent[2]!.message.content, /^Ann: four\n/);
+});
+
+test('what was said apart, by the times that the ids tell, are two questions', async () => {
+  await using it = await stage(1_500);
+  const { discord } = it;
+  const chat = discord.direct(discord.user('Ann'));
+  const idOf = (msAgo: number) => snowflakeAt(Date.now() - msAgo);
+  discord.say(chat, 'one', { fields: { id: idOf(600_000) } });
+  discord.say(chat, 'two', { fields: { id: idOf(1_400) } });
+  discord.say(chat, 'three', { fields: { id: idOf(0) } });
+  const sent = await discord.waitForSent(2);
+  assert.deepEqual(
+    sent.map(({ message }) => message.content),
+    ['one', 'two\nthree'],
+  );
 });
 
 test('several files at once are one message without gather_ms, too', async () => {

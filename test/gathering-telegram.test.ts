@@ -118,6 +118,19 @@ test('what is said in a burst is one question, and a command never waits', async
   assert.deepEqual(asked(it.model).slice(1), ['three', 'four']);
 });
 
+test('what was said apart and comes at once after an outage is no one question', async () => {
+  await using it = await stage({ more: durable, channel: { gather_ms: 1_500 } });
+  const { telegram } = it;
+  const now = Math.floor(Date.now() / 1_000);
+  telegram.say(it.ann, 'who wrote Faust?', { fields: { date: now - 1_200 } });
+  telegram.say(it.ann, 'never mind', { fields: { date: now - 600 } });
+  telegram.say(it.ann, 'who wrote Emma?', { fields: { date: now - 599 } });
+  await using program = it.start();
+  await telegram.waitForSent(2);
+  assert.deepEqual(asked(it.model), ['who wrote Faust?', 'never mind\nwho wrote Emma?']);
+  await program.saw('is up');
+});
+
 test('without storage, too, what comes within gather_ms is joined', async () => {
   await using it = await stage({ channel: { gather_ms: 5_000 } });
   await using program = it.start();

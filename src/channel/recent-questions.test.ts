@@ -50,6 +50,18 @@ test('what may have been answered together with others is not asked again', () =
   }
 });
 
+test('by the platform that tells when, what came together but was said apart is asked', () => {
+  for (const [apartMs, isJoined] of [
+    [600_000, false],
+    [1_500, true],
+  ] as const) {
+    const questions = new RecentQuestions(handClock().steady, 1_500);
+    questions.said('m', { ...by('ann', 'one'), saidAt: { at: 5_000, stepMs: 1 } });
+    questions.said('n', { ...by('ann', 'two'), saidAt: { at: 5_000 + apartMs, stepMs: 1 } });
+    assert.equal(questions.isAsked('m', by('ann', 'other')), !isJoined, String(apartMs));
+  }
+});
+
 test('what others say, and what comes later, is joined to nothing', () => {
   const { clock, questions } = start(500);
   questions.said('n', by('bo', 'two'));

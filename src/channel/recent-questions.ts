@@ -7,7 +7,7 @@
  * as well. Which were joined the ledger alone knows; here it goes by the time between them.
  */
 import type { MessageId } from '../domain/ids.ts';
-import type { Inbound } from '../domain/message.ts';
+import { apartMs, type Inbound, type PlatformTime } from '../domain/message.ts';
 import { isFirstPart, type Reply } from '../domain/reply.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 
@@ -19,15 +19,20 @@ const keptMs = 600_000;
 const questionsMax = 1_000;
 const messagesMax = 100;
 
-/** What comes here further apart than `gather_ms` may come to the ledger a little closer. */
+/**
+ * Where the platform does not tell when something was said: what comes here further apart than
+ * `gather_ms` may come to the ledger a little closer.
+ */
 const nearerMs = 1_000;
 
-type Said = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather'>;
+/** What of a message it is known by. */
+type Asked = Pick<Inbound, 'conversation' | 'sender' | 'text' | 'gather' | 'saidAt'>;
 
 type Question = {
   /** The conversation and the sender. */
   readonly who: string;
   readonly text: string;
+  readonly saidAt: PlatformTime | undefined;
   /** When it last went to the ledger, which may have refused it before. */
   at: SteadyTime;
   /** It may be one message with another. */
@@ -55,14 +60,14 @@ export class RecentQuestions {
   }
 
   /** A message goes to the ledger: an edit of it may come with it. */
-  said(name: string, said: Said): void {
-    if (said.gather?.kind === 'album') return;
-    const question = this.#questions.get(name) ?? this.#add(name, said);
+  said(name: string, asked: Asked): void {
+    if (asked.gather?.kind === 'album') return;
+    const question = this.#questions.get(name) ?? this.#add(name, asked);
     question.at = this.#steady();
     const before = this.#last.get(question.who);
     this.#last.set(question.who, question);
     if (this.#gatherMs === 0 || before === undefined || before === question) return;
-    if (question.at - before.at > this.#gatherMs + nearerMs) return;
+    if (leastApartMs(before, question) > this.#gatherMs) return;
     before.isJoined = true;
     question.isJoined = true;
   }
@@ -77,10 +82,10 @@ export class RecentQuestions {
   }
 
   /** Whether that edit is to be asked: the first one, by the same person, that changes the text. */
-  isAsked(name: string, said: Said): boolean {
+  isAsked(name: string, edit: Asked): boolean {
     const question = this.#questions.get(name);
     if (question === undefined || question.isEdited || question.isJoined) return false;
-    return question.who === whoseIs(said) && question.text !== said.text;
+    return question.who === whoseIs(edit) && question.text !== edit.text;
   }
 
   /** Its edit was taken: there is no other. */
@@ -106,11 +111,12 @@ export class RecentQuestions {
     if (question !== undefined) this.#drop(name, question);
   }
 
-  #add(name: string, said: Said): Question {
+  #add(name: string, asked: Asked): Question {
     this.#forget();
-    const [who, at] = [whoseIs(said), this.#steady()];
+    const { text, saidAt } = asked;
+    const [who, at] = [whoseIs(asked), this.#steady()];
     const isNew = { id: null, isJoined: false, isEdited: false } as const;
-    const question: Question = { who, text: said.text, at, ...isNew, answer: [] };
+    const question: Question = { who, text, saidAt, at, ...isNew, answer: [] };
     this.#questions.set(name, question);
     return question;
   }
@@ -130,8 +136,15 @@ export class RecentQuestions {
   }
 }
 
-function whoseIs({ conversation, sender }: Said): string {
+function whoseIs({ conversation, sender }: Asked): string {
   return `${conversation} ${sender.id}`;
+}
+
+function leastApartMs(before: Question, question: Question): number {
+  if (before.saidAt === undefined || question.saidAt === undefined) {
+    return question.at - before.at - nearerMs;
+  }
+  return apartMs(before.saidAt, question.saidAt);
 }
 
 /**

@@ -25,6 +25,16 @@ export type TurnRow = {
 /** A quoted block on its way into a session, as strict as the strictest turn that it quotes. */
 export type QuotedBlock = Pick<TurnRow, 'text' | 'sensitivity'>;
 
+/**
+ * What is known of turns that a session may show no more: the turns; or, where none are kept, only
+ * how private the conversation has been since the start of this process.
+ */
+export type EarlierTurns =
+  | { readonly kind: 'kept'; readonly turns: readonly TurnRow[] }
+  | { readonly kind: 'stamp'; readonly sensitivity: Sensitivity };
+
+export const noTurns: EarlierTurns = { kind: 'kept', turns: [] };
+
 /** A stretch of a conversation between cuts; the newest is the active one. */
 export type Session = { readonly number: number; readonly startedAt: number };
 

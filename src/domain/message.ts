@@ -61,17 +61,27 @@ export type Quoted = {
    * it may be private, as by another bot or in another chat.
    */
   readonly at: number;
+  /** Anybody can read it where it stands, in a public channel; absent: not known. */
+  readonly isOpen?: true;
 };
 
 export const quotedCharactersMax = 2_000;
 
 /**
  * Until when a message waits for others that are one with it. `album`: those of the same key.
- * `burst`: what the same person says within the time.
+ * `burst`: what the same person says within the time, by the platform's clock where it is told.
  */
 export type Gather =
   | { readonly kind: 'album'; readonly key: string; readonly ms: number }
-  | { readonly kind: 'burst'; readonly ms: number };
+  | { readonly kind: 'burst'; readonly ms: number; readonly saidAt?: PlatformTime };
+
+/** Milliseconds since 1970 by a platform's clock, which counts in steps. */
+export type PlatformTime = { readonly at: number; readonly stepMs: number };
+
+/** How far they are apart at least. */
+export function apartMs(one: PlatformTime, other: PlatformTime): number {
+  return Math.abs(other.at - one.at) + 1 - Math.max(one.stepMs, other.stepMs);
+}
 
 export type Sender = { readonly id: string; readonly name: string | null };
 
@@ -122,6 +132,8 @@ export type Inbound = {
   readonly further?: readonly Media[];
   readonly context?: MessageContext;
   readonly gather?: Gather;
+  /** When it was said; absent: the platform does not tell. */
+  readonly saidAt?: PlatformTime;
   /**
    * Why it is joined to nothing that one person says in a burst: it changes what was said before,
    * and is no piece of an album either; nobody knows who of several said it. Absent: it may be.

@@ -58,8 +58,8 @@ async function turnOfFiles() {
 test('each file is a step, and what the brain does comes after their time', async () => {
   const { steps, told } = await turnOfFiles();
   assert.deepEqual(steps, [
-    { kind: 'file', part: 'other', result: 'unsupported', startMs: 0, ms: 0 },
     { kind: 'file', part: 'text', result: 'read', startMs: 0, ms: 3_000 },
+    { kind: 'file', part: 'other', result: 'unsupported', startMs: 0, ms: 0 },
     { ...step, startMs: 3_005, ms: 1 },
   ]);
   assert.deepEqual(told, [{ part: 'other', reason: 'unsupported' }]);

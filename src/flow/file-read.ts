@@ -4,10 +4,8 @@ import type { Events } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';
 import { unreadBy, unreadFor, type ReadingPart, type Unread } from '../domain/unread.ts';
-import type { SteadyTime } from '../lib/clock.ts';
 import type { TurnDesk } from './desk.ts';
 import type { FileKind } from './file-kinds.ts';
-import type { Kit } from './kit.ts';
 
 /** `why`: the sentence for the person. */
 export type FileRead =
@@ -35,32 +33,30 @@ export const partOf: Readonly<Record<FileKind, ReadingPart>> = {
   unknown: 'other',
 };
 
-/** What reads the files of one message, as far as telling goes. */
+/** `startMs`: from when the first file of its message was begun. */
+export type TimedRead = FileRead & { readonly startMs: number; readonly ms: number };
+
 export type Telling = {
-  readonly kit: Pick<Kit, 'steady'> & { readonly events: Pick<Events, 'attachmentUnread'> };
+  readonly kit: { readonly events: Pick<Events, 'attachmentUnread'> };
   readonly message: Message;
   readonly desk: Pick<TurnDesk, 'stop' | 'addStep'>;
-  /** When the first of them was begun. */
-  readonly since: SteadyTime;
 };
 
 /** Tells the operator and the trace; a turn that was stopped reads again, and tells then. */
 export function tellRead(
-  { kit, message: { channel }, desk, since }: Telling,
+  { kit, message: { channel }, desk }: Telling,
   { reference: name }: Media,
-  read: FileRead,
-  beganAt: SteadyTime,
+  { startMs, ms, ...read }: TimedRead,
 ): Attachment {
-  const times = { startMs: beganAt - since, ms: kit.steady() - beganAt };
   if (read.kind === 'read') {
     const part = partOf[read.attachment.kind];
-    desk.addStep({ kind: 'file', part, result: 'read', ...times });
+    desk.addStep({ kind: 'file', part, result: 'read', startMs, ms });
     return read.attachment;
   }
   const { why, unread } = read;
   if (!desk.stop.stopped) {
     kit.events.attachmentUnread({ channel, ...unread });
-    desk.addStep({ kind: 'file', part: unread.part, result: unread.reason, ...times });
+    desk.addStep({ kind: 'file', part: unread.part, result: unread.reason, startMs, ms });
   }
   return { kind: 'unread', name, why };
 }

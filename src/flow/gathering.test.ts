@@ -17,6 +17,11 @@ test('what is said is gathered where the channel says so, and a command never', 
   assert.equal(gatherOf({ text: '/new one' }, on), undefined);
 });
 
+test('when a message was said by its platform goes with it', () => {
+  const saidAt = { at: 1_700_000_000_000, stepMs: 1_000 };
+  assert.deepEqual(gatherOf({ saidAt }, on), { kind: 'burst', ms: 500, saidAt });
+});
+
 test('what is forwarded, and what replies or quotes, is no part of a burst', () => {
   const quoted = { text: 'one', by: 'other', name: 'Bob', at: 0 } as const;
   assert.equal(gatherOf({ context: { forwardedFrom: 'Bob' } }, on), undefined);

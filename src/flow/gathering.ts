@@ -14,10 +14,11 @@ export function withGather(
   { gatherMs: ms, knows }: Pick<GatedChannel, 'gatherMs' | 'knows'>,
 ): Inbound {
   const { gather, ...alone } = message;
-  const { pairingCode, apart } = message;
+  const { pairingCode, apart, saidAt } = message;
   if (pairingCode !== undefined || apart === 'edit') return gather === undefined ? message : alone;
   const { quoted, forwardedFrom } = message.context ?? {};
   const refers = quoted !== undefined || forwardedFrom !== undefined;
   if (gather !== undefined || ms === 0 || apart !== undefined || refers) return message;
-  return knows(message) ? message : { ...message, gather: { kind: 'burst', ms } };
+  if (knows(message)) return message;
+  return { ...message, gather: { kind: 'burst', ms, ...(saidAt !== undefined && { saidAt }) } };
 }

@@ -76,6 +76,14 @@ test('of others in a group: public only where the channel was public by then', a
   }
 });
 
+test('what anybody can read is public, unless a private turn has it', async () => {
+  for (const more of [{}, { inGroup: true, kept: 'private' }] as const) {
+    assert.equal(await stampOf({ at: 0, isOpen: true }, more), 'public');
+    assert.equal(await stampOf({ at: 0, isOpen: true, text: '4711' }, more), 'private');
+    assert.equal(await stampOf({ isOpen: true }, { ...more, brain: 'private' }), 'private');
+  }
+});
+
 test('in a private brain, and of a private message, all is private', async () => {
   for (const more of [{ brain: 'private' }, { own: 'private' }] as const) {
     assert.equal(await stampOf({ text: 'two and two' }, more), 'private');

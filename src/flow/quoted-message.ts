@@ -32,9 +32,9 @@ export async function quotedIn(
   if (own === 'private') return { text, sensitivity: own };
   const reply = quoted.by === 'us' ? withoutNotice(quoted.text) : quoted.text;
   const found = stampIn(window, reply, channel);
-  if (found !== null || !isOfOthers(message, quoted)) {
-    return { text, sensitivity: found ?? 'private' };
-  }
+  if (found !== null) return { text, sensitivity: found };
+  if (quoted.isOpen === true) return { text, sensitivity: 'public' };
+  if (!isOfOthers(message, quoted)) return { text, sensitivity: 'private' };
   const since = await publicSinceOf(ledger, message.channel);
   return { text, sensitivity: isPublicSince(since, quoted.at) ? 'public' : 'private' };
 }

@@ -78,7 +78,11 @@ test('what an earlier run read is not spoken again, unless more came since', asy
 });
 
 /** @returns what the brain was shown of a message with these, and what was fetched */
-async function shownOf(all: readonly Media[], isDead: (file: string) => boolean) {
+async function shownOf(
+  all: readonly Media[],
+  isDead: (file: string) => boolean,
+  bytes: Uint8Array = Buffer.from('words'),
+) {
   const [media, ...further] = all as [Media, ...Media[]];
   const sender = { id: '1', name: null };
   const said = { sensitivity: 'public', sender, media, further, text: 'look' };
@@ -90,7 +94,7 @@ async function shownOf(all: readonly Media[], isDead: (file: string) => boolean)
       fetch: async (file: string) => {
         fetched.push(file);
         if (isDead(file)) return { kind: 'failed', failure: failure('not_found') };
-        return { kind: 'fetched', bytes: Buffer.from('words') };
+        return { kind: 'fetched', bytes };
       },
     },
     pictures: { remake: () => Promise.resolve({ kind: 'remade', picture }) },
@@ -130,6 +134,15 @@ test('of more than four pictures and four files the rest is told as too many', a
     shown.map(({ kind }) => kind),
     [...each, ...each, ...each, ...each, 'unread', 'unread'],
   );
+});
+
+test('with what turns out to be a picture there are no more than four', async () => {
+  const untold = (at: number) => mediaOf('application/octet-stream', at);
+  const all = [0, 1, 2, 3].flatMap((at) => [mediaOf('image/png', at), untold(at)]);
+  const { shown } = await shownOf(all, () => false, Buffer.from('\x89PNG\x1a', 'latin1'));
+  const told = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
+  const four = Array.from({ length: 4 }, () => 'picture');
+  assert.deepEqual(told, [...four, ...four.map(() => say.tooMany)]);
 });
 
 test('a picture that cannot be read takes no place of another', async () => {

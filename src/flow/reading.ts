@@ -17,6 +17,7 @@ import {
   partOf,
   tellRead,
   type FileRead,
+  type TimedRead,
   type Telling,
 } from './file-read.ts';
 import { hear, hearingEndsAt, outOfTime } from './hearing.ts';
@@ -35,11 +36,13 @@ const filesMax = 4;
 /** `stop` is said at `endsAt` as well. */
 type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
 
-type ReadingKit = Telling['kit'] & Pick<Kit, 'fileBytes' | 'spokenBytes'>;
+type ReadingKit = Telling['kit'] & Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>;
 
 /** What reads the attachments of one message. */
 type Reading = Telling & {
   readonly kit: ReadingKit;
+  /** When the first of them was begun. */
+  readonly since: SteadyTime;
   readonly route: ActiveRoute;
   /** For all but what is spoken. */
   readonly time: ReadingTime;
@@ -79,7 +82,22 @@ async function readAll(reading: Reading, all: readonly Media[]): Promise<readonl
     readUpTo(all.length, reading, of('unknown')),
   ]);
   const read = new Map(parts.flat());
-  return all.map((media) => read.get(media)!);
+  const inOrder = asManyPictures(all.map((media) => [media, read.get(media)!] as const));
+  return inOrder.map(([media, timed]) => tellRead(reading, media, timed));
+}
+
+type ReadMedia = readonly [Media, TimedRead];
+
+/** Files that turn out to be pictures are more of them than places were given to. */
+function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
+  let pictures = 0;
+  return all.map(([media, read]) => {
+    const isPicture = read.kind === 'read' && read.attachment.kind === 'picture';
+    if (isPicture) pictures += 1;
+    if (!isPicture || pictures <= picturesMax) return [media, read];
+    const { startMs, ms } = read;
+    return [media, { ...notRead('picture', 'too_many', say.tooMany), startMs, ms }];
+  });
 }
 
 /** What cannot be read takes no place of another, but no more than twice `most` are tried. */
@@ -87,27 +105,29 @@ async function readUpTo(
   most: number,
   reading: Reading,
   all: readonly Media[],
-): Promise<readonly (readonly [Media, Attachment])[]> {
-  const tried: Attachment[] = [];
+): Promise<readonly ReadMedia[]> {
+  const tried: TimedRead[] = [];
   const triedMax = Math.min(all.length, 2 * most);
   let places = most;
   while (places > 0 && tried.length < triedMax) {
     const next = all.slice(tried.length, Math.min(tried.length + places, triedMax));
-    const attachments = await Promise.all(next.map((media) => readAndTell(reading, media)));
-    places -= attachments.filter(({ kind }) => kind !== 'unread').length;
-    tried.push(...attachments);
+    const read = await Promise.all(next.map((media) => readTimed(reading, media)));
+    places -= read.filter(({ kind }) => kind === 'read').length;
+    tried.push(...read);
   }
-  return all.map((media, at) => [media, tried[at] ?? leaveOut(reading, media)] as const);
+  return all.map((media, at) => [media, tried[at] ?? leftOut(reading, media)]);
 }
 
-async function readAndTell(reading: Reading, media: Media): Promise<Attachment> {
-  const beganAt = reading.kit.steady();
-  return tellRead(reading, media, await readOne(reading, media), beganAt);
+async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
+  const { kit, since } = reading;
+  const beganAt = kit.steady();
+  const read = await readOne(reading, media);
+  return { ...read, startMs: beganAt - since, ms: kit.steady() - beganAt };
 }
 
-function leaveOut(reading: Reading, media: Media): Attachment {
+function leftOut({ kit, since }: Reading, media: Media): TimedRead {
   const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
-  return tellRead(reading, media, read, reading.kit.steady());
+  return { ...read, startMs: kit.steady() - since, ms: 0 };
 }
 
 async function readOne(reading: Reading, media: Media): Promise<FileRead> {
@@ -153,16 +173,17 @@ function whoseOf({ channel, sender }: Message): string {
 const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   picture: pictureBytesMax,
   text: textBytesMax,
-  untold: textBytesMax,
+  untold: pictureBytesMax,
   spoken: spokenBytesMax,
 };
 
 async function readBytes(
-  { route, message, time, hearingTime }: Reading,
+  reading: Reading,
   kind: Exclude<FileKind, 'unknown'>,
   media: Media,
   bytes: Uint8Array,
 ): Promise<FileRead> {
+  const { route, message, hearingTime } = reading;
   const { reference: name } = media;
   switch (kind) {
     case 'text': {
@@ -171,30 +192,46 @@ async function readBytes(
       return { kind: 'read', attachment: { kind, name, text } };
     }
     case 'untold': {
-      const text = textInUntold(bytes);
-      if (text === null) return notRead('other', 'unsupported', say.unknown(media));
+      const text = bytes.length > textBytesMax ? null : textInUntold(bytes);
+      if (text === null) {
+        return readPicture(
+          reading,
+          media,
+          bytes,
+          notRead('other', 'unsupported', say.unknown(media)),
+        );
+      }
       return { kind: 'read', attachment: { kind: 'text', name, text } };
     }
     case 'spoken':
       return hear(route.speech!, route, message, media, bytes, hearingTime);
-    case 'picture': {
-      const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
-      switch (remade?.kind) {
-        case 'remade':
-          return { kind: 'read', attachment: { kind, name, picture: remade.picture } };
-        case 'stopped':
-          return failedToRead('picture', failure('timeout'), say.notFetched);
-        case 'too_large':
-          return notRead('picture', 'too_costly', say.tooManyPixels);
-        case 'unknown':
-        case undefined:
-          return notRead('picture', 'broken', say.unknown(media));
-        default:
-          return remade satisfies never;
-      }
-    }
+    case 'picture':
+      return readPicture(reading, media, bytes, notRead('picture', 'broken', say.unknown(media)));
     default:
       return kind satisfies never;
+  }
+}
+
+/** @param none what is said where it is no picture */
+async function readPicture(
+  { route, message, time }: Reading,
+  { reference: name }: Media,
+  bytes: Uint8Array,
+  none: FileRead,
+): Promise<FileRead> {
+  const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
+  switch (remade?.kind) {
+    case 'remade':
+      return { kind: 'read', attachment: { kind: 'picture', name, picture: remade.picture } };
+    case 'stopped':
+      return failedToRead('picture', failure('timeout'), say.notFetched);
+    case 'too_large':
+      return notRead('picture', 'too_costly', say.tooManyPixels);
+    case 'unknown':
+    case undefined:
+      return none;
+    default:
+      return remade satisfies never;
   }
 }
 

@@ -21,6 +21,7 @@
  */
 import type { Acceptance } from '../channel/channel.ts';
 import type { Approval, ApprovalId } from '../domain/approval.ts';
+import type { EarlierTurns } from '../domain/conversation.ts';
 import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
@@ -103,6 +104,8 @@ export interface Ledger extends AuditTrail {
    * session is no turn of it. Only while the claim holds.
    */
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
+  /** The last n turns, of whatever session, whose messages were accepted by then; oldest first. */
+  earlier(claim: InClaim, at: number, n: number): Promise<EarlierTurns>;
   /** The notes of that scope, oldest first. Only while the claim holds; none without storage. */
   notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
   /** The last of the conversation, newest first. */

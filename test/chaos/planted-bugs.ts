@@ -229,6 +229,7 @@ class Guises {
       release: (claim, at) => ledger.release(this.own(claim), at),
       bury: (claim, why, effects) => ledger.bury(this.own(claim), why, effects),
       recall: (claim, n) => ledger.recall(this.own(claim), n),
+      earlier: (claim, at, n) => ledger.earlier(this.own(claim), at, n),
       notes: (claim, scope) => ledger.notes(this.own(claim), scope),
       ...other,
     });

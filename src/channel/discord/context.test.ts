@@ -61,8 +61,25 @@ test('who is mentioned is told by name, also in what is quoted or forwarded', ()
     message_snapshots: [{ message: mentioning }],
   };
   assert.equal(read('direct', { content: '', ...forward })?.text, 'ask @Bob B, @Bob B');
-  const unknown = 'ask <@80351110224678914>, <@&80351110224678913> in <#80351110224678913>';
-  assert.equal(read('direct', { content: unknown, mentions: [bob] })?.text, unknown);
+});
+
+test('what the platform does not resolve is a word, and never an id', () => {
+  const content =
+    'ask <@80351110224678914>, <@!80351110224678915> or <@&80351110224678913> in ' +
+    '<#80351110224678913> by </weather now:80351110224678913>';
+  const words = 'ask @someone, @someone or @a role in #a channel by /weather now';
+  assert.equal(read('direct', { content, mentions: [{ id: '1' }] })?.text, words);
+  assert.equal(
+    read('guild_reply_to_another', repliedTo({ content }))?.context?.quoted?.text,
+    words,
+  );
+  const forward = {
+    message_reference: { type: MessageReferenceType.Forward },
+    message_snapshots: [{ message: { content } }],
+  };
+  assert.equal(read('direct', { content: '', ...forward })?.text, words);
+  const emoji = 'a < b <3 <:so:80351110224678913> <t:1618953630>';
+  assert.equal(read('direct', { content: emoji })?.text, emoji);
 });
 
 test('a forward is what its snapshot holds', () => {

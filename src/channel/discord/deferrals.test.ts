@@ -8,6 +8,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { createApi } from './api.ts';
 import { Deferrals } from './deferrals.ts';
+import { fieldsOf } from './fields.ts';
 import { parseCommand } from './slash-commands.ts';
 import { parseTarget } from './wire.ts';
 
@@ -20,15 +21,16 @@ async function stage() {
   const api = await createApi({ token: discord.token, baseUrl: discord.url, http, ...systemClock });
   const ann = discord.user('Ann');
   discord.slash.registered = [{ id: '7', type: 1, name: 'new', description: 'Begin anew' }];
+  const chosen = () => discord.slash.choose(ann, discord.direct(ann), 'new');
   const choose = () => {
-    const wire = discord.slash.choose(ann, discord.direct(ann), 'new');
-    const { deferral, target } = parseCommand(wire)!;
+    const { deferral, target } = parseCommand(chosen())!;
     return { deferral, target: parseTarget(target)! };
   };
   const shown = (): string | undefined => discord.slash.chosen.at(-1)?.original?.content;
   return {
     discord,
     api,
+    chosen,
     choose,
     shown,
     async [Symbol.asyncDispose]() {
@@ -38,6 +40,14 @@ async function stage() {
     },
   };
 }
+
+test('what stands behind a command names nobody by id', async () => {
+  await using it = await stage();
+  const wire = fieldsOf(it.chosen());
+  const options = [{ name: 'text', type: 3, value: 'ask <@80351110224678914> in <#5>' }];
+  const said = parseCommand({ ...wire, data: { ...fieldsOf(wire['data']), options } });
+  assert.equal(said?.text, '/new ask @someone in #a channel');
+});
 
 test('the first reply completes it, and what comes after is a message', async () => {
   await using it = await stage();

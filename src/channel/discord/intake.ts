@@ -237,10 +237,10 @@ export class Intake {
   #inboundOf(message: WireMessage): Inbound {
     const { key } = this.#parts;
     const { id, conversation, sender, text, media, setting, target, edits } = message;
-    const { further, context } = message;
+    const { further, context, saidAt } = message;
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;
     const around = { ...(further !== undefined && { further }), ...(context && { context }) };
-    const said = { text, media, ...around };
+    const said = { text, media, ...around, ...(saidAt && { saidAt }) };
     const apart = edits === undefined ? {} : ({ apart: 'edit' } as const);
     const facts = { conversation, sender, ...said, ...apart, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };

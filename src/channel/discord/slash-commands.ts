@@ -11,6 +11,7 @@ import { CommandMenu } from '../command-menu.ts';
 import type { Api } from './api.ts';
 import { betweenPeople } from './interactions.ts';
 import { fieldsOf, idOf, listOf } from './fields.ts';
+import { withNames } from './mentions.ts';
 import { senderOf, targetOf, tokenShape } from './wire.ts';
 import type { WireMessage } from './wire.ts';
 
@@ -50,7 +51,8 @@ export function parseCommand(wire: unknown): Commanded | null {
     id,
     conversation: place as ConversationId,
     sender,
-    text: typeof value === 'string' ? `/${name} ${value}` : `/${name}`,
+    // Nobody who is mentioned in it is named.
+    text: typeof value === 'string' ? `/${name} ${withNames(value, {})}` : `/${name}`,
     media: null,
     setting: isDirect ? 'direct' : 'addressed',
     ...(!isDirect && { context: { inGroup: true } }),

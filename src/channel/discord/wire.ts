@@ -8,7 +8,7 @@
  */
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
 import type { ConversationId } from '../../domain/ids.ts';
-import type { Media, MessageContext, Sender, Setting } from '../../domain/message.ts';
+import type { Media, MessageContext, PlatformTime, Sender, Setting } from '../../domain/message.ts';
 import { isFirstPart, type Reply } from '../../domain/reply.ts';
 import { contextOf, forwardIn } from './context.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
@@ -23,6 +23,7 @@ export type WireMessage = {
   readonly further?: readonly Media[];
   readonly context?: MessageContext;
   readonly setting: Setting;
+  readonly saidAt?: PlatformTime;
   readonly target: string;
   /** It changes the message with this id. */
   readonly edits?: string;
@@ -71,6 +72,7 @@ export function parseMessage(
     ...(further.length > 0 && { further }),
     ...(context !== undefined && { context }),
     setting,
+    saidAt: { at: timeOfSnowflake(id), stepMs: 1 },
     target: targetOf({ place, message: isDirect ? null : id, ...acknowledged }),
   };
 }
@@ -107,7 +109,8 @@ function mediaOf(fields: Fields, place: string, message: string): readonly Media
   const stickers = listOf(fields['sticker_items']).map((sticker) => {
     return { type: 'sticker', reference: textOf(fieldsOf(sticker)['name']) || 'sticker' };
   });
-  return [...attachments, ...stickers];
+  const polls = fields['poll'] ? [{ type: null, reference: 'poll' }] : [];
+  return [...attachments, ...stickers, ...polls];
 }
 
 /** By what an attachment is fetched later. @returns null: it has no id */

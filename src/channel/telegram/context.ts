@@ -37,10 +37,9 @@ function quotedIn(wire: Wire, bot: Self): Quoted | null {
   if (external === null || origin === null) return null;
   const text = part ?? textOf(external);
   if (text === null) return null;
-  const user = object(origin['sender_user']);
-  // What stands in a channel was said to all; of another chat nothing is known.
-  const at = origin['type'] === 'channel' ? timeOf(origin['date']) : 0;
-  return { text: cut(text), by: whose(user, wire, bot), name: nameOfOrigin(origin), at };
+  const by = whose(object(origin['sender_user']), wire, bot);
+  const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
+  return { text: cut(text), by, name: nameOfOrigin(origin), at: 0, ...(isOpen && { isOpen }) };
 }
 
 function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text'> {
@@ -50,9 +49,20 @@ function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text'> {
   const name = chat === null ? from && nameOf(from) : nameOfChat(chat);
   // Another bot may have an answer of a private brain in it; an anonymous admin is no bot.
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
-  const isUnknown =
-    isOfBot || other['via_bot'] !== undefined || other['forward_origin'] !== undefined;
-  return { by, name, at: isUnknown ? 0 : timeOf(other['date']) };
+  const origin = object(other['forward_origin']);
+  const isUnknown = isOfBot || other['via_bot'] !== undefined || origin !== null;
+  const isOpen = origin !== null && isOfPublicChannel(origin);
+  return { by, name, at: isUnknown ? 0 : timeOf(other['date']), ...(isOpen && { isOpen }) };
+}
+
+/** Nobody can change what is forwarded. */
+function isOfPublicChannel(origin: Wire): boolean {
+  return origin['type'] === 'channel' && isPublicChannel(object(origin['chat']));
+}
+
+/** Only what anybody can find and read has a username. */
+function isPublicChannel(chat: Wire | null): boolean {
+  return chat?.['type'] === 'channel' && string(chat['username']) !== null;
 }
 
 function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {

@@ -17,6 +17,14 @@ const mediaKinds = [
   'location',
   'poll',
   'dice',
+  'story',
+  'paid_media',
+  'checklist',
+  'game',
+  'invoice',
+  'giveaway',
+  'giveaway_winners',
+  'rich_message',
 ] as const;
 
 /** What svc can read, and what such a file is where its type is not told. */

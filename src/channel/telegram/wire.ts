@@ -7,7 +7,7 @@
  */
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Gather, Inbound, Media, MessageContext } from '../../domain/message.ts';
-import type { Sender, Setting } from '../../domain/message.ts';
+import type { PlatformTime, Sender, Setting } from '../../domain/message.ts';
 import { isPressable, rowsBut } from '../choices.ts';
 import { contextOf } from './context.ts';
 import { asEdit } from './edits.ts';
@@ -31,6 +31,7 @@ export type Heard = {
   /** It is a piece of an album; absent: it is whole. */
   readonly gather?: Gather;
   readonly apart?: NonNullable<Inbound['apart']>;
+  readonly saidAt?: PlatformTime;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;
   readonly setting: Setting;
@@ -120,9 +121,15 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
     ...(context !== undefined && { context }),
     ...albumOf(wire),
     ...(isAnonymous(wire) && { apart: 'anonymous' as const }),
+    ...saidAtOf(wire),
     dedupeKey: `${chat}:${number}`,
     setting,
   };
+}
+
+/** The platform counts whole seconds. */
+function saidAtOf({ date }: Wire): Pick<Heard, 'saidAt'> {
+  return typeof date === 'number' ? { saidAt: { at: date * 1_000, stepMs: 1_000 } } : {};
 }
 
 /** The pieces of an album come as messages of their own, close on each other. */

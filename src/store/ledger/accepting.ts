@@ -68,7 +68,7 @@ export class Accepting {
     return () => void this.#unwanted.delete(theirs);
   }
 
-  #arrive({ dedupeKey, keyCheck, ...facts }: Inbound): UnderWay {
+  #arrive({ dedupeKey, keyCheck, saidAt: _, ...facts }: Inbound): UnderWay {
     const { rows, ids, now } = this.#parts;
     const { sensitivity = 'private' } = facts;
     const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };

@@ -7,7 +7,7 @@
  */
 import type { Acceptance } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import type { TurnRow } from '../../domain/conversation.ts';
+import { noTurns, type EarlierTurns, type TurnRow } from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -178,6 +178,10 @@ export class LaneLedger implements Ledger {
 
   async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
     return this.#open.has(claim) ? this.#storage.history.said(claim.message, n) : [];
+  }
+
+  async earlier(claim: InClaim, at: number, n: number): Promise<EarlierTurns> {
+    return this.#open.has(claim) ? this.#storage.history.earlier(claim.message, at, n) : noTurns;
   }
 
   async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {

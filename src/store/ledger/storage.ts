@@ -9,7 +9,7 @@
  */
 import type { Acceptance } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import type { TurnRow } from '../../domain/conversation.ts';
+import type { EarlierTurns, TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
@@ -133,6 +133,8 @@ interface StoredHistory {
   of(message: Message): Memory;
   /** The last n turns of the newest session that has any, oldest first. */
   said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
+  /** The last n turns of whatever session that were accepted by then, oldest first. */
+  earlier(message: Message, at: number, n: number): Awaitable<EarlierTurns>;
   /** With the moves that are on their way. */
   cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
   /** Milliseconds since 1970; null: the channel is served. */

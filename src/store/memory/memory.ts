@@ -6,6 +6,7 @@ import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
+import { ProcessStamps } from './process-stamps.ts';
 import { attachmentsInMemory } from '../ledger/attachments.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type {
@@ -56,6 +57,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly attachments = attachmentsInMemory();
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
+  readonly #stamps = new ProcessStamps();
   protected readonly cursors = new Cursors(() => null);
   readonly history: LedgerStorage['history'] = {
     bytes: 0,
@@ -64,6 +66,7 @@ export class MemoryStorage implements LedgerStorage {
       return { session, turns: [], previousAt: null, empty: true };
     },
     said: () => [],
+    earlier: (message) => ({ kind: 'stamp', sensitivity: this.#stamps.of(message) }),
     cursor: (channel, name) => this.cursors.of(channel, name),
     unroutableSince: () => null,
   };
@@ -202,6 +205,7 @@ export class MemoryStorage implements LedgerStorage {
 
   #settled({ row, at, why, effects, joined = [] }: TurnEnd): void {
     this.#stories.settled(row, at, why, effects);
+    this.#stamps.ended(row.message, effects);
     for (const { row: piece, trace } of joined) {
       this.#stories.settled(piece, at, why, { replies: [], trace });
     }

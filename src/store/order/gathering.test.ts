@@ -65,6 +65,36 @@ function joinedIn(all: readonly Partial<Message>[]): Message {
   return joinedMessage(first!);
 }
 
+/** At those seconds by a platform's clock that counts so, or at those milliseconds. */
+const saidAtSeconds = (...seconds: readonly number[]) => saidAtMs(1_000, seconds);
+function saidAtMs(stepMs: number, times: readonly number[], ms = 1_500) {
+  return times.map((time): Partial<Message> => {
+    const saidAt = { at: 1_700_000_000_000 + time * stepMs, stepMs };
+    return { text: String(time), gather: { kind: 'burst', ms, saidAt } };
+  });
+}
+
+test('what was said minutes apart is not one, however soon it came after an outage', () => {
+  assert.equal(joinedIn(saidAtSeconds(0, 600)).text, '0');
+  assert.equal(joinedIn(saidAtSeconds(0, 1, 3, 6, 7)).text, ['0', '1', '3'].join('\n'));
+  assert.equal(joinedIn(saidAtMs(1, [0, 1_500, 3_001])).text, '0\n1500');
+});
+
+test('what was said in a burst is one, however late the rest came', () => {
+  const late = (all: readonly Partial<Message>[]) =>
+    all.map((one, at) => ({ ...one, acceptedAt: acceptedAt + at * 60_000 }));
+  assert.equal(joinedIn(late(saidAtSeconds(0, 1, 2))).text, '0\n1\n2');
+  const untold = { text: 'untold', gather: { kind: 'burst', ms: 1_500 } } as const;
+  assert.equal(joinedIn(late([untold, untold])).text, 'untold');
+  const album = { text: 'a', gather: inAlbum } as const;
+  assert.equal(joinedIn(late([album, album])).text, 'a\na');
+});
+
+test('of what is joined the last is said at most ten seconds after the first', () => {
+  const seconds = Array.from({ length: 8 }, (_, n) => 2 * n);
+  assert.equal(joinedIn(saidAtSeconds(...seconds)).text, '0\n2\n4\n6\n8\n10');
+});
+
 const inAlbum = { kind: 'album', key: 'a', ms: 1_000 } as const;
 
 test('an album that was forwarded is one, and from where is told', () => {

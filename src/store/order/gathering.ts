@@ -3,7 +3,8 @@
  * is a row of its own, and what belongs together is found when the first of them is handed out: so
  * a start joins them again as before.
  */
-import { mediaOf, type Gather, type Message } from '../../domain/message.ts';
+import { apartMs, mediaOf, type Gather, type Message } from '../../domain/message.ts';
+import type { PlatformTime } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../lib/deadlines.ts';
 import { attemptsMax } from './quarantine.ts';
@@ -50,15 +51,17 @@ export class Gathering {
 
 /** What lies behind a row in its lane that is one message with it, as far as its text is here. */
 export function piecesOf(head: InRow): readonly WholeInRow[] {
+  if (!isWholeIn(head) || head.message.gather === undefined || isSuspect(head)) return noneJoined;
   const { message } = head;
-  if (message?.gather === undefined || isSuspect(head)) return noneJoined;
   const pieces: WholeInRow[] = [];
   let characters = message.text.length;
-  for (const row of candidates(head, message.gather.ms)) {
-    if (!isWholeIn(row) || !isOneWith(message, row.message)) break;
+  let before = head;
+  for (const row of candidates(head)) {
+    if (!isWholeIn(row) || !isOneWith(message, row.message) || !isSoon(head, before, row)) break;
     characters += 1 + row.message.text.length;
     if (characters > charactersMax) break;
     pieces.push(row);
+    before = row;
   }
   return pieces.length === 0 ? noneJoined : pieces;
 }
@@ -67,7 +70,7 @@ export function piecesOf(head: InRow): readonly WholeInRow[] {
 export function unreadBehind(head: InRow): readonly InRow[] {
   const { message } = head;
   if (message?.gather === undefined || isSuspect(head)) return noneJoined;
-  return [...candidates(head, message.gather.ms)].filter(({ message: text }) => text === null);
+  return [...candidates(head)].filter(({ message: text }) => text === null);
 }
 
 /**
@@ -104,19 +107,33 @@ function leftMs(head: InRow, now: number): number {
   return Math.min(overAt - now, gather.ms);
 }
 
-/** By what is known of every row: who said it, and when. */
-function* candidates(head: InRow, ms: number): Generator<InRow> {
+/** By what is known of every row: who said it. */
+function* candidates(head: InRow): Generator<InRow> {
   const { inbox } = head.lane;
-  let before = head;
   for (let at = 1; at < piecesMax; at++) {
     const row = inbox.at(at);
     if (row === undefined || isSuspect(row) || row.taken) return;
     if (row.progress.sender !== head.progress.sender) return;
-    const sinceFirst = row.head.acceptedAt - head.head.acceptedAt;
-    if (row.head.acceptedAt - before.head.acceptedAt > ms || sinceFirst > gatheringMsMax) return;
     yield row;
-    before = row;
   }
+}
+
+/** The pieces of an album are one however far apart they come. */
+function isSoon(first: WholeInRow, before: WholeInRow, row: WholeInRow): boolean {
+  const { gather } = first.message;
+  if (gather?.kind !== 'burst') return true;
+  return leastApartMs(before, row) <= gather.ms && leastApartMs(first, row) <= gatheringMsMax;
+}
+
+/** By this machine's clock what is fetched after an outage would have been said at once. */
+function leastApartMs(one: WholeInRow, other: WholeInRow): number {
+  const [before, after] = [saidAtOf(one.message), saidAtOf(other.message)];
+  if (before !== undefined && after !== undefined) return apartMs(before, after);
+  return other.head.acceptedAt - one.head.acceptedAt;
+}
+
+function saidAtOf({ gather }: Message): PlatformTime | undefined {
+  return gather?.kind === 'burst' ? gather.saidAt : undefined;
 }
 
 function isOneWith(first: Message, { gather, sender, sensitivity, context }: Message): boolean {

@@ -27,6 +27,14 @@ import {
 /** Long enough that nothing comes too late by itself. */
 const album: Gather = { kind: 'album', key: 'a', ms: 300 };
 const burst: Gather = { kind: 'burst', ms: 300 };
+/** At that second by a platform's clock that counts so. */
+const saidAt = (second: number): Gather => {
+  return {
+    kind: 'burst',
+    ms: 300,
+    saidAt: { at: 1_700_000_000_000 + second * 1_000, stepMs: 1_000 },
+  };
+};
 /** Nothing more comes by then. */
 const brief: Gather = { kind: 'burst', ms: 1 };
 const fault = failure('fault', { detail: 'thrown' });
@@ -134,6 +142,13 @@ export const gatheringCases: readonly LedgerCase[] = [
     await acceptEach(it, piece('one', burst), piece('two', burst, isPrivate));
     assert.equal((await whole(it)).message.text, 'one');
   }),
+  promise('what was said minutes apart is not one, however soon it comes', async (it) => {
+    await accept(it, piece('one', saidAt(0)), piece('two', saidAt(1)), piece('three', saidAt(600)));
+    const claim = await whole(it);
+    assert.equal(claim.message.text, 'one\ntwo');
+    await answer(it, claim);
+    assert.equal((await whole(it)).message.text, 'three');
+  }),
   promise('ten are one message, and no eleventh', async (it) => {
     const gather: Gather = { kind: 'burst', ms: 10_000 };
     const texts = Array.from({ length: 11 }, (_, at) => String(at));
@@ -223,6 +238,24 @@ export const gatheringCases: readonly LedgerCase[] = [
       return claims.length === 2;
     });
     assert.deepEqual(textsIn(claims).toSorted(), ['hello', 'one\ntwo']);
+  }),
+  durably('a start knows when each was said', async (it) => {
+    await accept(it, piece('one', saidAt(0)), piece('two', saidAt(600)));
+    await it.reopen();
+    const claim = await whole(it);
+    assert.equal(claim.message.text, 'one');
+    await answer(it, claim);
+    assert.equal((await whole(it)).message.text, 'two');
+  }),
+  durably('a burst is one however long the start between took', async (it) => {
+    const brief = { ...saidAt(0), ms: 1 };
+    await acceptEach(it, piece('zero', album), piece('one', brief));
+    const claim = await whole(it);
+    await until('more than that has passed', () => Date.now() > claim.message.acceptedAt + 400);
+    await it.reopen();
+    await acceptEach(it, piece('two', brief));
+    await answer(it, await whole(it));
+    assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
   durably('what a start finds waits on for what may yet come', async (it) => {
     await acceptEach(it, piece('one', { kind: 'burst', ms: 3_000 }));

@@ -68,6 +68,51 @@ export const recallCases: readonly LedgerCase[] = [
     const next = await oneIn(it);
     assert.deepEqual(await textsOf(it.ledger.recall(next, 5)), ['/recall'], 'also the active one');
   }),
+  durably('earlier turns are those of all sessions that were accepted by then', async (it) => {
+    await exchange(it, 'ann', 'q1', 'a1');
+    await exchange(it, 'bob', 'other', 'words');
+    await newSession(it);
+    await accept(it, said('ann', '/recall'));
+    const recalling = await oneIn(it);
+    const imported = { turn: null, imported: 'quoted: q1, a1' };
+    await it.ledger.complete(recalling, effects(recalling, ['done'], imported));
+    await exchange(it, 'ann', 'q2', 'a2');
+    it.shiftClock(hourMs);
+    await exchange(it, 'ann', 'q3', 'a3');
+    await accept(it, said('ann', 'and this?'));
+    const claim = await oneIn(it);
+    const earlier = async (at: number, n = 9) => {
+      const found = await it.ledger.earlier(claim, at, n);
+      return found.kind === 'kept' ? found.turns.map(({ text, reply }) => [text, reply]) : found;
+    };
+    const now = claim.message.acceptedAt;
+    const [q1, q2, q3] = [1, 2, 3].map((n) => [`q${n}`, `a${n}`]);
+    assert.deepEqual(await earlier(now), [q1, q2, q3]);
+    assert.deepEqual(await earlier(now, 2), [q2, q3]);
+    assert.deepEqual(await earlier(now - hourMs / 2), [q1, q2]);
+    assert.deepEqual(await earlier(0), []);
+    await answer(it, claim);
+    assert.deepEqual(await earlier(now), [], 'only while the claim holds');
+  }),
+  promise('where no turns are kept it is known whether any was private', async (it) => {
+    for (const [who, sensitivity] of [
+      ['ann', 'private'],
+      ['bob', 'public'],
+    ] as const) {
+      await accept(it, said(who, 'one', { sensitivity }));
+      const first = await oneIn(it);
+      await answer(it, first, 'a');
+      await accept(it, said(who, 'two', { sensitivity: 'public' }));
+      const claim = await oneIn(it);
+      const found = await it.ledger.earlier(claim, claim.message.acceptedAt, 9);
+      const stamps = found.kind === 'kept' ? found.turns : [found];
+      assert.deepEqual(
+        stamps.map((one) => one.sensitivity),
+        [sensitivity],
+      );
+      await answer(it, claim, 'b');
+    }
+  }),
   durably('a quoted block is what its session begins with, also after a restart', async (it) => {
     await exchange(it, 'ann', 'one', 'a');
     await newSession(it);

@@ -2,7 +2,7 @@
  * What conversations remember, over the connection that reads. What a turn will see is read before
  * its row is handed out (`read`), and stays until it is taken (`of`).
  */
-import { windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
+import { windowTurnsMax, type EarlierTurns, type TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Awaitable } from '../../ledger/storage.ts';
@@ -62,6 +62,12 @@ const newestSaid =
   `SELECT at, text, reply, private, left_out, sender FROM svc.turn WHERE ${theirs} AND session = ` +
   `(SELECT session FROM svc.turn WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
   'ORDER BY n DESC LIMIT $3';
+
+/** Also those that no later turn sees. */
+const earlierSaid =
+  'SELECT at, text, reply, private, left_out, sender FROM svc.turn ' +
+  'WHERE channel = $1 AND conversation = $2 AND at <= $3 ' +
+  'AND (sender IS NOT NULL OR reply IS NOT NULL) ORDER BY session DESC, n DESC LIMIT $4';
 
 const cursorValue = 'SELECT value FROM svc.cursor WHERE channel = $1 AND name = $2';
 const cursorsNamed = 'SELECT channel, value FROM svc.cursor WHERE name = $1';
@@ -179,6 +185,12 @@ export class History {
   async said({ channel, conversation }: Message, n: number): Promise<readonly TurnRow[]> {
     const values = [channel, toText(conversation), n];
     return turnsOf(await this.#reads.ask({ text: newestSaid, values }));
+  }
+
+  async earlier({ channel, conversation }: Message, at: number, n: number): Promise<EarlierTurns> {
+    const values = [channel, toText(conversation), at, n];
+    const rows = await this.#reads.ask({ text: earlierSaid, values });
+    return { kind: 'kept', turns: turnsOf(rows) };
   }
 
   cursor(channel: ChannelKey, name: string): Awaitable<string | null> {

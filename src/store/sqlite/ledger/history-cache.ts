@@ -3,7 +3,7 @@
  * disk. A conversation that is not here is read by a connection that can only read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
+import { windowTurnsMax, type EarlierTurns, type TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import { activeSession, Memories, memoryOf } from '../../ledger/memories.ts';
@@ -17,6 +17,11 @@ import type { Stamps } from './stamps.ts';
 /** Turns that were said in a conversation and may be seen; a quoted block was not said. */
 const theirs =
   'channel = ?1 AND conversation = ?2 AND left_out < 2 ' +
+  'AND (sender IS NOT NULL OR reply IS NOT NULL)';
+
+/** Also those that no later turn sees. */
+const accepted =
+  'channel = ?1 AND conversation = ?2 AND at <= ?3 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
 const columns =
@@ -40,6 +45,7 @@ export class HistoryCache {
   readonly #turns: StatementSync;
   readonly #first: StatementSync;
   readonly #said: StatementSync;
+  readonly #earlier: StatementSync;
   readonly #cursor: StatementSync;
   readonly cursors = new Cursors((channel, name) => this.#storedCursor(channel, name));
 
@@ -62,6 +68,9 @@ export class HistoryCache {
       `SELECT ${columns} FROM turns WHERE ${theirs} AND session = ` +
         `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
         'ORDER BY seq DESC LIMIT ?3',
+    );
+    this.#earlier = db.prepare(
+      `SELECT ${columns} FROM turns WHERE ${accepted} ORDER BY session DESC, seq DESC LIMIT ?4`,
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -102,6 +111,11 @@ export class HistoryCache {
   said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
     const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRecord[];
     return this.#rowsOf(newestFirst);
+  }
+
+  earlier({ channel, conversation }: Message, at: number, n: number): EarlierTurns {
+    const newestFirst = this.#earlier.all(channel, conversation, at, n);
+    return { kind: 'kept', turns: this.#rowsOf(newestFirst as unknown as TurnRecord[]) };
   }
 
   /** To be called after the commit of a turn. @param memory what the next turn will see */
