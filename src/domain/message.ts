@@ -52,7 +52,10 @@ export type MessageContext = {
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */
 export type Quoted = {
+  /** Its own words; empty where only media came. */
   readonly text: string;
+  /** What came with it, each with the means to fetch it; absent: nothing. */
+  readonly media?: readonly Media[];
   /** `us`: svc's own reply. */
   readonly by: 'us' | 'sender' | 'other';
   readonly name: string | null;

@@ -178,7 +178,8 @@ async function answer(
       : await quotedIn(kit.ledger, route, message, memory.turns);
   desk.quoted = quoted;
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
-  const isBare = message.media === null && !mayBePictured(seen);
+  const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
+  const isBare = !hasMedia && !mayBePictured(seen);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
 }

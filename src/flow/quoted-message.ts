@@ -30,7 +30,8 @@ export async function quotedIn(
   const text = quoteBlock(quoted);
   const own = strictest(brain.sensitivity, message.sensitivity);
   if (own === 'private') return { text, sensitivity: own };
-  const reply = quoted.by === 'us' ? withoutNotice(quoted.text) : quoted.text;
+  const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
+  const reply = quoted.by === 'us' ? withoutNotice(said) : said;
   const found = stampIn(window, reply, channel);
   if (found !== null) return { text, sensitivity: found };
   if (quoted.isOpen === true) return { text, sensitivity: 'public' };
@@ -39,8 +40,13 @@ export async function quotedIn(
   return { text, sensitivity: isPublicSince(since, quoted.at) ? 'public' : 'private' };
 }
 
+/** As a turn remembers what came with it. */
+function filesOf({ media = [] }: Quoted): string {
+  return media.map(({ reference }) => reference).join('\n');
+}
+
 /** In a group people talk to each other, and svc has seen none of that. */
-function isOfOthers({ context }: Message, { by }: Quoted): boolean {
+export function isOfOthers({ context }: Message, { by }: Quoted): boolean {
   return context?.inGroup === true && by !== 'us';
 }
 

@@ -5,7 +5,7 @@
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
 import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
-import { mediaOf, type Media, type Message } from '../domain/message.ts';
+import type { Media, Message } from '../domain/message.ts';
 import { pause } from '../lib/backoff.ts';
 import { earlier, later } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
@@ -36,15 +36,16 @@ type Reading = {
 /**
  * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
  * asked.
+ * @param all that came with it, and with what it replies to
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 export async function readAttachments(
   kit: Pick<Kit, 'steady' | 'fileBytes'>,
   route: ActiveRoute,
   message: Message,
+  all: readonly Media[],
   desk: Pick<TurnDesk, 'stop' | 'deadlineAt'>,
 ): Promise<readonly Attachment[] | undefined> {
-  const all = mediaOf(message);
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
   const deadlineAt = earlier(desk.deadlineAt, later(kit.steady(), readingMs));
   const stop = new Stopper();
