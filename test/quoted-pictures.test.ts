@@ -1,5 +1,6 @@
-/** A reply to what another sent in a group: it is looked at, or the model is told that it is not. */
+/** A reply to what another sent in a group: the model sees it, or is told that it does not. */
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { jpegOf } from './fake/pictures.ts';
@@ -14,13 +15,16 @@ const saysWhatItSees: Script = ({ body }) => {
   return { answer: `${images.join(', ')}: ${told.at(-1)!.content}` };
 };
 
-async function stage() {
+async function stage(sensitivity = 'public') {
   const own = new AsyncDisposableStack();
   const more = { storage: { path: 'svc.db' } };
   const capabilities = ['completion', 'vision'];
   const it = own.use(await openTelegram(saysWhatItSees, { more, capabilities }));
   const { telegram, user: from } = it;
   const team = telegram.supergroup('Team');
+  const config = JSON.parse(await readFile(it.file, 'utf8')) as { brains: object[] };
+  config.brains = config.brains.map((brain) => ({ ...brain, sensitivity }));
+  await writeFile(it.file, JSON.stringify(config));
   own.use(it.start());
   return {
     telegram,
@@ -47,20 +51,25 @@ test('a photo of another that is replied to is looked at, and so do later turns'
   await using it = await stage();
   const photo = it.bob({ ...it.photo(), caption: 'look' });
   const said = await it.asks('what is this?', photo, 3_600);
-  assert.match(said, /^1: \w+: what is this\?\n\nReplying to Bob:\n> look\n> \[photo\]$/);
+  assert.match(said, /^1: \w+: what is this\?\n\nReplying to Bob:\nlook\n\[photo\]$/);
   assert.match(await it.asks('and now?'), /^1, 0: /);
 });
 
 test('one that was sent before the group was public is not, and the model is told so', async () => {
   await using it = await stage();
   const said = await it.asks('what is this?', it.bob(it.photo()), -3_600);
-  assert.match(said, /^0: \w+: what is this\?\n\nReplying to Bob:\n> \[photo: not shown here\]$/);
+  assert.match(said, /^0: \w+: what is this\?\n\nReplying to Bob:\n\[photo: not shown here\]$/);
   assert.deepEqual(it.telegram.downloads.asked, []);
+});
+
+test('a private brain sees it, whenever it was sent', async () => {
+  await using it = await stage('private');
+  assert.match(await it.asks('what is this?', it.bob(it.photo()), -3_600), /^1: /);
 });
 
 test('what svc cannot read there is told to the model as not shown', async () => {
   await using it = await stage();
   const video = it.bob({ video: { file_id: 'v', file_unique_id: 'v' } });
   const said = await it.asks('what is this?', video, 3_600);
-  assert.match(said, /^0: .+\n> \[video: not shown here\]$/s);
+  assert.match(said, /^0: .+\n\[video: not shown here\]$/s);
 });

@@ -64,8 +64,8 @@ export type Quoted = {
    * it may be private, as by another bot or in another chat.
    */
   readonly at: number;
-  /** Anybody can read it where it stands, in a public channel; absent: not known. */
-  readonly isOpen?: true;
+  /** It comes from another chat, which anybody can read, or maybe not; absent: it was said here. */
+  readonly elsewhere?: 'open' | 'closed';
 };
 
 export const quotedCharactersMax = 2_000;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as holds, property, string } from 'fast-check';
 import type { MessageContext } from './message.ts';
-import { quoteBlock, toldBy, withQuote } from './surroundings.ts';
+import { quoteBlock, withSpeaker, withQuote } from './surroundings.ts';
 
 const told = (name: string | null, context: MessageContext, text = 'hello') =>
-  toldBy({ sender: { id: '7', name }, context }, text);
+  withSpeaker({ sender: { id: '7', name }, context }, text);
 
 test('in a group who speaks is told by name, and where a text was forwarded from', () => {
   assert.equal(told('Anna', { inGroup: true }), 'Anna: hello');

@@ -6,7 +6,10 @@ import { beginning, quotedLines } from './quoted-text.ts';
 const nameCharactersMax = 64;
 
 /** With who speaks, in a group, and where the text was forwarded from. */
-export function toldBy({ sender, context }: Pick<Message, 'sender' | 'context'>, text: string) {
+export function withSpeaker(
+  { sender, context }: Pick<Message, 'sender' | 'context'>,
+  text: string,
+) {
   if (context === undefined) return text;
   const { inGroup, forwardedFrom } = context;
   const name = inGroup === true ? nameOf(sender.name) : null;
@@ -32,6 +35,12 @@ export function quoteBlock(
   const lines = text === '' ? files : [text, ...files];
   return `${headOf(by, nameOf(name))}\n${quotedLines(lines.join('\n'))}`;
 }
+
+/** In the place of a quotation that a model is not shown, so that it does not guess. */
+export const unshownQuote: QuotedBlock = {
+  text: '[replying to a message that you are not shown]',
+  sensitivity: 'public',
+};
 
 function headOf(by: Quoted['by'], name: string | null): string {
   if (by === 'us') return 'Replying to your earlier answer:';

@@ -28,7 +28,7 @@ async function isLookedAt(
   return found.length > 0;
 }
 
-test('what was said in a group that is public is looked at, and not what was said before', async () => {
+test('what was said in a public group is looked at, and not what was said before', async () => {
   assert.equal(await isLookedAt(), true);
   assert.equal(await isLookedAt({ quoted: { at: since + 60_000 } }), false);
   assert.equal(await isLookedAt({ quoted: { at: 0 } }), false, 'of another chat, or of a bot');
@@ -42,13 +42,12 @@ test('of a private turn it is looked at, whoever sent it', async () => {
 });
 
 test('that a public turn has its words does not make a picture public', async () => {
-  const said = { text: 'ok', by: 'sender' } as const;
-  assert.equal(await isLookedAt({ context: { inGroup: undefined! }, quoted: said }), false);
-  assert.equal(await isLookedAt({ quoted: { ...said, at: 0 } }), false);
+  assert.equal(await isLookedAt({ quoted: { text: 'ok', by: 'sender', at: since } }), false);
+  assert.equal(await isLookedAt({ quoted: { text: 'ok', by: 'us' } }), false);
 });
 
 test('what anybody can read is looked at, and what is said to others is not', async () => {
-  assert.equal(await isLookedAt({ quoted: { at: 0, isOpen: true } }), true);
+  assert.equal(await isLookedAt({ quoted: { at: 0, elsewhere: 'open' } }), true);
   assert.equal(await isLookedAt({ context: { overheard: true } }), false);
   assert.equal(await isLookedAt({ quoted: { media: undefined! } }), false);
 });

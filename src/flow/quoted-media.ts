@@ -8,7 +8,6 @@ import type { Media, Message } from '../domain/message.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { Ledger } from '../store/store.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
-import { isOfOthers } from './quoted-message.ts';
 
 /** @param block of its text; undefined: it is not told */
 export async function quotedMediaOf(
@@ -21,9 +20,9 @@ export async function quotedMediaOf(
   if (quoted?.media === undefined || block === undefined || overheard === true) return [];
   if (strictest(brain.sensitivity, message.sensitivity) === 'private') return quoted.media;
   if (block.sensitivity === 'private') return [];
-  if (quoted.isOpen === true) return quoted.media;
+  if (quoted.elsewhere === 'open') return quoted.media;
   // That a text like its own is public says nothing of a picture.
-  if (!isOfOthers(message, quoted)) return [];
+  if (quoted.by === 'us') return [];
   const since = await publicSinceOf(ledger, message.channel);
   return isPublicSince(since, quoted.at) ? quoted.media : [];
 }

@@ -39,7 +39,8 @@ function quotedIn(wire: Wire, bot: Self): Quoted | null {
   if (said === null) return null;
   const by = whose(object(origin['sender_user']), wire, bot);
   const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
-  return { ...said, by, name: nameOfOrigin(origin), at: 0, ...(isOpen && { isOpen }) };
+  const elsewhere = isOpen ? 'open' : 'closed';
+  return { ...said, by, name: nameOfOrigin(origin), at: 0, elsewhere };
 }
 
 function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
@@ -51,8 +52,11 @@ function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'medi
   const isOfBot = chat === null && from?.['is_bot'] === true && by !== 'us';
   const origin = object(other['forward_origin']);
   const isUnknown = isOfBot || other['via_bot'] !== undefined || origin !== null;
-  const isOpen = origin !== null && isOfPublicChannel(origin);
-  return { by, name, at: isUnknown ? 0 : timeOf(other['date']), ...(isOpen && { isOpen }) };
+  const at = isUnknown ? 0 : timeOf(other['date']);
+  if (origin === null) return { by, name, at };
+  if (isOfPublicChannel(origin)) return { by, name, at, elsewhere: 'open' };
+  // What a person forwards they have said here, too; the posts of a channel come by themselves.
+  return { by, name, at, ...(chat !== null && { elsewhere: 'closed' }) };
 }
 
 /** Nobody can change what is forwarded. */
