@@ -9,7 +9,7 @@ import type { Brain, Desk, EarlierPictures, Turn } from './brain.ts';
 import type { Candidate, RequestFor } from './model-call.ts';
 import { dispatch } from './dispatch.ts';
 import type { DispatchKit, Dispatched } from './dispatch.ts';
-import { noneKept, quotedIn, shield, turnsIn } from './shield.ts';
+import { noneKept, quoteFor, shield, turnsIn } from './shield.ts';
 import { tellLeftOut } from './left-out.ts';
 import { tellUnsent } from './unsent-answers.ts';
 
@@ -108,7 +108,7 @@ function requests(
   const whole = make(history, everything);
   return (view, model) => {
     const shown = turnsIn(history, view);
-    const quoted = quotedIn(turn, view);
+    const quoted = quoteFor(turn, view);
     const pictured = view.pictures ? seers.get(model) : undefined;
     if (pictured !== undefined) return make(shown, quoted, pictured);
     return shown === history && quoted === everything ? whole : make(shown, quoted);

@@ -2,6 +2,7 @@
  * The first lock of privacy: what is private is for local models alone. It goes by what is
  * declared, not by what is seen.
  */
+import { unshownQuote } from '../domain/surroundings.ts';
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -58,14 +59,16 @@ export function turnsIn(
   return history.every(isShown) ? history : history.filter(isShown);
 }
 
-/** What the message replies to, where the model is shown it and there is something. */
-export function quotedIn(
+/**
+ * What the model is told that the message replies to: where it is not shown that, only that there
+ * is something.
+ */
+export function quoteFor(
   { quoted }: { readonly quoted?: QuotedBlock },
   view: Pick<View, 'private'>,
 ): QuotedBlock | null {
-  return quoted === undefined || (quoted.sensitivity === 'private' && !view.private)
-    ? null
-    : quoted;
+  if (quoted === undefined) return null;
+  return quoted.sensitivity === 'private' && !view.private ? unshownQuote : quoted;
 }
 
 /** A message without an answer; a quoted block is none. */

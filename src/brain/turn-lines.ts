@@ -7,7 +7,7 @@ import {
 } from '../domain/conversation.ts';
 import type { Media } from '../domain/message.ts';
 import type { EarlierPictures, Turn } from './brain.ts';
-import { toldBy, withQuote } from '../domain/surroundings.ts';
+import { withSpeaker, withQuote } from '../domain/surroundings.ts';
 
 /**
  * The history, and last what the person said, with what came with it below, and what it replies to.
@@ -23,7 +23,7 @@ export function linesOfTurn(
   const { message, attachments } = turn;
   const sees = pictured !== null;
   const before = sees ? linesWith(history, pictured) : linesOf(history);
-  const text = toldBy(message, turn.text);
+  const text = withSpeaker(message, turn.text);
   const shown =
     attachments === undefined ? lineOfMessage(message, text) : lineWith(text, attachments, sees);
   return [...before, { ...shown, text: withQuote(shown.text, quoted) }];

@@ -52,7 +52,10 @@ export type MessageContext = {
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */
 export type Quoted = {
+  /** Its own words; empty where only media came. */
   readonly text: string;
+  /** What came with it, each with the means to fetch it; absent: nothing. */
+  readonly media?: readonly Media[];
   /** `us`: svc's own reply. */
   readonly by: 'us' | 'sender' | 'other';
   readonly name: string | null;
@@ -61,8 +64,8 @@ export type Quoted = {
    * it may be private, as by another bot or in another chat.
    */
   readonly at: number;
-  /** Anybody can read it where it stands, in a public channel; absent: not known. */
-  readonly isOpen?: true;
+  /** It comes from another chat, which anybody can read, or maybe not; absent: it was said here. */
+  readonly elsewhere?: 'open' | 'closed';
 };
 
 export const quotedCharactersMax = 2_000;

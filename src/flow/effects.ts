@@ -1,4 +1,4 @@
-import { toldBy, withQuote } from '../domain/surroundings.ts';
+import { withSpeaker, unshownQuote, withQuote } from '../domain/surroundings.ts';
 import type { Channel } from '../channel/channel.ts';
 import { isMessengerType } from '../channel/kinds.ts';
 import type { Approval } from '../domain/approval.ts';
@@ -141,7 +141,7 @@ function approvalEffects(
 
 /**
  * What is remembered as said; null: nothing of this turn is. What it replied to is, where the turn
- * is as private as that.
+ * is as private as that; else only that there was something.
  */
 function saidIn(
   message: Message,
@@ -152,7 +152,7 @@ function saidIn(
   if (act.kind !== 'think') return followed?.said ?? null;
   if (act.again !== undefined) return act.text;
   const isHidden = quoted?.sensitivity === 'private' && sensitivity === 'public';
-  return withQuote(toldBy(message, remembered ?? act.text), isHidden ? null : quoted);
+  return withQuote(withSpeaker(message, remembered ?? act.text), isHidden ? unshownQuote : quoted);
 }
 
 /** What gives way to this turn, which asks it again. */

@@ -24,7 +24,7 @@ import { withGather } from './gathering.ts';
 import { askAgain } from './asking-again.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
-import { quotedIn } from './quoted-message.ts';
+import { stampedQuote } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
@@ -173,12 +173,11 @@ async function answer(
   const { text, again } = act;
   if (again !== undefined) return askAgain(kit, route, claim, { again, seen }, desk);
   const quoted =
-    message.context?.quoted === undefined
-      ? null
-      : await quotedIn(kit.ledger, route, message, memory.turns);
+    message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
   desk.quoted = quoted;
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
-  const isBare = message.media === null && !mayBePictured(seen);
+  const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
+  const isBare = !hasMedia && !mayBePictured(seen);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
 }

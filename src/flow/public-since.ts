@@ -10,7 +10,7 @@ import type { Ledger } from '../store/store.ts';
 const name = 'public_since';
 const isPrivate = 'private';
 /** How far the platform's clock may be from this one. */
-const marginMs = 60_000;
+export const marginMs = 60_000;
 
 /** @returns null: it is not public, or that cannot be read now */
 export async function publicSinceOf(

@@ -5,43 +5,68 @@
 import type { Brain } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
-import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
-import type { Message, Quoted } from '../domain/message.ts';
+import { noTurns, type QuotedBlock, type TurnRow } from '../domain/conversation.ts';
+import type { Quoted } from '../domain/message.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
-import type { Ledger } from '../store/store.ts';
-import { isPublicSince, publicSinceOf } from './public-since.ts';
+import type { InClaim, Ledger } from '../store/store.ts';
+import { isPublicSince, marginMs, publicSinceOf } from './public-since.ts';
 import { withoutNotice } from './sentences.ts';
 
 /** How a channel shows a reply. */
 type Showing = Pick<Channel, 'split' | 'plain'>;
 
-/**
- * @param window the turns of the active session
- * @returns the quoted block with its stamp; null: nothing is quoted
- */
-export async function quotedIn(
-  ledger: Pick<Ledger, 'cursor'>,
+/** So many turns are looked through, back from when it was said: an answer may come late. */
+const turnsMax = 40;
+
+/** @returns the quoted block with its stamp; null: nothing is quoted */
+export async function stampedQuote(
+  ledger: Pick<Ledger, 'cursor' | 'earlier'>,
   { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
-  message: Message,
-  window: readonly TurnRow[],
+  claim: InClaim,
 ): Promise<QuotedBlock | null> {
+  const { message } = claim;
   const quoted = message.context?.quoted;
   if (quoted === undefined) return null;
   const text = quoteBlock(quoted);
   const own = strictest(brain.sensitivity, message.sensitivity);
   if (own === 'private') return { text, sensitivity: own };
-  const reply = quoted.by === 'us' ? withoutNotice(quoted.text) : quoted.text;
-  const found = stampIn(window, reply, channel);
-  if (found !== null) return { text, sensitivity: found };
-  if (quoted.isOpen === true) return { text, sensitivity: 'public' };
-  if (!isOfOthers(message, quoted)) return { text, sensitivity: 'private' };
-  const since = await publicSinceOf(ledger, message.channel);
-  return { text, sensitivity: isPublicSince(since, quoted.at) ? 'public' : 'private' };
+  return { text, sensitivity: await stampOf(ledger, channel, claim, quoted) };
 }
 
-/** In a group people talk to each other, and svc has seen none of that. */
-function isOfOthers({ context }: Message, { by }: Quoted): boolean {
-  return context?.inGroup === true && by !== 'us';
+/**
+ * What a turn has is as private as that. All else is public only where it is known to have been
+ * said to a public brain, and a reply of svc only where nothing private can be in it.
+ */
+async function stampOf(
+  ledger: Pick<Ledger, 'cursor' | 'earlier'>,
+  channel: Showing,
+  claim: InClaim,
+  quoted: Quoted,
+): Promise<Sensitivity> {
+  const { by, at, elsewhere } = quoted;
+  // Also a text that was said here would tell what is said there, and by whom.
+  if (elsewhere === 'closed') return 'private';
+  const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
+  const text = by === 'us' ? withoutNotice(said) : said;
+  const found = stampIn(claim.memory.turns, text, channel);
+  if (found !== null) return found;
+  if (elsewhere === 'open') return 'public';
+  if (at === 0) return 'private';
+  const earlier = await ledger.earlier(claim, at + marginMs, turnsMax).catch(() => noTurns);
+  if (earlier.kind === 'kept') {
+    const kept = stampIn(earlier.turns, text, channel);
+    if (kept !== null) return kept;
+  }
+  if (by === 'us' && (earlier.kind === 'kept' || earlier.sensitivity === 'private')) {
+    return 'private';
+  }
+  const since = await publicSinceOf(ledger, claim.message.channel);
+  return isPublicSince(since, at) ? 'public' : 'private';
+}
+
+/** As a turn remembers what came with it. */
+function filesOf({ media = [] }: Quoted): string {
+  return media.map(({ reference }) => reference).join('\n');
 }
 
 /** Private as soon as one turn with the text is. @returns null: it is in none */

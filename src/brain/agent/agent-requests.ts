@@ -6,7 +6,7 @@ import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import type { Desk, EarlierPictures, Turn } from '../brain.ts';
 import { tellLeftOut } from '../left-out.ts';
 import type { ModelCall, RequestFor } from '../model-call.ts';
-import { quotedIn, turnsIn, type View } from '../shield.ts';
+import { quoteFor, turnsIn, type View } from '../shield.ts';
 import type { Seers } from '../sight.ts';
 import { linesOfTurn } from '../turn-lines.ts';
 import type { AgentOptions } from './agent.ts';
@@ -34,7 +34,7 @@ export class AgentRequests {
   /** Models that took no pictures in this turn. */
   readonly #blind = new Set<ModelName>();
   /** What the first that answered was shown, and all are in later steps; null: none has. */
-  #view: Shown | null = null;
+  #view: TextView | null = null;
 
   /** @param sensitivity of the turn as it begins */
   constructor(parts: AgentRequestsParts, sensitivity: Sensitivity) {
@@ -51,7 +51,7 @@ export class AgentRequests {
     const { agent, turn } = this.#parts;
     const own = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
     const view = this.#view ?? wholeView;
-    const said = linesOfTurn(turn, turnsIn(turn.history, view), null, quotedIn(turn, view));
+    const said = linesOfTurn(turn, turnsIn(turn.history, view), null, quoteFor(turn, view));
     return said.reduce((sum, { text }) => sum + text.length, own);
   }
 
@@ -76,7 +76,7 @@ export class AgentRequests {
     const { turn, desk, notes } = this.#parts;
     const secret = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
     tellLeftOut(turn, secret, [asked], asked, desk);
-    const quoted = quotedIn(turn, view);
+    const quoted = quoteFor(turn, view);
     const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];
     this.#sensitivity = strictestOf(
       this.#sensitivity,
@@ -87,13 +87,13 @@ export class AgentRequests {
   #request(
     protocol: 'native' | 'text',
     tools: readonly ToolNotice[],
-    view: Shown,
+    view: TextView,
     pictured: EarlierPictures | null,
   ): ModelRequest {
     const { agent, turn, desk, transcript, announced, mark } = this.#parts;
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
-    const quoted = quotedIn(turn, view);
+    const quoted = quoteFor(turn, view);
     const said = linesOfTurn(turn, turns, pictured, quoted);
     const quotes = quoted === null ? [] : [quoted];
     const system = systemPrompt({
@@ -120,11 +120,11 @@ export class AgentRequests {
 }
 
 /** What of the conversation a model sees, whatever its tools are. */
-type Shown = Pick<View, 'private' | 'unanswered'>;
+type TextView = Pick<View, 'private' | 'unanswered'>;
 
-const wholeView: Shown = { private: true, unanswered: true };
+const wholeView: TextView = { private: true, unanswered: true };
 
-function notesIn(notes: readonly Note[], view: Shown): readonly Note[] {
+function notesIn(notes: readonly Note[], view: TextView): readonly Note[] {
   return view.private ? notes : notes.filter(({ sensitivity }) => sensitivity === 'public');
 }
 

@@ -68,6 +68,7 @@ test('what is quoted and private is shown to local models alone', async () => {
   const [own, far] = played.requests.map(({ lines }) => JSON.stringify(lines));
   assert.match(own!, /my code/);
   assert.doesNotMatch(far!, /my code/);
+  assert.match(far!, /\[replying to a message that you are not shown\]/);
 });
 
 test('an agent shows nothing of what it writes, though somebody looks', async () => {

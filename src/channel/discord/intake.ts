@@ -56,10 +56,10 @@ const keepEveryMs = 30_000;
 type Item = {
   readonly session: Session;
   readonly sequence: number;
-  readonly message: Said | null;
+  readonly message: Heard | null;
 };
 
-type Said = WireMessage | Pressed | Commanded;
+type Heard = WireMessage | Pressed | Commanded;
 
 export class Intake {
   readonly #parts: IntakeParts;
@@ -173,7 +173,7 @@ export class Intake {
 
   async #take(): Promise<Refusal | null> {
     const { receive, sessions, hearsAll, steady, questions } = this.#parts;
-    const messages: Said[] = [];
+    const messages: Heard[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
     const add = (given: Item['message']): void => {
@@ -210,7 +210,7 @@ export class Intake {
     session: Session,
     sequence: number,
     newest: string | null,
-    messages: readonly Said[],
+    messages: readonly Heard[],
   ): Promise<Refusal | null> {
     const { receive, sessions, places, steady, api, deferrals, questions } = this.#parts;
     const handled = await receive(

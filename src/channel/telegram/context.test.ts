@@ -15,7 +15,7 @@ const external = (origin: object, chat?: object) =>
 
 test('what is quoted from another chat is open only in a channel that anybody can read', () => {
   const post = external(ofChannel(open), open);
-  assert.deepEqual(post, { text: 'It rains', by: 'other', name: 'News', at: 0, isOpen: true });
+  assert.deepEqual(post, { text: 'It rains', by: 'other', name: 'News', at: 0, elsewhere: 'open' });
   const supergroup = { ...open, type: 'supergroup' };
   for (const closed of [
     external(ofChannel(channel), channel),
@@ -27,16 +27,22 @@ test('what is quoted from another chat is open only in a channel that anybody ca
     external({ type: 'user', date, sender_user: bob }, supergroup),
     external({ type: 'user', date, sender_user: bot }),
   ]) {
-    assert.deepEqual([closed?.text, closed?.at, closed?.isOpen], ['It rains', 0, undefined]);
+    assert.deepEqual([closed?.text, closed?.at, closed?.elsewhere], ['It rains', 0, 'closed']);
   }
 });
 
 test('a post that was forwarded is open where its channel is', () => {
   const forwarded = (origin: object) =>
     quotedIn({ reply_to_message: { from: bob, date, text: 'It rains', forward_origin: origin } });
-  assert.equal(forwarded(ofChannel(open))?.isOpen, true);
-  assert.equal(forwarded(ofChannel(channel))?.isOpen, undefined);
-  assert.equal(forwarded({ type: 'user', date, sender_user: bob })?.isOpen, undefined);
+  assert.equal(forwarded(ofChannel(open))?.elsewhere, 'open');
+  assert.equal(forwarded(ofChannel(channel))?.elsewhere, undefined);
+  assert.equal(forwarded({ type: 'user', date, sender_user: bob })?.elsewhere, undefined);
+  const post = (chat: object) => {
+    const origin = ofChannel(chat);
+    const automatic = { from: bob, sender_chat: chat, date, text: 'x', forward_origin: origin };
+    return quotedIn({ reply_to_message: automatic })?.elsewhere;
+  };
+  assert.deepEqual([post(open), post(channel)], ['open', 'closed']);
   const own = quotedIn({ reply_to_message: { from: bob, date, text: 'It rains' } });
   assert.deepEqual(own, { text: 'It rains', by: 'other', name: 'Bob', at: date * 1_000 });
 });

@@ -60,11 +60,6 @@ export function mediaOf(wire: Wire): Media | null {
   return null;
 }
 
-/** Null: there is none. */
-export function kindOfMedia(wire: Wire): string | null {
-  return mediaKinds.find((kind) => wire[kind] !== undefined && wire[kind] !== null) ?? null;
-}
-
 function largestOf(sizes: readonly unknown[]): Wire | null {
   const fitting = sizes.map(object).filter((size) => {
     const bytes = size?.['file_size'];

@@ -68,7 +68,9 @@ export class Accepting {
     return () => void this.#unwanted.delete(theirs);
   }
 
-  #arrive({ dedupeKey, keyCheck, saidAt: _, ...facts }: Inbound): UnderWay {
+  #arrive(inbound: Inbound): UnderWay {
+    // When it was said stands in what it is gathered by.
+    const { dedupeKey, keyCheck, saidAt: _, ...facts } = inbound;
     const { rows, ids, now } = this.#parts;
     const { sensitivity = 'private' } = facts;
     const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };

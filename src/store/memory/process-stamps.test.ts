@@ -5,8 +5,8 @@ import type { Message } from '../../domain/message.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import { ProcessStamps } from './process-stamps.ts';
 
-const said = (who: string, sensitivity: Sensitivity = 'public') =>
-  ({ channel: 'telegram:1', conversation: who, sensitivity }) as unknown as Message;
+const said = (who: string, sensitivity: Sensitivity = 'public', channel = 'telegram:1') =>
+  ({ channel, conversation: who, sensitivity }) as unknown as Message;
 const turn = (sensitivity: Sensitivity) => ({ turn: { sensitivity } as TurnRow });
 
 test('a conversation is private from its first private turn or message on', () => {
@@ -20,10 +20,11 @@ test('a conversation is private from its first private turn or message on', () =
   assert.deepEqual(of, ['public', 'private', 'private', 'public', 'public']);
 });
 
-test('once there are too many to tell apart all are private', () => {
+test('once there are too many to tell apart all of a channel are private', () => {
   const stamps = new ProcessStamps();
   for (let n = 1; n < 10_000; n++) stamps.ended(said(`p${n}`, 'private'), null);
   assert.equal(stamps.of(said('ann')), 'public');
   stamps.ended(said('p', 'private'), null);
   assert.equal(stamps.of(said('ann')), 'private');
+  assert.equal(stamps.of(said('ann', 'public', 'discord:2')), 'public');
 });

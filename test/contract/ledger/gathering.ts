@@ -248,12 +248,12 @@ export const gatheringCases: readonly LedgerCase[] = [
     assert.equal((await whole(it)).message.text, 'two');
   }),
   durably('a burst is one however long the start between took', async (it) => {
-    const brief = { ...saidAt(0), ms: 1 };
-    await acceptEach(it, piece('zero', album), piece('one', brief));
+    const quick = { ...saidAt(0), ms: 1 };
+    await acceptEach(it, piece('zero', album), piece('one', quick));
     const claim = await whole(it);
     await until('more than that has passed', () => Date.now() > claim.message.acceptedAt + 400);
     await it.reopen();
-    await acceptEach(it, piece('two', brief));
+    await acceptEach(it, piece('two', quick));
     await answer(it, await whole(it));
     assert.equal((await whole(it)).message.text, 'one\ntwo');
   }),
