@@ -70,18 +70,13 @@ export class FakeTelegram implements AsyncDisposable {
   #revoked = false;
 
   constructor(options: TelegramOptions) {
-    const { secondMs = 1_000, readsAllGroupMessages = true } = options;
+    const { secondMs = 1_000, readsAllGroupMessages = true, username = 'svc_test_bot' } = options;
     this.#now = options.now ?? Date.now;
     this.limits = options.limited === true ? new RateLimits(this.#now) : null;
     const random = options.random ?? (() => 0.25);
     this.token = options.token ?? '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
     const id = Number(this.token.split(':')[0]);
-    this.bot = {
-      id,
-      is_bot: true,
-      first_name: 'Svc',
-      username: options.username ?? 'svc_test_bot',
-    };
+    this.bot = { id, is_bot: true, first_name: 'Svc', username };
     this.#world = {
       bot: this.bot,
       readsAllGroupMessages,
