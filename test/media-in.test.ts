@@ -98,14 +98,32 @@ for (const [name, bytes, expected] of [
   ['Makefile', Buffer.from('all:\n\ttrue'), /^0 pict.+\nall:\n\ttrue$/],
   ['other.txt', Buffer.from('\xcf\xf0\xe8\xe2', 'latin1'), /save it as UTF-8 and send it again\.$/],
   ['data', Buffer.from('PK\x03\x04'), /^I cannot read this \(document\)/],
+  ['large data', Buffer.alloc(300_000, 'x'), /^I cannot read this \(document\)/],
+  ['photo.PNG', pngOf(4, 4, [1, 2, 3]), /^1 pictures/],
+  ['screenshot', pngOf(4, 4, [1, 2, 3]), /^1 pictures/],
+  ['photo.png', Buffer.from('none'), /^I cannot read this \(document\)/],
 ] as const) {
   test(`what is said of the file ${name} is true`, async () => {
     await using it = await stage();
-    const file_id = it.telegram.storeFile(`documents/${name}`, bytes);
+    const file_id = it.telegram.storeFile('documents/file_1', Buffer.from(bytes));
     const document = { file_id, file_unique_id: 'x', file_name: name, file_size: bytes.length };
     assert.match(await it.replyTo({ document }), expected);
   });
 }
+
+test('of what svc does not read it says so, whatever kind it is', async () => {
+  await using it = await stage();
+  const kinds = {
+    story: { chat: { id: 1, type: 'private' }, id: 3 },
+    paid_media: { star_count: 1, paid_media: [] },
+    checklist: { title: 'x', tasks: [{ id: 1, text: 'buy milk' }] },
+    game: { title: 'x', description: 'y', photo: [] },
+  };
+  for (const [kind, content] of Object.entries(kinds)) {
+    assert.match(await it.replyTo({ [kind]: content }), new RegExp(`^I cannot read this .${kind}`));
+  }
+  assert.equal(it.model.calls.length, 0);
+});
 
 test('a voice message is written down by the speech server', async () => {
   await using speech = await startFakeSpeech('Buy milk.');
@@ -135,7 +153,11 @@ const unreadable: readonly (readonly [string, object, RegExp])[] = [
   ['a voice message without a speech server', voiceOf(4), /^I do not listen to voice messages/],
   ['a video', { video: { file_id: 'v', file_unique_id: 'v' } }, /^I cannot read this \(video\)/],
   ['a document that is no text', documentOf('a.pdf', 4), /^I cannot read this/],
-  ['a large file of no told type', documentOf('data', 300_000), /^I cannot read this \(document\)/],
+  [
+    'a large file of no told type',
+    documentOf('data', 9_000_000),
+    /^I cannot read this \(document\)/,
+  ],
   ['a text file that is too large', documentOf('a.txt', 300_000), /larger than the 256 KiB/],
   ['a file that is gone', documentOf('a.txt', 4), /^I could not get the file/],
 ];
@@ -219,7 +241,7 @@ for (const path of ['../../secret.jpg', '/var/lib/telegram-bot-api/1/photos/file
   test(`the path ${path} is not followed`, async () => {
     await using it = await stage();
     const photo = it.photo(jpegOf(8, 8), path);
-    assert.match(await it.replyTo({ photo }), /^I could not get the file/);
+    assert.match(await it.replyTo({ photo }), /^I cannot get files here/);
   });
 }
 

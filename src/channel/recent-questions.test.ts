@@ -2,39 +2,43 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/hand-clock.ts';
 import type { ConversationId, MessageId } from '../domain/ids.ts';
-import type { Reply } from '../domain/reply.ts';
-import { RecentQuestions, revise } from './recent-questions.ts';
+import { RecentQuestions } from './recent-questions.ts';
 
 const id = 'q1' as MessageId;
 const conversation = 'c' as ConversationId;
 const by = (sender: string, text: string) => {
   return { conversation, sender: { id: sender, name: null }, text };
 };
-const reply = { id: 'r2', text: 'six', inReplyTo: 'q2' } as unknown as Reply;
 
 function start(gatherMs = 0) {
   const clock = handClock();
   const questions = new RecentQuestions(clock.steady, gatherMs);
-  questions.said('m', by('ann', 'one'));
-  questions.settled('m', id);
+  questions.heeds('m', by('ann', 'one'));
+  questions.became('m', undefined, { id });
   return { clock, questions };
 }
 
+const isAsked = (
+  questions: RecentQuestions,
+  name: string,
+  said: Parameters<typeof questions.heeds>[1],
+): boolean => questions.heeds(`edit:${name}`, said, name);
+
 test('the first edit is asked, by the same person, in other words', () => {
   const { questions } = start();
-  assert.equal(questions.isAsked('m', by('bo', 'two')), false);
-  assert.equal(questions.isAsked('m', by('ann', 'one')), false);
-  assert.equal(questions.isAsked('n', by('ann', 'two')), false);
-  assert.equal(questions.isAsked('m', by('ann', 'two')), true);
-  questions.edited('m');
-  assert.equal(questions.isAsked('m', by('ann', 'three')), false);
+  assert.equal(isAsked(questions, 'm', by('bo', 'two')), false);
+  assert.equal(isAsked(questions, 'm', by('ann', 'one')), false);
+  assert.equal(isAsked(questions, 'n', by('ann', 'two')), false);
+  assert.equal(isAsked(questions, 'm', by('ann', 'two')), true);
+  questions.became('e', 'm', { id });
+  assert.equal(isAsked(questions, 'm', by('ann', 'three')), false);
 });
 
 test('the edit of a message that was turned away is not asked', () => {
   const { questions } = start();
-  questions.said('n', by('ann', 'one'));
-  questions.settled('n', null);
-  assert.equal(questions.isAsked('n', by('ann', 'two')), false);
+  questions.heeds('n', by('ann', 'one'));
+  questions.became('n', undefined, null);
+  assert.equal(isAsked(questions, 'n', by('ann', 'two')), false);
 });
 
 test('what may have been answered together with others is not asked again', () => {
@@ -44,8 +48,8 @@ test('what may have been answered together with others is not asked again', () =
   ] as const) {
     const { clock, questions } = start(gatherMs);
     clock.pass(500);
-    questions.said('n', by('ann', 'two'));
-    const asked = ['m', 'n'].map((name) => questions.isAsked(name, by('ann', 'other')));
+    questions.heeds('n', by('ann', 'two'));
+    const asked = ['m', 'n'].map((name) => isAsked(questions, name, by('ann', 'other')));
     assert.deepEqual(asked, [!isJoined, !isJoined]);
   }
 });
@@ -56,73 +60,43 @@ test('by the platform that tells when, what came together but was said apart is 
     [1_500, true],
   ] as const) {
     const questions = new RecentQuestions(handClock().steady, 1_500);
-    questions.said('m', { ...by('ann', 'one'), saidAt: { at: 5_000, stepMs: 1 } });
-    questions.said('n', { ...by('ann', 'two'), saidAt: { at: 5_000 + apartMs, stepMs: 1 } });
-    assert.equal(questions.isAsked('m', by('ann', 'other')), !isJoined, String(apartMs));
+    questions.heeds('m', { ...by('ann', 'one'), saidAt: { at: 5_000, stepMs: 1 } });
+    questions.heeds('n', { ...by('ann', 'two'), saidAt: { at: 5_000 + apartMs, stepMs: 1 } });
+    assert.equal(isAsked(questions, 'm', by('ann', 'other')), !isJoined, String(apartMs));
   }
 });
 
 test('what others say, and what comes later, is joined to nothing', () => {
   const { clock, questions } = start(500);
-  questions.said('n', by('bo', 'two'));
+  questions.heeds('n', by('bo', 'two'));
   clock.pass(2_000);
-  questions.said('o', by('ann', 'three'));
-  assert.equal(questions.isAsked('m', by('ann', 'other')), true);
-  assert.equal(questions.isAsked('n', by('bo', 'other')), true);
-  assert.equal(questions.isAsked('o', by('ann', 'other')), true);
+  questions.heeds('o', by('ann', 'three'));
+  assert.equal(isAsked(questions, 'm', by('ann', 'other')), true);
+  assert.equal(isAsked(questions, 'n', by('bo', 'other')), true);
+  assert.equal(isAsked(questions, 'o', by('ann', 'other')), true);
 });
 
 test('what the ledger had refused counts from when it goes there again', () => {
   const { clock, questions } = start(500);
   clock.pass(5_000);
-  questions.said('m', by('ann', 'one'));
-  questions.said('n', by('ann', 'two'));
-  assert.equal(questions.isAsked('m', by('ann', 'other')), false);
+  questions.heeds('m', by('ann', 'one'));
+  questions.heeds('n', by('ann', 'two'));
+  assert.equal(isAsked(questions, 'm', by('ann', 'other')), false);
 });
 
 test('a piece of an album is not asked again', () => {
   const { questions } = start();
   const gather = { kind: 'album', key: 'a', ms: 1_000 } as const;
-  questions.said('n', { ...by('ann', 'one'), gather });
-  assert.equal(questions.isAsked('n', { ...by('ann', 'two'), gather }), false);
-});
-
-test('its answer takes the place of the former one, and makes the rest of it needless', () => {
-  const { questions } = start();
-  for (const message of ['a', 'b', 'b']) questions.answered(id, message);
-  const revision = revise(questions, reply, 'm');
-  assert.equal(revision.reply.replaces, 'a');
-  assert.deepEqual(revision.delivered('a'), ['b']);
-  assert.deepEqual(questions.answerTo('m'), []);
-  assert.equal(revise(questions, reply, 'm').reply.replaces, undefined);
-});
-
-test('what is shown already is replaced; a later part of a reply replaces nothing', () => {
-  const { questions } = start();
-  questions.answered(id, 'a');
-  const later = { ...reply, id: 'r2-01' as Reply['id'] };
-  assert.equal(revise(questions, later, 'm').reply.replaces, undefined);
-  const revision = revise(questions, { ...reply, replaces: 'p' }, 'm');
-  assert.equal(revision.reply.replaces, 'p');
-  assert.deepEqual(revision.delivered('new'), ['p', 'a']);
-});
-
-test('where there is no other answer the former one stays, beside what says so', () => {
-  const { questions } = start();
-  questions.answered(id, 'a');
-  const revision = revise(questions, { ...reply, isApology: true }, 'm');
-  assert.equal(revision.reply.replaces, undefined);
-  assert.deepEqual(revision.delivered('sorry'), []);
-  const grown = revise(questions, { ...reply, replaces: 'p', isApology: true }, 'm');
-  assert.equal(grown.reply.replaces, 'p');
+  questions.heeds('n', { ...by('ann', 'one'), gather });
+  assert.equal(isAsked(questions, 'n', { ...by('ann', 'two'), gather }), false);
 });
 
 test('it knows the last thousand, for ten minutes', () => {
   const { clock, questions } = start();
   clock.pass(600_001);
-  questions.said('n', by('ann', 'one'));
-  assert.equal(questions.isAsked('m', by('ann', 'two')), false);
-  for (let n = 0; n < 1_000; n++) questions.said(`o${n}`, by('ann', 'one'));
-  assert.equal(questions.isAsked('n', by('ann', 'two')), false);
-  assert.equal(questions.isAsked('o0', by('ann', 'two')), true);
+  questions.heeds('n', by('ann', 'one'));
+  assert.equal(isAsked(questions, 'm', by('ann', 'two')), false);
+  for (let n = 0; n < 1_000; n++) questions.heeds(`o${n}`, by('ann', 'one'));
+  assert.equal(isAsked(questions, 'n', by('ann', 'two')), false);
+  assert.equal(isAsked(questions, 'o0', by('ann', 'two')), true);
 });

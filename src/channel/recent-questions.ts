@@ -8,8 +8,8 @@
  */
 import type { MessageId } from '../domain/ids.ts';
 import { apartMs, type Inbound, type PlatformTime } from '../domain/message.ts';
-import { isFirstPart, type Reply } from '../domain/reply.ts';
 import type { SteadyTime } from '../lib/clock.ts';
+import type { Receipt } from './channel.ts';
 
 /** How long after a message its edit is asked, by the platform's clock. */
 export const editMsMax = 120_000;
@@ -59,39 +59,29 @@ export class RecentQuestions {
     this.#gatherMs = gatherMs;
   }
 
-  /** A message goes to the ledger: an edit of it may come with it. */
-  said(name: string, asked: Asked): void {
-    if (asked.gather?.kind === 'album') return;
-    const question = this.#questions.get(name) ?? this.#add(name, asked);
-    question.at = this.#steady();
-    const before = this.#last.get(question.who);
-    this.#last.set(question.who, question);
-    if (this.#gatherMs === 0 || before === undefined || before === question) return;
-    if (leastApartMs(before, question) > this.#gatherMs) return;
-    before.isJoined = true;
-    question.isJoined = true;
+  /**
+   * A message or an edit is about to go to the ledger; an edit may come with its message.
+   * @param edits the message that it changes; undefined: it is a message itself
+   * @returns whether it is to go
+   */
+  heeds(name: string, asked: Asked, edits?: string): boolean {
+    if (edits !== undefined) return this.#isAsked(edits, asked);
+    this.#said(name, asked);
+    return true;
   }
 
-  /** What became of it; null: it was turned away, and so is its edit. */
-  settled(name: string, id: MessageId | null): void {
-    const question = this.#questions.get(name);
+  /** What became of it. @param receipt null: the gate turned it away, and so is its edit */
+  became(name: string, edits: string | undefined, receipt: Pick<Receipt, 'id'> | null): void {
+    const question = this.#questions.get(edits ?? name);
     if (question === undefined) return;
-    if (id === null) return this.#drop(name, question);
-    question.id = id;
-    this.#byId.set(id, question);
-  }
-
-  /** Whether that edit is to be asked: the first one, by the same person, that changes the text. */
-  isAsked(name: string, edit: Asked): boolean {
-    const question = this.#questions.get(name);
-    if (question === undefined || question.isEdited || question.isJoined) return false;
-    return question.who === whoseIs(edit) && question.text !== edit.text;
-  }
-
-  /** Its edit was taken: there is no other. */
-  edited(name: string): void {
-    const question = this.#questions.get(name);
-    if (question !== undefined) question.isEdited = true;
+    if (edits !== undefined) {
+      // There is no other edit.
+      if (receipt !== null) question.isEdited = true;
+      return;
+    }
+    if (receipt === null) return this.#drop(name, question);
+    question.id = receipt.id;
+    this.#byId.set(receipt.id, question);
   }
 
   answered(id: MessageId, message: string): void {
@@ -109,6 +99,25 @@ export class RecentQuestions {
   done(name: string): void {
     const question = this.#questions.get(name);
     if (question !== undefined) this.#drop(name, question);
+  }
+
+  #said(name: string, asked: Asked): void {
+    if (asked.gather?.kind === 'album') return;
+    const question = this.#questions.get(name) ?? this.#add(name, asked);
+    question.at = this.#steady();
+    const before = this.#last.get(question.who);
+    this.#last.set(question.who, question);
+    if (this.#gatherMs === 0 || before === undefined || before === question) return;
+    if (leastApartMs(before, question) > this.#gatherMs) return;
+    before.isJoined = true;
+    question.isJoined = true;
+  }
+
+  /** The first edit, by the same person, that changes the text. */
+  #isAsked(name: string, asked: Asked): boolean {
+    const question = this.#questions.get(name);
+    if (question === undefined || question.isEdited || question.isJoined) return false;
+    return question.who === whoseIs(asked) && question.text !== asked.text;
   }
 
   #add(name: string, asked: Asked): Question {
@@ -145,48 +154,4 @@ function leastApartMs(before: Question, question: Question): number {
     return question.at - before.at - nearerMs;
   }
   return apartMs(before.saidAt, question.saidAt);
-}
-
-/**
- * The messages of the first answer, in their order, where an edit is answered.
- * @param questions null: edits are not heeded
- * @param edits the question whose edit is answered, by the platform's name; null: none
- */
-export function formerAnswer(
-  questions: RecentQuestions | null,
-  edits: string | null,
-): readonly string[] {
-  return edits === null ? [] : (questions?.answerTo(edits) ?? []);
-}
-
-/** How one reply is delivered where something of it may be shown already. */
-export type Revision = {
-  /** It replaces the first answer, where it answers an edit. An apology leaves that alone. */
-  readonly reply: Reply;
-  /**
-   * It was delivered, as that message of the platform; null: nobody knows which.
-   * @returns messages that it has made needless
-   */
-  readonly delivered: (message: string | null) => readonly string[];
-};
-
-/** @param edits the question whose edit the reply answers, as of `formerAnswer` */
-export function revise(
-  questions: RecentQuestions | null,
-  reply: Reply,
-  edits: string | null,
-): Revision {
-  const isAgain = edits !== null && isFirstPart(reply);
-  const former = isAgain && !reply.isApology ? formerAnswer(questions, edits) : [];
-  const replaces = reply.replaces ?? former[0];
-  return {
-    reply: replaces === undefined ? reply : { ...reply, replaces },
-    delivered(message) {
-      if (isAgain) questions?.done(edits);
-      if (message === null) return [];
-      questions?.answered(reply.inReplyTo, message);
-      const shown = replaces === undefined ? former : [replaces, ...former];
-      return [...new Set(shown)].filter((one) => one !== message);
-    },
-  };
 }

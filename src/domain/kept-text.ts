@@ -12,7 +12,26 @@ const readCharactersMax = 20_000;
 
 /** Its beginning, with a mark after `gap` where something is left out. */
 export function keptReading(text: string, gap: ' ' | '\n'): string {
-  if (text.length <= readCharactersMax) return text.toWellFormed();
-  const most = readCharactersMax.toLocaleString('en-US');
-  return `${text.slice(0, readCharactersMax).toWellFormed()}${gap}[… the first ${most} characters]`;
+  return cut(text, readCharactersMax, gap);
 }
+
+/** So much of a file of text is told to later turns. */
+const laterCharactersMax = 4_000;
+
+/** As `keptReading`, of a text that is that already. */
+export function keptLater(text: string): string {
+  return cut(text, laterCharactersMax, '\n');
+}
+
+/** A text that was cut before is told as long as it was at first. */
+function cut(text: string, charactersMax: number, gap: ' ' | '\n'): string {
+  const [mark, length] = cutMark.exec(text) ?? ['', count(text.length)];
+  const whole = text.length - mark.length;
+  if (whole <= charactersMax) return text.toWellFormed();
+  const kept = text.slice(0, charactersMax).toWellFormed();
+  return `${kept}${gap}[… cut: the first ${count(charactersMax)} of ${length} characters]`;
+}
+
+const cutMark = /\s\[… cut: the first [\d,]+ of ([\d,]+) characters\]$/;
+
+const count = (all: number): string => all.toLocaleString('en-US');

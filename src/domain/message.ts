@@ -52,7 +52,10 @@ export type MessageContext = {
 
 /** A message that another one refers to, cut to `quotedCharactersMax`. */
 export type Quoted = {
+  /** Its own words; empty where only media came. */
   readonly text: string;
+  /** What came with it, each with the means to fetch it; absent: nothing. */
+  readonly media?: readonly Media[];
   /** `us`: svc's own reply. */
   readonly by: 'us' | 'sender' | 'other';
   readonly name: string | null;
@@ -96,6 +99,13 @@ export type Media = {
   readonly file?: string;
   readonly bytes?: number;
 };
+
+type WithMedia = Pick<Message, 'media' | 'further'>;
+
+/** All that came with a message. */
+export function mediaOf({ media, further = [] }: WithMedia): readonly Media[] {
+  return media === null ? further : [media, ...further];
+}
 
 /** Where a reply goes, frozen when the message came. `target` is opaque to all but its channel. */
 export type Address = { readonly channel: ChannelKey; readonly target: string };

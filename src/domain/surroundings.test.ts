@@ -33,6 +33,15 @@ test('a name passes for nothing else than a name', () => {
 test('every line of what is quoted is a quotation', () => {
   const of = { name: 'Anna', at: 0 };
   assert.equal(quoteBlock({ ...of, by: 'other', text: 'a\r\nb' }), 'Replying to Anna:\n> a\n> b');
+  const media = [
+    { type: null, reference: 'a]\n> b' },
+    { type: null, reference: 'photo' },
+  ];
+  const withMedia = { ...of, by: 'other', text: '', media } as const;
+  const none = 'Replying to Anna:\n> [a b: not shown here]\n> [photo: not shown here]';
+  assert.equal(quoteBlock(withMedia), none);
+  const shown = quoteBlock({ ...withMedia, text: 'look' }, (one) => one === media[1]);
+  assert.equal(shown, 'Replying to Anna:\n> look\n> [a b: not shown here]\n> [photo]');
   const ours = quoteBlock({ ...of, by: 'us', text: 'four' });
   assert.equal(ours, 'Replying to your earlier answer:\n> four');
   const block = { text: ours, sensitivity: 'public' } as const;

@@ -1,6 +1,6 @@
 /** What a person sees around a message, in words for a model. */
 import type { QuotedBlock } from './conversation.ts';
-import type { Message, Quoted } from './message.ts';
+import type { Media, Message, Quoted } from './message.ts';
 import { beginning, quotedLines } from './quoted-text.ts';
 
 const nameCharactersMax = 64;
@@ -23,9 +23,17 @@ function forwarded(from: string | null, text: string): string {
   return text === '' ? line : `${line}\n${text}`;
 }
 
-/** What is quoted, under whose it is. */
-export function quoteBlock({ text, by, name }: Quoted): string {
-  return `${headOf(by, nameOf(name))}\n${quotedLines(text)}`;
+/** What is quoted, under whose it is. @param isShown what of its media is shown beside it */
+export function quoteBlock(
+  { text, media = [], by, name }: Quoted,
+  isShown: (media: Media) => boolean = () => false,
+): string {
+  const files = media.map((one) => {
+    const file = nameOf(one.reference) ?? 'file';
+    return isShown(one) ? `[${file}]` : `[${file}: not shown here]`;
+  });
+  const lines = text === '' ? files : [text, ...files];
+  return `${headOf(by, nameOf(name))}\n${quotedLines(lines.join('\n'))}`;
 }
 
 /** In the place of a quotation that a model is not shown, so that it does not guess. */

@@ -6,24 +6,27 @@ import type { Attachment } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { KeptPicture } from '../store/attachments.ts';
 import type { Effects, InClaim } from '../store/store.ts';
 import { askAgain } from './asking-again.ts';
 import type { TurnDesk } from './desk.ts';
 import { buryMessage } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
+import { rememberedOf } from './remembered-attachments.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
   return { at, text, reply: null, sensitivity };
 };
-const kept = (at: number): KeptPicture => {
-  const picture = { type: 'image/png', bytes: Uint8Array.of(at) } as const;
-  return { at, sensitivity: 'public', picture };
+const photo = (byte: number): Attachment => {
+  return {
+    kind: 'picture',
+    name: 'photo',
+    picture: { type: 'image/png', bytes: Uint8Array.of(byte) },
+  };
 };
 
 async function asked(
   again: TurnRow,
-  pictures: readonly KeptPicture[] = [],
+  kept: readonly (readonly Attachment[])[] = [],
   after: readonly TurnRow[] = [],
 ) {
   const turns: Turn[] = [];
@@ -36,7 +39,7 @@ async function asked(
   };
   const claim = { message: message as unknown as Message } as InClaim;
   const attachments = {
-    picturesSince: () => Promise.resolve(pictures),
+    acceptedAt: (_claim: InClaim, at: number) => Promise.resolve(at === again.at ? kept : []),
     keep: (_claim: InClaim, all: readonly Attachment[]) => {
       keptNow.push(all);
       return Promise.resolve(true);
@@ -79,14 +82,21 @@ test('what waits behind it is not asked with it, and what was answered is seen',
   assert.deepEqual(turn.history, [row(1, 'before'), answered]);
 });
 
-test('its own pictures come with it, oldest first, and are kept with it', async () => {
-  const again = row(2, 'what is it?\n[picture: photo]\n[picture: photo]');
-  const other = { ...kept(2), picture: { type: 'image/png', bytes: Uint8Array.of(9) } } as const;
-  const { turn, keptNow } = await asked(again, [kept(3), other, kept(2)]);
-  const bytes = turn.attachments?.map((one) => one.kind === 'picture' && one.picture.bytes[0]);
-  assert.deepEqual(bytes, [2, 9]);
-  assert.deepEqual(keptNow, [turn.attachments]);
-  assert.deepEqual((await asked(row(2, 'no picture'), [kept(2)])).keptNow, []);
+test('all that came with it comes with it again, whole, and is kept with it', async () => {
+  const file = { kind: 'text', name: 'a.txt', text: 'long '.repeat(2_000) } as const;
+  const all = [photo(2), file, photo(3)];
+  const again = row(2, `Ann: what is it?\n${rememberedOf('', all)}\n\nReplying to Bob:\n> that`);
+  const { turn, keptNow } = await asked(again, [[photo(9), photo(9)], all]);
+  assert.equal(turn.text, 'Ann: what is it?\n\nReplying to Bob:\n> that');
+  assert.deepEqual(turn.attachments, all);
+  assert.deepEqual(keptNow, [all]);
+});
+
+test('what was kept of another message does not come with it', async () => {
+  for (const text of ['no picture', 'a [picture: of me]']) {
+    const { turn, keptNow } = await asked(row(2, text), [[photo(1)]]);
+    assert.deepEqual([turn.text, turn.attachments, keptNow], [text, undefined, []]);
+  }
 });
 
 test('a bug, or a poisoned message, makes it no less private', async () => {

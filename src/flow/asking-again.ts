@@ -1,16 +1,17 @@
 /**
- * What had no answer is asked again: in the words that were kept of it, with its pictures, and no
- * less private than it was, whatever brain is asked now.
+ * What had no answer is asked again: in the words that were kept of it, with all that came with it,
+ * and no less private than it was, whatever brain is asked now.
  */
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { InClaim } from '../store/store.ts';
 import type { TurnDesk } from './desk.ts';
-import { picturesOf, withEarlierPictures } from './earlier-pictures.ts';
+import { withEarlierPictures } from './earlier-pictures.ts';
 import type { TurnEnd } from './effects.ts';
 import { think } from './faults.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
+import { asItWasSaid } from './remembered-attachments.ts';
 import { mayBeAskedAgain } from './sessions.ts';
 
 /** @param seen the turns of the session, that one among them */
@@ -23,9 +24,9 @@ export async function askAgain(
 ): Promise<TurnEnd> {
   const message = askedAs(claim.message, again);
   if (message.sensitivity === 'private') desk.becomePrivate();
-  const pictures = await picturesOf(kit, claim, again);
-  // So that later turns find them with the turn that takes the place of the other.
-  if (pictures.length > 0) await kit.ledger.attachments.keep(claim, pictures);
+  const said = await asItWasSaid(kit, claim, again);
+  // So that later turns find it with the turn that takes the place of the other.
+  if (said !== null) await kit.ledger.attachments.keep(claim, said.attachments);
   // What came behind it and waits as well has a button of its own, and is no part of this question.
   const place = seen.indexOf(again);
   const history = seen.filter((turn, at) => at < place || (at > place && !mayBeAskedAgain(turn)));
@@ -33,7 +34,7 @@ export async function askAgain(
     message,
     text: again.text,
     history,
-    ...(pictures.length > 0 && { attachments: pictures }),
+    ...said,
   };
   return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
 }

@@ -1,5 +1,5 @@
 import type { EarlierPictures, Turn } from '../brain/brain.ts';
-import { picturesMax, type Attachment, type Picture } from '../domain/attachment.ts';
+import { picturesMax, type Picture } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { InClaim } from '../store/store.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
@@ -14,21 +14,6 @@ export function rememberedPicture(name: string): string {
 /** Whether pictures may be kept of these; else nobody looks for any. */
 export function mayBePictured(history: readonly TurnRow[]): boolean {
   return history.some(({ text }) => text.includes(mark));
-}
-
-/** The pictures of a turn of the session, as attachments of the one that asks it again. */
-export async function picturesOf(
-  { ledger }: Pick<Kit, 'ledger'>,
-  claim: InClaim,
-  { at, text }: TurnRow,
-): Promise<readonly Attachment[]> {
-  if (!text.includes(mark)) return [];
-  // Newer turns may have some, too; a turn that failed is seldom far behind.
-  const kept = await ledger.attachments.picturesSince(claim, at, 2 * picturesMax);
-  const own = kept.filter((one) => one.at === at);
-  // Those of another message of the same millisecond are among them.
-  if (own.length > text.split(mark).length - 1) return [];
-  return own.toReversed().map(({ picture }) => ({ kind: 'picture', name: 'picture', picture }));
 }
 
 /**

@@ -39,5 +39,9 @@ test('a type counts for more than a name without a known ending', () => {
     }
     assert.equal(kind('application/zip', name), 'unknown');
   }
+  for (const type of [null, 'document', 'application/octet-stream']) {
+    assert.equal(kind(type, 'a.PNG'), 'picture');
+  }
+  assert.equal(kind('application/zip', 'a.png'), 'unknown');
   assert.equal(kind('application/octet-stream', 'a.csv'), 'text');
 });

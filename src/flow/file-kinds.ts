@@ -6,7 +6,7 @@ import { keptReading } from '../domain/kept-text.ts';
 import type { Media } from '../domain/message.ts';
 import { pictureTypes } from '../picture/picture.ts';
 
-/** `untold`: what is in it has to say whether it is a text. */
+/** `untold`: what is in it has to say whether it is a text or a picture. */
 export type FileKind = 'picture' | 'spoken' | 'text' | 'untold' | 'unknown';
 
 const textTypes = new RegExp(
@@ -27,6 +27,9 @@ const textEndings = new Set(
   ).split(' '),
 );
 
+/** Of those that are read. */
+const pictureEndings = new Set(['jpg', 'jpeg', 'png', 'gif']);
+
 export function kindOfFile({ type, reference, file }: Media): FileKind {
   if (file === undefined) return 'unknown';
   const plain = (type ?? '').toLowerCase().split(';', 1)[0]!.trim();
@@ -34,7 +37,8 @@ export function kindOfFile({ type, reference, file }: Media): FileKind {
   if (plain.startsWith('audio/')) return 'spoken';
   const ending = /\.(\w+)$/.exec(reference)?.[1]?.toLowerCase() ?? '';
   if (textTypes.test(plain) || textEndings.has(ending)) return 'text';
-  return untellingTypes.has(plain) ? 'untold' : 'unknown';
+  if (!untellingTypes.has(plain)) return 'unknown';
+  return pictureEndings.has(ending) ? 'picture' : 'untold';
 }
 
 /**

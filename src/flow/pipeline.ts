@@ -12,6 +12,7 @@ import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
+import { thinkOfAttachments } from './attachment-turn.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { mayBePictured } from './earlier-pictures.ts';
@@ -25,7 +26,6 @@ import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
 import { stampedQuote } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
-import { thinkOfAttachments } from './reading.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
 /** How often a batch is taken to the gate while others move its cursors. */
@@ -176,9 +176,9 @@ async function answer(
     message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
   desk.quoted = quoted;
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
+  const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
   // What it was joined with at an earlier try may have brought some.
-  const mayHaveSome = message.media !== null || claim.attempt > 1;
-  const isBare = !mayHaveSome && !mayBePictured(seen);
+  const isBare = !hasMedia && claim.attempt === 1 && !mayBePictured(seen);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
 }

@@ -46,7 +46,8 @@ async function stampOf(
   const { by, at, elsewhere } = quoted;
   // Also a text that was said here would tell what is said there, and by whom.
   if (elsewhere === 'closed') return 'private';
-  const text = by === 'us' ? withoutNotice(quoted.text) : quoted.text;
+  const said = quoted.text === '' ? filesOf(quoted) : quoted.text;
+  const text = by === 'us' ? withoutNotice(said) : said;
   const found = stampIn(claim.memory.turns, text, channel);
   if (found !== null) return found;
   if (elsewhere === 'open') return 'public';
@@ -61,6 +62,11 @@ async function stampOf(
   }
   const since = await publicSinceOf(ledger, claim.message.channel);
   return isPublicSince(since, at) ? 'public' : 'private';
+}
+
+/** As a turn remembers what came with it. */
+function filesOf({ media = [] }: Quoted): string {
+  return media.map(({ reference }) => reference).join('\n');
 }
 
 /** Private as soon as one turn with the text is. @returns null: it is in none */

@@ -9,9 +9,9 @@ import { systemClock } from '../lib/clock.ts';
 import { Stopper, type Stop } from '../lib/stop.ts';
 import type { Remade } from '../picture/picture.ts';
 import type { InClaim } from '../store/store.ts';
+import { thinkOfAttachments } from './attachment-turn.ts';
 import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
-import { thinkOfAttachments } from './reading.ts';
 import { unreadSentences as say } from './sentences.ts';
 
 const mib = 1024 * 1024;
@@ -21,7 +21,7 @@ type Reads = {
   readonly bytesMax?: number;
   readonly deadlineMs?: number;
   readonly fetch?: () => Promise<void>;
-  readonly remake?: (bytes: Uint8Array, stop: Stop) => Promise<Remade>;
+  readonly remake?: (bytes: Uint8Array, whose: string, stop: Stop) => Promise<Remade>;
 };
 
 /** Turns of one process; each gives what the brain was shown of one photo. */
@@ -34,7 +34,8 @@ function stage({
   const keep = async (): Promise<boolean> => true;
   const ledger = { attachments: { of: async () => null, keep } };
   const fileBytes = new ByteSemaphore(bytesMax);
-  const kit = { ...systemClock, ledger, fileBytes } as unknown as Kit;
+  const events = { attachmentUnread: () => {} };
+  const kit = { ...systemClock, events, ledger, fileBytes } as unknown as Kit;
   return async (bytes?: number, stop = new Stopper()): Promise<Attachment | undefined> => {
     let shown: readonly Attachment[] = [];
     const route = {
@@ -49,8 +50,13 @@ function stage({
       pictures: { remake },
     } as unknown as ActiveRoute;
     const media = { type: 'image/jpeg', reference: 'photo', file: 'f', ...(bytes && { bytes }) };
-    const message = { sensitivity: 'public', media, text: 'look' } as unknown as Message;
-    const desk = { stop, deadlineAt: fromNow(deadlineMs) } as unknown as TurnDesk;
+    const sender = { id: '1', name: null };
+    const message = { sensitivity: 'public', sender, media, text: 'look' } as unknown as Message;
+    const desk = {
+      stop,
+      deadlineAt: fromNow(deadlineMs),
+      addStep: () => {},
+    } as unknown as TurnDesk;
     const turn = { message, text: 'look', history: [] };
     await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
     return shown[0];
@@ -87,7 +93,7 @@ test('what has no room in time is told as not got, and has its room no more', as
 });
 
 test('a picture is waited for no longer than all that came with a message', async () => {
-  const remake = (_: Uint8Array, stop: Stop): Promise<Remade> =>
+  const remake = (_: Uint8Array, _whose: string, stop: Stop): Promise<Remade> =>
     new Promise((resolve) => stop.listen(() => resolve({ kind: 'stopped' })));
   const turn = stage({ remake, deadlineMs: 20 });
   assert.deepEqual(await turn(), { kind: 'unread', name: 'photo', why: say.notFetched });

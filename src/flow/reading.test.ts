@@ -11,9 +11,9 @@ import { ByteSemaphore } from '../lib/byte-semaphore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Stopper } from '../lib/stop.ts';
 import type { InClaim } from '../store/store.ts';
+import { thinkOfAttachments } from './attachment-turn.ts';
 import type { TurnDesk } from './desk.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
-import { thinkOfAttachments } from './reading.ts';
 import { unreadSentences as say } from './sentences.ts';
 
 /** @returns what is spoken was handed over as; null: it was not */
@@ -42,12 +42,18 @@ async function spokenAs(
     },
   } as unknown as ActiveRoute;
   const media = { type: 'audio/ogg', reference: 'https://far.example/voice.ogg', file: 'f' };
-  const message = { sensitivity: stamp, media, text: '' } as unknown as Message;
-  const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
+  const sender = { id: '1', name: null };
+  const message = { sensitivity: stamp, sender, media, text: '' } as unknown as Message;
+  const desk = {
+    stop: new Stopper(),
+    deadlineAt: fromNow(5_000),
+    addStep: () => {},
+  } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
   const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
-  const fileBytes = new ByteSemaphore(1024);
-  const kit = { ...systemClock, ledger: { attachments }, fileBytes } as unknown as Kit;
+  const spokenBytes = new ByteSemaphore(1024);
+  const events = { attachmentUnread: () => {} };
+  const kit = { ...systemClock, events, ledger: { attachments }, spokenBytes } as unknown as Kit;
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return handed;
 }
@@ -72,9 +78,15 @@ test('what an earlier run read is not spoken again, unless more came since', asy
 });
 
 /** @returns what the brain was shown of a message with these, and what was fetched */
-async function shownOf(all: readonly Media[], isDead: (file: string) => boolean) {
+async function shownOf(
+  all: readonly Media[],
+  isDead: (file: string) => boolean,
+  bytes: Uint8Array = Buffer.from('words'),
+) {
   const [media, ...further] = all as [Media, ...Media[]];
-  const message = { sensitivity: 'public', media, further, text: 'look' } as unknown as Message;
+  const sender = { id: '1', name: null };
+  const said = { sensitivity: 'public', sender, media, further, text: 'look' };
+  const message = said as unknown as Message;
   const [turns, fetched]: [Turn[], string[]] = [[], []];
   const picture = { type: 'image/jpeg', bytes: Uint8Array.of(1) };
   const route = {
@@ -82,7 +94,7 @@ async function shownOf(all: readonly Media[], isDead: (file: string) => boolean)
       fetch: async (file: string) => {
         fetched.push(file);
         if (isDead(file)) return { kind: 'failed', failure: failure('not_found') };
-        return { kind: 'fetched', bytes: Buffer.from('words') };
+        return { kind: 'fetched', bytes };
       },
     },
     pictures: { remake: () => Promise.resolve({ kind: 'remade', picture }) },
@@ -95,8 +107,13 @@ async function shownOf(all: readonly Media[], isDead: (file: string) => boolean)
   } as unknown as ActiveRoute;
   const attachments = { of: () => Promise.resolve(null), keep: () => Promise.resolve(true) };
   const fileBytes = new ByteSemaphore(100_000_000);
-  const kit = { ...systemClock, fileBytes, ledger: { attachments } } as unknown as Kit;
-  const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
+  const events = { attachmentUnread: () => {} };
+  const kit = { ...systemClock, events, fileBytes, ledger: { attachments } } as unknown as Kit;
+  const desk = {
+    stop: new Stopper(),
+    deadlineAt: fromNow(5_000),
+    addStep: () => {},
+  } as unknown as TurnDesk;
   const turn = { message, text: 'look', history: [] };
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return { shown: turns[0]!.attachments!, fetched };
@@ -117,6 +134,15 @@ test('of more than four pictures and four files the rest is told as too many', a
     shown.map(({ kind }) => kind),
     [...each, ...each, ...each, ...each, 'unread', 'unread'],
   );
+});
+
+test('with what turns out to be a picture there are no more than four', async () => {
+  const untold = (at: number) => mediaOf('application/octet-stream', at);
+  const all = [0, 1, 2, 3].flatMap((at) => [mediaOf('image/png', at), untold(at)]);
+  const { shown } = await shownOf(all, () => false, Buffer.from('\x89PNG\x1a', 'latin1'));
+  const told = shown.map((one) => (one.kind === 'unread' ? one.why : one.kind));
+  const four = Array.from({ length: 4 }, () => 'picture');
+  assert.deepEqual(told, [...four, ...four.map(() => say.tooMany)]);
 });
 
 test('a picture that cannot be read takes no place of another', async () => {

@@ -7,13 +7,13 @@ import { Stopper } from './stop.ts';
 function stage(bytesMax: number) {
   const semaphore = new ByteSemaphore(bytesMax);
   const began: string[] = [];
-  const ask = (name: string, bytes: number, stop = new Stopper()) => {
+  const ask = (name: string, bytes: number, stop = new Stopper(), whose = 'ann') => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const act = (): Promise<string> => {
       began.push(name);
       return promise.then(() => name);
     };
-    return { letGo: resolve, stop, over: semaphore.within(bytes, stop, act) };
+    return { letGo: resolve, stop, over: semaphore.within({ bytes, whose }, stop, act) };
   };
   return { semaphore, began, ask };
 }
@@ -47,11 +47,22 @@ test('who is stopped leaves, and those behind have the place', async () => {
 
 test('one that fails gives its room back, and one that is too large has all of it', async () => {
   const { semaphore, began, ask } = stage(10);
-  const failing = semaphore.within(10, new Stopper(), () => Promise.reject(new Error('no')));
+  const failing = semaphore.within({ bytes: 10, whose: 'ann' }, new Stopper(), () =>
+    Promise.reject(new Error('no')),
+  );
   const huge = ask('huge', 11);
   await assert.rejects(failing, /no/);
   await new Promise(setImmediate);
   assert.deepEqual(began, ['huge']);
   huge.letGo();
   assert.equal(await huge.over, 'huge');
+});
+
+test('who asks for much does not hold up another', async () => {
+  const { began, ask } = stage(10);
+  const much = ['1', '2', '3'].map((name) => ask(name, 8));
+  const other = ask('of another', 8, new Stopper(), 'bob');
+  for (const one of [much[0]!, other, much[1]!, much[2]!]) one.letGo();
+  await Promise.all([...much, other].map(({ over }) => over));
+  assert.deepEqual(began, ['1', 'of another', '2', '3']);
 });

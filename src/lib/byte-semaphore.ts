@@ -1,11 +1,12 @@
 import type { Stop } from './stop.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 type Waiting = { readonly bytes: number; readonly enter: (entered: boolean) => void };
 
-/** Lets no more than so many bytes be held at once, in the order in which they are asked for. */
+/** Lets no more than so many bytes be held at once; who asks for some has them in turn. */
 export class ByteSemaphore {
   readonly #most: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new TurnQueue<Waiting>();
   #free: number;
 
   constructor(bytesMax: number) {
@@ -18,9 +19,13 @@ export class ByteSemaphore {
    * in all counts as all of it.
    * @returns null: it was stopped before
    */
-  async within<T>(bytes: number, stop: Stop, act: () => Promise<T>): Promise<T | null> {
+  async within<T>(
+    { bytes, whose }: { readonly bytes: number; readonly whose: string },
+    stop: Stop,
+    act: () => Promise<T>,
+  ): Promise<T | null> {
     const held = Math.min(bytes, this.#most);
-    if (!(await this.#enter(held, stop))) return null;
+    if (!(await this.#enter(held, whose, stop))) return null;
     try {
       return await act();
     } finally {
@@ -29,26 +34,24 @@ export class ByteSemaphore {
     }
   }
 
-  #enter(bytes: number, stop: Stop): Promise<boolean> {
+  #enter(bytes: number, whose: string, stop: Stop): Promise<boolean> {
     if (stop.stopped) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiting = { bytes, enter: resolve };
     const leave = (): void => {
-      const at = this.#waiting.indexOf(waiting);
-      if (at < 0) return;
-      this.#waiting.splice(at, 1);
+      if (!this.#waiting.delete(whose, waiting)) return;
       resolve(false);
       // A large one may have been in the way of smaller ones.
       this.#admit();
     };
-    this.#waiting.push(waiting);
+    this.#waiting.push(whose, waiting);
     stop.listen(leave);
     this.#admit();
     return promise.finally(() => stop.unlisten(leave));
   }
 
   #admit(): void {
-    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+    for (let first = this.#waiting.first(); first !== undefined; first = this.#waiting.first()) {
       if (first.bytes > this.#free) return;
       this.#waiting.shift();
       this.#free -= first.bytes;

@@ -4,9 +4,11 @@ import { deflateSync } from 'node:zlib';
 import { test } from 'node:test';
 import {
   chunkOf,
+  gifInCircle,
   gifOf,
   headerOf,
   jpegOf,
+  jpegOfScans,
   pngOf,
   pngWith,
   zerosOf,
@@ -25,7 +27,7 @@ const mib = 1024 * 1024;
 async function measured(bytes: Uint8Array): Promise<{ kind: Remade['kind']; grownMib: number }> {
   await using pictures = createPictures(createDeadlines(), { remakeMs: 120_000 });
   const before = process.resourceUsage().maxRSS;
-  const { kind } = await pictures.remake(bytes, new Stopper());
+  const { kind } = await pictures.remake(bytes, 'ann', new Stopper());
   return { kind, grownMib: (process.resourceUsage().maxRSS - before) / 1024 };
 }
 
@@ -66,6 +68,26 @@ function plainPng(...header: Parameters<typeof headerOf>): Buffer {
   const said = pngHeaderOf(new DataView(alone.buffer, alone.byteOffset, alone.byteLength))!;
   return Buffer.from(pngWith(headerOf(...header), zerosOf(inflatedBytesOf(said))));
 }
+
+/** Each is small, and would be decoded for seconds or for ever. */
+const slow: readonly [string, Uint8Array][] = [
+  ['more scans than any tool writes', jpegOfScans(1_000, 101)],
+  ['scans that go over all again and again', jpegOfScans(1_000, 9, { refined: true })],
+  ['codes of a GIF in a circle', gifInCircle()],
+];
+
+for (const [what, bytes] of slow) {
+  test(`what costs far more than its size is not decoded: ${what}`, async () => {
+    const { kind } = await measured(bytes);
+    assert.equal(kind, 'unknown');
+  });
+}
+
+test('of a JPEG that is scanned as often as may be nothing is lost', async () => {
+  for (const bytes of [jpegOfScans(64, 8), jpegOfScans(64, 8, { refined: true })]) {
+    assert.equal((await measured(bytes)).kind, 'remade');
+  }
+});
 
 for (const [what, bytes] of bombs) {
   test(`what holds more than it says is not decoded: ${what}`, async () => {

@@ -3,8 +3,10 @@ import { parentPort } from 'node:worker_threads';
 import jpeg from 'jpeg-js';
 import { GifReader } from 'omggif';
 import { PNG } from 'pngjs';
+import { checkGifCodes } from './gif-check.ts';
 import { fitted, onWhite, turned, type Bitmap } from './bitmap.ts';
 import { orientationOf, type Orientation } from './orientation.ts';
+import { checkedJpeg } from './jpeg-check.ts';
 import { checkPng } from './png-check.ts';
 import type { FromPictureThread, ToPictureThread } from './remaker.ts';
 import { countedBytesOf } from './size.ts';
@@ -30,13 +32,17 @@ function decode(bytes: Buffer): Bitmap {
     case jpegStart: {
       const maxMemoryUsageInMB = countedBytesOf(bytes) / 1024 / 1024;
       const limits = { maxMemoryUsageInMB, maxResolutionInMP: Infinity } as const;
-      return jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits });
+      return jpeg.decode(checkedJpeg(bytes), {
+        useTArray: true,
+        tolerantDecoding: true,
+        ...limits,
+      });
     }
     case pngStart:
       checkPng(bytes);
       return PNG.sync.read(bytes);
     default:
-      return firstFrameOf(new GifReader(bytes));
+      return firstFrameOf(bytes);
   }
 }
 
@@ -46,11 +52,13 @@ function orientationIn(bytes: Buffer): Orientation {
 }
 
 /** The decoder makes room for a frame, and not for its part that lies on the screen. */
-function firstFrameOf(gif: GifReader): Bitmap {
+function firstFrameOf(bytes: Buffer): Bitmap {
+  const gif = new GifReader(bytes);
   const frame = gif.frameInfo(0);
   if (frame.x + frame.width > gif.width || frame.y + frame.height > gif.height) {
     throw new Error('a frame beside the screen');
   }
+  checkGifCodes(bytes, frame.data_offset);
   const data = new Uint8Array(gif.width * gif.height * 4);
   gif.decodeAndBlitFrameRGBA(0, data);
   return { width: gif.width, height: gif.height, data };

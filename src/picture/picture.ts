@@ -10,13 +10,16 @@ import type { Picture } from '../domain/attachment.ts';
 import type { Stop } from '../lib/stop.ts';
 
 export interface Pictures extends AsyncDisposable {
-  /** Waits for its place until it is stopped, however many wait already. */
-  remake(bytes: Uint8Array, stop: Stop): Promise<Remade>;
+  /**
+   * Waits for its turn until it is stopped, however many wait already. One of each who waits is
+   * made in turn, whoever has brought how many.
+   */
+  remake(bytes: Uint8Array, whose: string, stop: Stop): Promise<Remade>;
 }
 
 /**
- * `too_large`: it takes more memory than there is for it. `unknown`: no format that is read,
- * damaged, or more than it says of itself.
+ * `too_large`: it takes more memory or time than there is for it. `unknown`: no format that is
+ * read, damaged, or more than it says of itself.
  */
 export type Remade =
   | { readonly kind: 'remade'; readonly picture: Picture }

@@ -10,7 +10,7 @@ import { sizeOf } from './size.ts';
 
 async function remake(bytes: Uint8Array, limits: Partial<RemakerLimits> = {}): Promise<Remade> {
   await using pictures = createPictures(createDeadlines(), limits);
-  return await pictures.remake(bytes, new Stopper());
+  return await pictures.remake(bytes, 'ann', new Stopper());
 }
 
 function seen(remade: Remade) {
@@ -59,20 +59,26 @@ test('what is no picture, or damaged, is told so, and the next one is made', asy
   const damaged = Buffer.from(pngOf(64, 64, [1, 2, 3]));
   damaged.fill(7, 50);
   for (const bytes of [Buffer.from('<html>'), new Uint8Array(0), cut, damaged]) {
-    assert.equal((await pictures.remake(bytes, new Stopper())).kind, 'unknown');
+    assert.equal((await pictures.remake(bytes, 'ann', new Stopper())).kind, 'unknown');
   }
-  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), new Stopper())).kind, 'remade');
+  assert.equal(
+    (await pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', new Stopper())).kind,
+    'remade',
+  );
 });
 
 test('one that takes too long is given up, and the next one is made', async () => {
   await using pictures = createPictures(createDeadlines(), { remakeMs: 1 });
-  assert.equal((await pictures.remake(jpegOf(2_000, 2_000), new Stopper())).kind, 'too_large');
+  assert.equal(
+    (await pictures.remake(jpegOf(2_000, 2_000), 'ann', new Stopper())).kind,
+    'too_large',
+  );
 });
 
 test('more than ever waited are made, one after the other', async () => {
   await using pictures = createPictures(createDeadlines());
   const made = Array.from({ length: 70 }, () => {
-    return pictures.remake(pngOf(4, 4, [1, 2, 3]), new Stopper());
+    return pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', new Stopper());
   });
   const kinds = new Set((await Promise.all(made)).map(({ kind }) => kind));
   assert.deepEqual([...kinds], ['remade']);
@@ -81,23 +87,26 @@ test('more than ever waited are made, one after the other', async () => {
 test('one that is stopped leaves its place, also while it is made', async () => {
   await using pictures = createPictures(createDeadlines());
   const [atWork, waiting, last] = [new Stopper(), new Stopper(), new Stopper()];
-  const making = pictures.remake(jpegOf(2_000, 2_000), atWork);
-  const behind = pictures.remake(jpegOf(2_000, 2_000), waiting);
-  const next = pictures.remake(pngOf(4, 4, [1, 2, 3]), last);
+  const making = pictures.remake(jpegOf(2_000, 2_000), 'ann', atWork);
+  const behind = pictures.remake(jpegOf(2_000, 2_000), 'ann', waiting);
+  const next = pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', last);
   waiting.stop();
   assert.equal((await behind).kind, 'stopped');
   atWork.stop();
   assert.equal((await making).kind, 'stopped');
   assert.equal((await next).kind, 'remade');
-  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), atWork)).kind, 'stopped');
+  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', atWork)).kind, 'stopped');
 });
 
 test('after the end nothing is made any more', async () => {
   const pictures = createPictures(createDeadlines());
-  const making = pictures.remake(jpegOf(2_000, 2_000), new Stopper());
+  const making = pictures.remake(jpegOf(2_000, 2_000), 'ann', new Stopper());
   await pictures[Symbol.asyncDispose]();
   assert.equal((await making).kind, 'stopped');
-  assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), new Stopper())).kind, 'stopped');
+  assert.equal(
+    (await pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', new Stopper())).kind,
+    'stopped',
+  );
 });
 
 test('the size is read of every format', () => {
@@ -109,4 +118,15 @@ test('the size is read of every format', () => {
   assert.deepEqual(side(pngOf(7, 9, [0, 0, 0])), [7, 9]);
   assert.deepEqual(side(withExif(jpegOf(11, 13), 1, 'x')), [11, 13]);
   assert.equal(sizeOf(Buffer.from('RIFF....WEBP')), null);
+});
+
+test('one of each who waits is made in turn', async () => {
+  await using pictures = createPictures(createDeadlines());
+  const made: string[] = [];
+  const ask = async (whose: string): Promise<void> => {
+    await pictures.remake(pngOf(4, 4, [1, 2, 3]), whose, new Stopper());
+    made.push(whose);
+  };
+  await Promise.all(['ann', 'ann', 'ann', 'bob', 'cleo'].map(ask));
+  assert.deepEqual(made, ['ann', 'bob', 'ann', 'cleo', 'ann']);
 });

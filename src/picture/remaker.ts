@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { startThread } from '../lib/own-thread.ts';
 import type { Stop } from '../lib/stop.ts';
+import { TurnQueue } from '../lib/turn-queue.ts';
 import type { Pictures, Remade } from './picture.ts';
 import { sizeOf } from './size.ts';
 
@@ -46,7 +47,7 @@ const stopped: Remade = { kind: 'stopped' };
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;
   readonly #limits: RemakerLimits;
-  readonly #waiting: Asked[] = [];
+  readonly #waiting = new TurnQueue<Asked>();
   #asked: Asked | null = null;
   #worker: Worker | null = null;
   #deadline: Deadline | null = null;
@@ -57,30 +58,31 @@ class Remaker implements Pictures {
     this.#limits = limits;
   }
 
-  async remake(bytes: Uint8Array, stop: Stop): Promise<Remade> {
+  async remake(bytes: Uint8Array, whose: string, stop: Stop): Promise<Remade> {
     const size = sizeOf(bytes);
     if (size === null) return { kind: 'unknown' };
     if (size.heldBytes > this.#limits.heldBytesMax) return { kind: 'too_large' };
     if (this.#closed || stop.stopped) return stopped;
     const { promise, resolve } = Promise.withResolvers<Remade>();
     const asked = { bytes, resolve };
-    const leave = (): void => this.#leave(asked);
+    const leave = (): void => this.#leave(whose, asked);
     stop.listen(leave);
-    this.#waiting.push(asked);
+    this.#waiting.push(whose, asked);
     if (this.#asked === null) this.#next();
     return promise.finally(() => stop.unlisten(leave));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    for (const { resolve } of this.#waiting.splice(0)) resolve(stopped);
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      next.resolve(stopped);
+    }
     await this.#lose(stopped);
   }
 
-  #leave(asked: Asked): void {
-    const at = this.#waiting.indexOf(asked);
-    if (at >= 0) this.#waiting.splice(at, 1);
-    else if (this.#asked === asked) return void this.#lose(stopped);
+  #leave(whose: string, asked: Asked): void {
+    if (this.#asked === asked) return void this.#lose(stopped);
+    this.#waiting.delete(whose, asked);
     asked.resolve(stopped);
   }
 

@@ -11,6 +11,11 @@ export interface KeptAttachments<InClaim> {
   /** What an earlier run of the message kept; null: nothing, or it cannot be read. */
   of(claim: InClaim): Promise<readonly Attachment[] | null>;
   /**
+   * What was kept of the settled messages of the conversation that were accepted at that time, each
+   * apart. None without storage, or where it cannot be read.
+   */
+  acceptedAt(claim: InClaim, at: number): Promise<readonly (readonly Attachment[])[]>;
+  /**
    * The newest n pictures of settled messages of the conversation that were accepted at `since`
    * or later, newest first. None without storage, or where they cannot be read.
    */

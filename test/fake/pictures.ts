@@ -80,7 +80,11 @@ export function zerosOf(bytes: number): Buffer {
 }
 
 /** A GIF whose only frame is of another size than its screen. */
-export function gifOf(screen: readonly number[], frame: readonly number[]): Uint8Array {
+export function gifOf(
+  screen: readonly number[],
+  frame: readonly number[],
+  data: Uint8Array = Uint8Array.of(0b01_000_100, 0b1),
+): Uint8Array {
   const head = Buffer.alloc(13 + 6 + 10);
   head.write('GIF89a', 0, 'latin1');
   for (const [index, side] of screen.entries()) head.writeUInt16LE(side, 6 + index * 2);
@@ -89,5 +93,60 @@ export function gifOf(screen: readonly number[], frame: readonly number[]): Uint
   head[19] = 0x2c;
   for (const [index, part] of frame.entries()) head.writeUInt16LE(part, 20 + index * 2);
   // Codes of three bits: clear, the first colour, the end.
-  return Buffer.concat([head, Buffer.from([2, 2, 0b01_000_100, 0b1, 0, 0x3b])]);
+  return Buffer.concat([head, Buffer.of(2, data.length), data, Buffer.of(0, 0x3b)]);
+}
+
+/** A segment of a JPEG. */
+export function segmentOf(marker: number, ...body: readonly number[]): Buffer {
+  const head = Buffer.from([0xff, marker, 0, 0]);
+  head.writeUInt16BE(body.length + 2, 2);
+  return Buffer.concat([head, Buffer.from(body)]);
+}
+
+/**
+ * A progressive JPEG, gray all over, of scans that change nothing.
+ * @param refined each goes over all coefficients, which costs most; else it skips them
+ */
+export function jpegOfScans(side: number, scans: number, { refined = false } = {}): Buffer {
+  const size = [side >> 8, side & 255];
+  // One code of one bit each: for AC "so many blocks have no more", for DC "no difference".
+  const codes = [1, ...Array<number>(15).fill(0)];
+  const runMax = 32_767;
+  const blocks = Math.ceil(side / 8) ** 2;
+  const bits = `0${'1'.repeat(14)}`.repeat(Math.ceil(blocks / runMax));
+  const octets = bits.match(/.{1,8}/g)!.map((octet) => Number.parseInt(octet.padEnd(8, '1'), 2));
+  const data = octets.flatMap((octet) => (octet === 0xff ? [octet, 0] : [octet]));
+  const header = segmentOf(0xda, 1, 1, 0, 1, 63, refined ? 0x10 : 0);
+  const scan = Buffer.concat([header, Buffer.from(data)]);
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    segmentOf(0xdb, 0, ...Array<number>(64).fill(1)),
+    segmentOf(0xc2, 8, ...size, ...size, 1, 1, 0x11, 0),
+    segmentOf(0xc4, 0x10, ...codes, 0xe0),
+    segmentOf(0xc4, 0x00, ...codes, 0x00),
+    ...Array<Buffer>(scans).fill(scan),
+    Buffer.from([0xff, 0xd9]),
+  ]);
+}
+
+/** A GIF whose codes go round in a circle: an invalid one is followed by what refers to it. */
+export function gifInCircle(): Uint8Array {
+  const codes = [
+    [4, 3],
+    [0, 3],
+    [6, 3],
+    [0, 3],
+    [4, 4],
+    [7, 3],
+    [0, 3],
+    [6, 3],
+  ] as const;
+  let [bits, count] = [0, 0];
+  for (const [code, length] of codes) {
+    bits += code * 2 ** count;
+    count += length;
+  }
+  const data = Buffer.alloc(4);
+  data.writeUInt32LE(bits);
+  return gifOf([10, 10], [0, 0, 10, 10], data);
 }

@@ -25,7 +25,12 @@ test('a reply holds what it replies to, whose it is, and when that was said', ()
   assert.deepEqual(read('guild_reply_to_what_was_deleted')?.context, { inGroup: true });
   assert.equal(read('direct')?.context, undefined);
   const quoted = (more: object) => read('guild_reply_to_another', repliedTo(more))?.context?.quoted;
-  assert.equal(quoted({ content: '', attachments: [{ id: '1' }] })?.text, '[attachment]');
+  const photo = { id: '1', filename: 'cat.png', content_type: 'image/png', size: 9 };
+  const { text, media } = quoted({ content: '', attachments: [photo] })!;
+  assert.equal(text, '');
+  const [one] = media ?? [];
+  assert.deepEqual([one?.type, one?.reference, one?.bytes], ['image/png', 'cat.png', 9]);
+  assert.match(one?.file ?? '', /^\d+\/\d+\/1$/);
   assert.equal(quoted({ content: '' }), undefined);
   const cut = quoted({ content: `${'x'.repeat(1_999)}😀` });
   assert.equal(cut?.text, 'x'.repeat(1_999));

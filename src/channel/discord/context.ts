@@ -6,6 +6,7 @@
 import { quotedCharactersMax, type MessageContext, type Quoted } from '../../domain/message.ts';
 import { beginning } from '../../domain/quoted-text.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
+import { mediaOf } from './files.ts';
 import { withNames } from './mentions.ts';
 
 /** The forward itself is empty: what was said is in its snapshot. @returns null: it is none */
@@ -34,12 +35,13 @@ export function contextOf(
 
 function quotedIn(fields: Fields, self: string): Quoted | null {
   const other = fieldsOf(fields['referenced_message']);
-  if (fields['type'] !== 19 || idOf(other['id']) === null) return null;
+  const [id, place] = [other['id'], fields['channel_id']].map(idOf);
+  if (fields['type'] !== 19 || !id || !place) return null;
   const forward = forwardIn(other);
   const shown = forward ?? other;
-  const hasFiles = ['attachments', 'sticker_items'].some((key) => listOf(shown[key]).length > 0);
-  const text = withNames(textOf(shown['content']), shown) || (hasFiles ? '[attachment]' : '');
-  if (text === '') return null;
+  const text = withNames(textOf(shown['content']), shown);
+  const media = mediaOf(shown, place, id);
+  if (text === '' && media.length === 0) return null;
   const author = fieldsOf(other['author']);
   const by = whose(author, fields, self);
   const at = Date.parse(textOf(other['timestamp']));
@@ -47,6 +49,7 @@ function quotedIn(fields: Fields, self: string): Quoted | null {
   const isOfBot = by !== 'us' && (author['bot'] === true || textOf(other['webhook_id']) !== '');
   return {
     text: beginning(text, quotedCharactersMax).toWellFormed(),
+    ...(media.length > 0 && { media }),
     by,
     name: nameOf(author),
     at: isOfBot || forward !== null || Number.isNaN(at) ? 0 : at,

@@ -5,8 +5,7 @@
  * Format: https://discord.com/developers/docs/events/gateway-events#message-update. It also comes
  * when the platform adds what links lead to, or somebody pins: then the text is as it was.
  */
-import type { Receipt } from '../channel.ts';
-import { editMsMax, type RecentQuestions } from '../recent-questions.ts';
+import { editMsMax } from '../recent-questions.ts';
 import { fieldsOf } from './fields.ts';
 import { parseMessage, parseTarget, targetOf, type WireMessage } from './wire.ts';
 
@@ -24,28 +23,4 @@ export function parseEdit(wire: unknown, self: string): WireMessage | null {
   const target = parseTarget(message.target);
   if (target === null) return null;
   return { ...message, target: targetOf({ ...target, edits: message.id }), edits: message.id };
-}
-
-/** @returns null: that edit is not to be asked */
-export function heeded<M extends WireMessage>(
-  message: M | null,
-  questions: RecentQuestions | null,
-): M | null {
-  if (message === null || questions === null || 'press' in message) return message;
-  if (message.edits !== undefined) {
-    return questions.isAsked(message.edits, message) ? message : null;
-  }
-  questions.said(message.id, message);
-  return message;
-}
-
-/** What became of it. @param receipt null: the gate turned it away */
-export function settled(
-  message: WireMessage,
-  receipt: Receipt | null,
-  questions: RecentQuestions | null,
-): void {
-  if (questions === null || 'press' in message) return;
-  if (message.edits === undefined) return questions.settled(message.id, receipt?.id ?? null);
-  if (receipt !== null) questions.edited(message.edits);
 }

@@ -12,14 +12,14 @@ import type { Events } from '../../domain/event.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { Queue } from '../../lib/queue.ts';
-import type { Receive } from '../channel.ts';
+import type { Receipt, Receive } from '../channel.ts';
 import type { RecentQuestions } from '../recent-questions.ts';
 import type { Api } from './api.ts';
 import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
 import type { Deferrals } from './deferrals.ts';
 import type { KnownChannels } from './known-channels.ts';
-import { heeded, parseEdit, settled } from './edits.ts';
+import { parseEdit } from './edits.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
 import { acknowledge, parsePress, type Pressed } from './interactions.ts';
 import { parseCommand, type Commanded } from './slash-commands.ts';
@@ -172,13 +172,12 @@ export class Intake {
   }
 
   async #take(): Promise<Refusal | null> {
-    const { receive, sessions, hearsAll, steady, questions } = this.#parts;
+    const { receive, sessions, hearsAll, steady } = this.#parts;
     const messages: Heard[] = [];
     const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
-    const add = (given: Item['message']): void => {
-      const message = heeded(given, questions);
-      if (message !== null) messages.push(message);
+    const add = (message: Item['message']): void => {
+      if (message !== null && this.#heeds(message)) messages.push(message);
     };
     add(last.message);
     while (messages.length < most) {
@@ -196,13 +195,24 @@ export class Intake {
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
     if (!wanted && messages.length > 0) {
       await receive(messages.map((one) => this.#inboundOf(one)));
-      for (const message of messages) settled(message, null, questions);
+      for (const message of messages) this.#became(message, null);
     }
     if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
       return this.#keep(session, sequence, newest, wanted ? messages : []);
     }
     sessions.advance(session, sequence, newest);
     return null;
+  }
+
+  /** An edit that is not to be asked goes no further. */
+  #heeds(message: Heard): boolean {
+    if ('press' in message) return true;
+    return this.#parts.questions?.heeds(message.id, message, message.edits) ?? true;
+  }
+
+  #became(message: Heard, receipt: Receipt | null): void {
+    if ('press' in message) return;
+    this.#parts.questions?.became(message.id, message.edits, receipt);
   }
 
   /** Accepts the messages and moves the place behind them in one commit. */
@@ -212,7 +222,7 @@ export class Intake {
     newest: string | null,
     messages: readonly Heard[],
   ): Promise<Refusal | null> {
-    const { receive, sessions, places, steady, api, deferrals, questions } = this.#parts;
+    const { receive, sessions, places, steady, api, deferrals } = this.#parts;
     const handled = await receive(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
@@ -223,7 +233,7 @@ export class Intake {
     let isNews = false;
     for (const [index, message] of messages.entries()) {
       const receipt = handled.receipts[index]!;
-      settled(message, receipt, questions);
+      this.#became(message, receipt);
       if (receipt === null) continue;
       const { conversation, setting } = message;
       if ('press' in message) acknowledge(api, message.press);

@@ -75,6 +75,14 @@ test('attachments are kind and file name, never a URL', () => {
   assert.deepEqual([voice?.type, voice?.reference], ['audio/ogg', 'voice.ogg']);
   assert.equal(message?.text, '');
   assert.deepEqual(read('sticker')?.media, { type: 'sticker', reference: 'Wave' });
+  const { sticker_items: _stickers, ...asked } = recorded['sticker'] as Record<string, unknown>;
+  const poll = {
+    question: { text: 'Tea?' },
+    answers: [],
+    allow_multiselect: false,
+    layout_type: 1,
+  };
+  assert.deepEqual(parseMessage({ ...asked, poll }, botId)?.media?.reference, 'poll');
   assert.doesNotMatch(JSON.stringify(message), /https?:/);
 });
 

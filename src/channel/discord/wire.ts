@@ -12,6 +12,7 @@ import type { Media, MessageContext, PlatformTime, Sender, Setting } from '../..
 import { isFirstPart, type Reply } from '../../domain/reply.ts';
 import { contextOf, forwardIn } from './context.ts';
 import { fieldsOf, idOf, listOf, nameOf, textOf, type Fields } from './fields.ts';
+import { mediaOf } from './files.ts';
 import { mentionIn, withNames, withoutMention } from './mentions.ts';
 
 export type WireMessage = {
@@ -92,30 +93,6 @@ function addresses(fields: Fields, self: string): boolean {
   if (mentioned) return true;
   const repliedTo = fieldsOf(fieldsOf(fields['referenced_message'])['author']);
   return fields['type'] === 19 && repliedTo['id'] === self;
-}
-
-/** Kind and file name; the URL is left out, for it is signed and soon dead. */
-function mediaOf(fields: Fields, place: string, message: string): readonly Media[] {
-  const attachments = listOf(fields['attachments']).map((attachment) => {
-    const { id, content_type: type, filename, size } = fieldsOf(attachment);
-    const file = fileOf(place, message, id);
-    return {
-      type: textOf(type) || null,
-      reference: textOf(filename) || 'file',
-      ...(file !== null && { file }),
-      ...(typeof size === 'number' && { bytes: size }),
-    };
-  });
-  const stickers = listOf(fields['sticker_items']).map((sticker) => {
-    return { type: 'sticker', reference: textOf(fieldsOf(sticker)['name']) || 'sticker' };
-  });
-  return [...attachments, ...stickers];
-}
-
-/** By what an attachment is fetched later. @returns null: it has no id */
-function fileOf(place: string, message: string, attachment: unknown): string | null {
-  const id = idOf(attachment);
-  return id === null ? null : `${place}/${message}/${id}`;
 }
 
 /**

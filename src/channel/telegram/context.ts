@@ -7,7 +7,7 @@ import { quotedCharactersMax } from '../../domain/message.ts';
 import { beginning } from '../../domain/quoted-text.ts';
 import { object, string, type Wire } from './fields.ts';
 import { nameOf } from './people.ts';
-import { kindOfMedia } from './files.ts';
+import { mediaOf } from './files.ts';
 
 /** The bot itself. */
 type Self = { readonly id: number };
@@ -29,21 +29,21 @@ function quotedIn(wire: Wire, bot: Self): Quoted | null {
   const part = string(object(wire['quote'])?.['text']);
   const other = object(wire['reply_to_message']);
   if (other !== null && other['forum_topic_created'] === undefined) {
-    const text = part ?? textOf(other);
-    return text === null ? null : { text: cut(text), ...saidBy(other, wire, bot) };
+    const said = saidIn(other, part);
+    return said === null ? null : { ...said, ...saidBy(other, wire, bot) };
   }
   const external = object(wire['external_reply']);
   const origin = object(external?.['origin']);
   if (external === null || origin === null) return null;
-  const text = part ?? textOf(external);
-  if (text === null) return null;
+  const said = saidIn(external, part);
+  if (said === null) return null;
   const by = whose(object(origin['sender_user']), wire, bot);
   const isOpen = isPublicChannel(object(external['chat'])) && isOfPublicChannel(origin);
   const elsewhere = isOpen ? 'open' : 'closed';
-  return { text: cut(text), by, name: nameOfOrigin(origin), at: 0, elsewhere };
+  return { ...said, by, name: nameOfOrigin(origin), at: 0, elsewhere };
 }
 
-function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text'> {
+function saidBy(other: Wire, wire: Wire, bot: Self): Omit<Quoted, 'text' | 'media'> {
   const from = object(other['from']);
   const chat = object(other['sender_chat']);
   const by = chat === null ? whose(from, wire, bot) : 'other';
@@ -75,15 +75,13 @@ function whose(user: Wire | null, wire: Wire, bot: Self): Quoted['by'] {
   return user['id'] === object(wire['from'])?.['id'] ? 'sender' : 'other';
 }
 
-function textOf(wire: Wire): string | null {
-  const text = string(wire['text']) ?? string(wire['caption']);
-  if (text !== null) return text;
-  const kind = kindOfMedia(wire);
-  return kind === null ? null : `[${kind}]`;
-}
-
-function cut(text: string): string {
-  return beginning(text, quotedCharactersMax).toWellFormed();
+/** @param part what the person marked in it; null: nothing */
+function saidIn(wire: Wire, part: string | null): Pick<Quoted, 'text' | 'media'> | null {
+  const text = part ?? string(wire['text']) ?? string(wire['caption']) ?? '';
+  const media = mediaOf(wire);
+  if (text === '' && media === null) return null;
+  const short = beginning(text, quotedCharactersMax).toWellFormed();
+  return { text: short, ...(media !== null && { media: [media] }) };
 }
 
 /** Milliseconds; Telegram counts seconds. */

@@ -2,7 +2,6 @@
  * Edits of questions (https://core.telegram.org/bots/api#update, `edited_message`): an edit soon
  * after its message is a message of its own, whose address says which question it changes.
  */
-import type { Receipt } from '../channel.ts';
 import { editMsMax, type RecentQuestions } from '../recent-questions.ts';
 import type { Wire } from './fields.ts';
 import { parseTarget, targetOf } from './place.ts';
@@ -41,27 +40,12 @@ export function heeded(
   updates: readonly Update[],
   questions: RecentQuestions | null,
 ): readonly Update[] {
-  return updates.map((update) => heededOne(update, questions));
-}
-
-function heededOne(update: Update, questions: RecentQuestions | null): Update {
-  const { message, edits, press } = update;
-  if (message === null || press !== undefined) return update;
-  if (edits === undefined) {
-    questions?.said(message.dedupeKey, message);
-    return update;
-  }
-  const isAsked = questions?.isAsked(edits, message) ?? false;
-  return isAsked ? update : { ...update, message: null };
-}
-
-/** What became of it. @param receipt null: the gate turned it away */
-export function settled(
-  { message, edits, press }: Update,
-  receipt: Receipt | null,
-  questions: RecentQuestions | null,
-): void {
-  if (questions === null || message === null || press !== undefined) return;
-  if (edits === undefined) return questions.settled(message.dedupeKey, receipt?.id ?? null);
-  if (receipt !== null) questions.edited(edits);
+  if (questions === null) return updates;
+  return updates.map((update) => {
+    const { message, edits, press } = update;
+    if (message === null || press !== undefined) return update;
+    return questions.heeds(message.dedupeKey, message, edits)
+      ? update
+      : { ...update, message: null };
+  });
 }

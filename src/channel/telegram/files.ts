@@ -17,6 +17,14 @@ const mediaKinds = [
   'location',
   'poll',
   'dice',
+  'story',
+  'paid_media',
+  'checklist',
+  'game',
+  'invoice',
+  'giveaway',
+  'giveaway_winners',
+  'rich_message',
 ] as const;
 
 /** What svc can read, and what such a file is where its type is not told. */
@@ -50,11 +58,6 @@ export function mediaOf(wire: Wire): Media | null {
     };
   }
   return null;
-}
-
-/** Null: there is none. */
-export function kindOfMedia(wire: Wire): string | null {
-  return mediaKinds.find((kind) => wire[kind] !== undefined && wire[kind] !== null) ?? null;
 }
 
 function largestOf(sizes: readonly unknown[]): Wire | null {

@@ -22,7 +22,7 @@ import { Albums, gatheringPauseMs, mayBePiece, safeOf } from './albums.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import type { Courtesies } from './courtesies.ts';
-import { heeded, settled, updateTypesOf } from './edits.ts';
+import { heeded, updateTypesOf } from './edits.ts';
 import { HeldUpdates } from './held-updates.ts';
 import { acknowledge } from './presses.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
@@ -220,9 +220,11 @@ export class Poller {
   #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
     let at = 0;
     for (const update of piece) {
-      const { id, message, press } = update;
+      const { id, message, press, edits } = update;
       const receipt = message === null ? null : receipts[at++]!;
-      settled(update, receipt, this.#parts.questions);
+      if (message !== null && press === undefined) {
+        this.#parts.questions?.became(message.dedupeKey, edits, receipt);
+      }
       if (receipt !== null && press !== undefined) {
         acknowledge(this.#parts, press, this.#signal);
       }

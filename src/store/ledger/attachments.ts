@@ -10,6 +10,7 @@ export interface StoredAttachments {
   /** Does not wait while nothing can be written. A message that is gone keeps nothing. */
   keep(message: Message, attachments: readonly Attachment[]): Promise<boolean>;
   of(message: Message): Awaitable<readonly Attachment[]>;
+  acceptedAt(message: Message, at: number): Awaitable<readonly (readonly Attachment[])[]>;
   picturesSince(message: Message, since: number, n: number): Awaitable<readonly KeptPicture[]>;
 }
 
@@ -39,6 +40,15 @@ export class ClaimedAttachments implements KeptAttachments<InClaim> {
     }
   }
 
+  async acceptedAt(claim: InClaim, at: number): Promise<readonly (readonly Attachment[])[]> {
+    if (!this.#open.has(claim)) return [];
+    try {
+      return await this.#stored.acceptedAt(claim.message, at);
+    } catch {
+      return [];
+    }
+  }
+
   async picturesSince(claim: InClaim, since: number, n: number): Promise<readonly KeptPicture[]> {
     if (!this.#open.has(claim)) return [];
     try {
@@ -58,6 +68,7 @@ export function attachmentsInMemory(): StoredAttachments {
       return true;
     },
     of: ({ media }) => (media === null ? [] : (kept.get(media) ?? [])),
+    acceptedAt: () => [],
     picturesSince: () => [],
   };
 }
@@ -107,6 +118,13 @@ export function attachmentOf({ kind, name, type, content }: Record<string, unkno
 export function pictureOf(type: unknown, content: string): Picture {
   const known = type === 'image/png' ? type : 'image/jpeg';
   return { type: known, bytes: Buffer.from(content, 'base64') };
+}
+
+/** Rows with their `message_id`, in its order. */
+export function byMessage(rows: readonly Record<string, unknown>[]): readonly Attachment[][] {
+  return [...Map.groupBy(rows, (row) => row['message_id']).values()].map((of) =>
+    of.map(attachmentOf),
+  );
 }
 
 /** A message's id is made at most this long before it is accepted. */

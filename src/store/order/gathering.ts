@@ -3,7 +3,7 @@
  * is a row of its own, and what belongs together is found when the first of them is handed out: so
  * a start joins them again as before.
  */
-import { apartMs, type Gather, type Media, type Message } from '../../domain/message.ts';
+import { apartMs, mediaOf, type Gather, type Message } from '../../domain/message.ts';
 import type { PlatformTime } from '../../domain/message.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../../lib/deadlines.ts';
@@ -83,7 +83,7 @@ export function joinedMessage({ message: first, joined }: WholeInRow): Message {
   const all = [first, ...joined.map(({ message }) => message)];
   const { gather, context: _, further: __, ...whole } = first;
   const texts = all.map(({ text }) => text).filter((text) => text !== '');
-  const [media = null, ...further] = all.flatMap(mediaIn);
+  const [media = null, ...further] = all.flatMap(mediaOf);
   const context = all.find((one) => one.context?.quoted !== undefined)?.context ?? first.context;
   return {
     ...whole,
@@ -153,10 +153,6 @@ function keyOf(gather: Gather): string {
 /** It may end the process: it runs as the message that it is, so that it can be found. */
 function isSuspect({ attempt, condemned }: InRow): boolean {
   return condemned || attempt > attemptsMax;
-}
-
-function mediaIn({ media, further = [] }: Message): readonly Media[] {
-  return media === null ? further : [media, ...further];
 }
 
 function isWholeIn(row: InRow): row is WholeInRow {

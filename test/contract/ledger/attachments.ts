@@ -88,6 +88,20 @@ export const attachmentCases: readonly LedgerCase[] = [
     await it.reopen();
     assert.deepEqual(await shownTo(it, 'ann', before - 1_000), [[3], [2], [1]]);
   }),
+  durably('what was kept of a message is found by when it was accepted', async (it) => {
+    await accept(it, photoOf('ann'));
+    const claim = await oneIn(it);
+    assert.equal(await it.ledger.attachments.keep(claim, all), true);
+    await answer(it, claim);
+    await keptBy(it, 'bob', picture(4));
+    await accept(it, said('ann', 'again'));
+    const again = await oneIn(it);
+    const { acceptedAt } = claim.message;
+    assert.deepEqual(await it.ledger.attachments.acceptedAt(again, acceptedAt), [all]);
+    assert.deepEqual(await it.ledger.attachments.acceptedAt(again, acceptedAt - 1), []);
+    await it.ledger.release(again);
+    assert.deepEqual(await it.ledger.attachments.acceptedAt(again, acceptedAt), []);
+  }),
   durably('a picture is as private as its message', async (it) => {
     for (const sensitivity of ['public', 'private'] as const) {
       await accept(it, photoOf('ann', { sensitivity }));

@@ -1,5 +1,5 @@
 import { timeText } from '../../../domain/ids.ts';
-import { attachmentOf, attachmentRows, pictureOf } from '../../ledger/attachments.ts';
+import { attachmentOf, attachmentRows, byMessage, pictureOf } from '../../ledger/attachments.ts';
 import { idLagMs, type StoredAttachments } from '../../ledger/attachments.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import { fromText, toText } from '../server/text.ts';
@@ -31,6 +31,13 @@ WHERE a.kind = 'picture' AND a.channel = $1 AND a.conversation = $2 AND a.messag
   AND m.accepted_at >= $4
 ORDER BY a.message_id DESC, a.place DESC LIMIT $5`;
 
+const ofTime = `
+SELECT a.message_id, a.kind, a.name, a.type, a.content
+FROM svc.attachment AS a JOIN svc.message AS m ON m.id = a.message_id
+WHERE a.message_id >= $1 AND a.message_id < $2 AND a.channel = $3 AND a.conversation = $4
+  AND m.accepted_at = $5
+ORDER BY a.message_id, a.place`;
+
 export function storedAttachments(reads: Reads, flights: PostgresFlights): StoredAttachments {
   return {
     keep({ id }, attachments) {
@@ -42,10 +49,12 @@ export function storedAttachments(reads: Reads, flights: PostgresFlights): Store
     },
     async of({ id }) {
       const rows = await reads.ask({ text: ofMessage, values: [id] });
-      return rows.map(({ kind, name, type, content }) => {
-        const texts = { name: fromText(String(name)), content: fromText(String(content)) };
-        return attachmentOf({ kind, type, ...texts });
-      });
+      return rows.map((row) => attachmentOf(told(row)));
+    },
+    async acceptedAt({ channel, conversation }, at) {
+      const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
+      const values = [first, end, channel, toText(conversation), at];
+      return byMessage((await reads.ask({ text: ofTime, values })).map(told));
     },
     async picturesSince({ channel, conversation }, since, n) {
       const first = timeText(Math.max(0, since - idLagMs));
@@ -58,4 +67,9 @@ export function storedAttachments(reads: Reads, flights: PostgresFlights): Store
       }));
     },
   };
+}
+
+function told(row: Record<string, unknown>): Record<string, unknown> {
+  const [name, content] = [row['name'], row['content']].map((text) => fromText(String(text)));
+  return { ...row, name, content };
 }

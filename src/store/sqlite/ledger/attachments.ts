@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { timeText } from '../../../domain/ids.ts';
-import { attachmentOf, attachmentRows, pictureOf } from '../../ledger/attachments.ts';
+import { attachmentOf, attachmentRows, byMessage, pictureOf } from '../../ledger/attachments.ts';
 import { idLagMs, type StoredAttachments } from '../../ledger/attachments.ts';
 import type { Journal } from '../write/journal.ts';
 import { stampOf } from './stamps.ts';
@@ -15,6 +15,12 @@ export function storedAttachments(reader: DatabaseSync, journal: Journal): Store
       'FROM attachments AS a JOIN inbox AS m ON m.id = a.message_id ' +
       "WHERE a.kind = 'picture' AND a.channel = ? AND a.conversation = ? AND a.message_id >= ? " +
       'AND m.state > 0 AND m.accepted_at >= ? ORDER BY a.message_id DESC, a.place DESC LIMIT ?',
+  );
+  const ofTime = reader.prepare(
+    'SELECT a.message_id, a.kind, a.name, a.type, a.content ' +
+      'FROM attachments AS a JOIN inbox AS m ON m.id = a.message_id ' +
+      'WHERE a.message_id >= ? AND a.message_id < ? AND a.channel = ? AND a.conversation = ? ' +
+      'AND m.state > 0 AND m.accepted_at = ? ORDER BY a.message_id, a.place',
   );
   return {
     keep({ id, channel, conversation, sensitivity }, attachments) {
@@ -37,6 +43,10 @@ export function storedAttachments(reader: DatabaseSync, journal: Journal): Store
       return journal.writtenNow();
     },
     of: ({ id }) => ofMessage.all(id).map(attachmentOf),
+    acceptedAt({ channel, conversation }, at) {
+      const [first, end] = [timeText(Math.max(0, at - idLagMs)), timeText(at + 1)];
+      return byMessage(ofTime.all(first, end, channel, conversation, at));
+    },
     picturesSince({ channel, conversation }, since, n) {
       const first = timeText(Math.max(0, since - idLagMs));
       return pictures.all(channel, conversation, first, since, n).map((row) => ({
