@@ -117,7 +117,7 @@ export const telegram: readonly Fault[] = [
   {
     name: 'A message whose sending was not seen to end is sent to Telegram for a day.',
     file: 'src/channel/telegram/sending.ts',
-    find: 'if (possibleDuplicate) return dead(left(failure(kind, more)));',
+    find: 'if (possibleDuplicate && mayBeLast) return dead(left(failure(kind, more)));',
     replace: '',
   },
   {

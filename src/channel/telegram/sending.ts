@@ -75,7 +75,9 @@ export async function send(
       const more = { status: result.status, ...(said !== null && { said }) };
       // An edit makes no second message.
       const isUnseen = outgoing.edits === null && tellsNoEnd(result);
-      if (isUnseen) return outcomeOfUnseen('server_error', more, attempt, random);
+      // A relay whose other side is away shows its page for as long as that lasts.
+      const mayBeLast = result.status === 504;
+      if (isUnseen) return outcomeOfUnseen('server_error', more, attempt, mayBeLast, random);
       return outcomeOfRefusal(result, more);
     }
   }
@@ -192,13 +194,13 @@ function outcomeOfFault(
   attempt: Attempt,
   random: () => number,
 ): DeliveryOutcome {
-  if (sent && fault !== 'cancelled') return outcomeOfUnseen(fault, {}, attempt, random);
+  if (sent && fault !== 'cancelled') return outcomeOfUnseen(fault, {}, attempt, true, random);
   return retry(failure(fault), sent);
 }
 
 /**
- * A gateway gave up waiting (504), or a relay shows a page of its own: it may have passed the
- * message on. With a 503 it says that it did not.
+ * A gateway gave up waiting (504), which has passed the message on; or a relay shows a page of its
+ * own, which hardly has. With a 503 it says that it did not.
  */
 export function tellsNoEnd({ status, description }: Refused): boolean {
   return status === 504 || (status >= 500 && status !== 503 && description === '');
@@ -207,13 +209,15 @@ export function tellsNoEnd({ status, description }: Refused): boolean {
 /** `said`: in the platform's words, scrubbed. */
 type Told = { readonly status?: number; readonly said?: string };
 
+/** @param mayBeLast a second such end is the last */
 function outcomeOfUnseen(
   kind: FailureKind,
   more: Told,
   { possibleDuplicate }: Attempt,
+  mayBeLast: boolean,
   random: () => number,
 ): DeliveryOutcome {
-  if (possibleDuplicate) return dead(left(failure(kind, more)));
+  if (possibleDuplicate && mayBeLast) return dead(left(failure(kind, more)));
   const retryAfterMs = Math.round(spread(unseenPause.ms, unseenPause.share, random));
   return retry(failure(kind, { ...more, retryAfterMs }), true);
 }

@@ -23,9 +23,9 @@ test('a send whose end was not seen is tried once more, marked, and then dead', 
   assert.match(left.failure.detail, /^the connection broke .*; it may have arrived, so it is not/);
 });
 
-const pages = [500, 502, 504, 520].map((status) => ({ page: '<h1>Sorry</h1>', status }));
+const page = (status: number) => ({ page: '<h1>Sorry</h1>', status });
 
-for (const planned of [...pages, refusal(504, 'Gateway Timeout')]) {
+for (const planned of [page(504), refusal(504, 'Gateway Timeout')]) {
   test(`so is one that a gateway gave up: ${JSON.stringify(planned)}`, async () => {
     await using it = await startSending();
     it.telegram.plan('sendMessage', planned, planned);
@@ -38,11 +38,22 @@ for (const planned of [...pages, refusal(504, 'Gateway Timeout')]) {
   });
 }
 
+test('behind the pages of a relay whose other side is away it is tried on, marked', async () => {
+  await using it = await startSending();
+  for (const status of [500, 502, 520]) {
+    it.telegram.plan('sendMessage', page(status), page(status));
+    for (const attempt of [first, { ...first, number: 2, possibleDuplicate: true }]) {
+      const outcome = await it.send('four', undefined, attempt);
+      assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+      assert.equal(outcome.failure.retryAfterMs, 20_000);
+    }
+  }
+});
+
 test('what surely did not arrive is tried on by the schedule, also when marked', async () => {
   await using it = await startSending();
-  const busy = { page: '<h1>Busy</h1>', status: 503 };
   for (const planned of [
-    busy,
+    page(503),
     refusal(500, 'Internal Server Error'),
     refusal(502, 'Bad Gateway'),
   ]) {
