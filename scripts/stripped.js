@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { threadId } from 'node:worker_threads';
 
 const root = join(import.meta.dirname, '..');
 const kept = join(root, 'node_modules', '.cache', 'stripped', process.version);
@@ -32,7 +33,8 @@ function stripped(path) {
     mkdirSync(dirname(file), { recursive: true });
   }
   const source = stripTypeScriptTypes(readFileSync(join(root, path), 'utf8')) + mark;
-  const next = `${file}.${process.pid}`;
+  // Threads of a process load the same source at once.
+  const next = `${file}.${process.pid}-${threadId}`;
   writeFileSync(next, source);
   renameSync(next, file);
   return source;

@@ -64,7 +64,8 @@ suite('pictures and speech against aimock', () => {
       await mock.start();
       try {
         await using bench = new Bench();
-        const model = bench.build(kind, mock.url + kind.base, { timeoutMs: 60_000 });
+        const more = { timeoutMs: 60_000, vision: true };
+        const model = bench.build(kind, mock.url + kind.base, more);
         const picture = { type: 'image/png', bytes: Uint8Array.from([137, 80, 78, 71]) } as const;
         const lines = [{ role: 'user', text: 'what is it?', pictures: [picture] }] as const;
         const request = requestOf({ lines, deadlineAt: fromNow(60_000) });

@@ -9,7 +9,7 @@ import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { freePort, scratch, secret, webhookConfig } from './program.ts';
-import { gone, launcher, type Run, watchProcess } from './run-svc.ts';
+import { gone, launcher, processesWith, type Run, watchProcess } from './run-svc.ts';
 
 const nowhere = 'http://127.0.0.1:9';
 /** Of a user without rights, where these tests are run by root. */
@@ -72,8 +72,8 @@ export async function openStage(): Promise<DesktopStage> {
   opening.defer(async () => {
     for (const { child } of runs) if (child.exitCode === null) child.kill('SIGKILL');
     for (const { ended } of runs) await ended;
-    const core = coreNow();
-    if (core !== null) await endCore(core);
+    // A core that has taken its file away still writes below the home as it ends.
+    for (const pid of processesWith(`HOME=${join(folder, 'home')}`)) await end(pid);
   });
   const stack = opening.move();
   return {
@@ -109,7 +109,7 @@ function startDesktop(args: readonly string[], env: Record<string, string>): Run
   return watchProcess(child);
 }
 
-async function endCore(pid: number): Promise<void> {
+async function end(pid: number): Promise<void> {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {

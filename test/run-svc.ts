@@ -121,6 +121,23 @@ export function childrenOf(pid: number): readonly number[] {
     .filter((one) => statOf(one)?.parent === pid);
 }
 
+/** Ids of the processes that were given this in their environment, by /proc. */
+export function processesWith(variable: string): readonly number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => environmentOf(pid).includes(variable));
+}
+
+/** Empty: it is over, or another person's. */
+function environmentOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
 function lives(pid: number): boolean {
   const stat = statOf(pid);
   return stat !== null && stat.state !== 'Z';
