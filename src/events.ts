@@ -12,6 +12,7 @@ import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { ApprovalCounts } from './approval-meters.ts';
+import { AttachmentCounts } from './attachment-meters.ts';
 import { AskedCounts } from './call-meters.ts';
 import { DeliveryTable } from './delivery-meters.ts';
 import { ChannelTable, entryOf, isNews, Pace } from './meters.ts';
@@ -50,6 +51,7 @@ class Hub implements EventHub {
   readonly #totals = { decisions: newDecisions(), faults: 0 };
   readonly #operator: OperatorCounts;
   readonly #approvals: ApprovalCounts;
+  readonly #attachments: AttachmentCounts;
   readonly #shortages = { connections: new Pace(), files: new Pace() };
   readonly meters: Meters;
   readonly frames: Frames;
@@ -59,6 +61,7 @@ class Hub implements EventHub {
     this.#asked = new AskedCounts(clock);
     this.#operator = new OperatorCounts(log, clock);
     this.#approvals = new ApprovalCounts(log);
+    this.#attachments = new AttachmentCounts(log, clock);
     this.#spend = new SpendMeters(clock.now);
     this.#steady = clock.steady;
     this.#now = clock.now;
@@ -87,6 +90,7 @@ class Hub implements EventHub {
       configs: this.#operator.configs,
       bearersRefused: this.#operator.bearers,
       approvals: this.#approvals,
+      unread: this.#attachments.unread,
       shortages: this.#shortages,
     };
   }
@@ -152,6 +156,8 @@ class Hub implements EventHub {
     const told = { channel, id, brain, decision: kind, model, why: decision.why, ms };
     this.#log.debug('turn_finished', 'A turn ended.', told);
   }
+
+  readonly attachmentUnread: Events['attachmentUnread'] = (e) => this.#attachments.wasUnread(e);
 
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
     const counts = this.#channels.of(e.channel);

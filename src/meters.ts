@@ -9,6 +9,7 @@ import type { Shortage } from './domain/shortage.ts';
 import type { Standing, Window } from './domain/standing.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { turnOutcomes, type TurnOutcome } from './domain/trace.ts';
+import type { Unread } from './domain/unread.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
 import type { BudgetWarning, TokenTally } from './spend-meters.ts';
@@ -46,6 +47,14 @@ export type Meters = {
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
   readonly shortages: Readonly<Record<Shortage, Tally>>;
   readonly approvals: ApprovalMeters;
+  /** What came with messages and was not read, in no order. */
+  readonly unread: { values(): Iterable<UnreadTally> };
+};
+
+export type UnreadTally = Omit<Unread, 'detail'> & {
+  /** Its type. */
+  readonly channel: string;
+  readonly count: number;
 };
 
 /** Decided here since the start; waiting in all, as of the last look. */

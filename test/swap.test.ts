@@ -50,7 +50,7 @@ function plan(platform: FakePlatform, number: number, broken = false): Plan {
 async function swapUnderLoad(ledger: Ledger): Promise<void> {
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const events = createEvents({ log, now, steady });
-  const kit: Omit<Kit, 'approvals' | 'fileBytes'> = {
+  const kit: Omit<Kit, 'approvals' | 'fileBytes' | 'spokenBytes'> = {
     ledger,
     events,
     ids,

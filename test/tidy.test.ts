@@ -32,6 +32,7 @@ const floors: Record<string, number> = {
   'meters.ts': 2,
   'traffic.ts': 2,
   'approval-meters.ts': 2,
+  'attachment-meters.ts': 2,
   'call-meters.ts': 2,
   'operator-meters.ts': 2,
   'open-calls.ts': 2,

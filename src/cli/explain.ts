@@ -1,6 +1,7 @@
 import { remedyForModel } from '../domain/remedy.ts';
 import { sayRule } from '../domain/tool-words.ts';
 import { sayAnswered, sayApproval, sayLeftOut, saySight, type TraceStep } from '../domain/trace.ts';
+import { sayRead } from '../domain/unread.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -21,6 +22,8 @@ function explainStep(step: TraceStep): string {
     }
     case 'sight':
       return saySight(step);
+    case 'file':
+      return sayRead(step.part, step.result);
     case 'operator':
     case 'joined':
       return sayAnswered(step);

@@ -207,7 +207,9 @@ export const brain = {
     budget,
     deadline_seconds: {
       type: 'integer',
-      description: 'Seconds that a turn may take, all told.',
+      description:
+        'Seconds that a turn may take, all told; half of them at most to write down what is ' +
+        'spoken.',
       minimum: 1,
       maximum: 3600,
       above: 'clamped',

@@ -7,6 +7,7 @@ import type { TurnedAwayReason } from './gate.ts';
 import type { Sender } from './message.ts';
 import type { SpendLimit, Used } from './spend.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
+import type { Unread } from './unread.ts';
 
 export type Box = 'in' | 'out';
 
@@ -39,6 +40,8 @@ export interface Events {
     decision: Decision;
     ms: number;
   }): void;
+  /** Something that came with a message was not read. Nothing of it is told, and no id. */
+  attachmentUnread(e: { channel: ChannelKey } & Unread): void;
   /** svc itself answered a command. */
   commandAnswered(e: {
     channel: ChannelKey;

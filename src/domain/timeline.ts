@@ -2,14 +2,14 @@
  * A message's story as rows on one clock, in milliseconds since it was accepted. What no row
  * explains is a row too, so that the rows of a settled message add up to its whole time.
  */
-import type { CutReason } from './conversation.ts';
 import type { ModelName } from './ids.ts';
 import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
-import { sayAnswered, sayApproval, sayLeftOut, sayShield, saySight, saySpentIn } from './trace.ts';
-import type { Trace, TraceStep } from './trace.ts';
+import { sayAnswered, sayApproval, sayLeftOut, saySession, sayShield, saySight } from './trace.ts';
+import { saySpentIn, type Trace, type TraceStep } from './trace.ts';
+import { sayRead } from './unread.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -122,12 +122,9 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
   const decidedMs = trace.decidedAt - acceptedAt;
   const atClaim = (what: string, part: RowPart) => telling.add(claimedMs, null, what, { part });
   switch (step.kind) {
-    case 'session': {
-      const why = step.cut === null ? '' : `, which began with it: ${cutReasons[step.cut]}`;
-      const command = step.command === null ? '' : `; ${step.command} was answered by svc itself`;
-      atClaim(`session ${step.session}${why}${command}`, 'session');
+    case 'session':
+      atClaim(saySession(step), 'session');
       return;
-    }
     case 'shield':
       atClaim(sayShield(step), 'shield');
       return;
@@ -144,6 +141,12 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
     case 'left_out':
       atClaim(`${listed(step.models)}: ${sayLeftOut(step)}`, 'shield');
       return;
+    case 'file': {
+      const told = { part: 'file', ended: step.result === 'read' ? 'well' : 'badly' } as const;
+      const what = sayRead(step.part, step.result);
+      tellSpan(claimedMs + step.startMs, step.ms, what, told, telling);
+      return;
+    }
     case 'model':
       tellModel(step, acceptedAt, claimedMs, telling);
       return;
@@ -169,13 +172,6 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
 }
 
 const wellEnded: ReadonlySet<string> = new Set(['done', 'rehearsed', 'asked']);
-
-/** Why a session ended, as the rest of a sentence. */
-export const cutReasons = {
-  command: 'a command asked for it',
-  daily: 'its time of day had come',
-  idle: 'nothing had been said for long',
-} as const satisfies Record<CutReason, string>;
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 

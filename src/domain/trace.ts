@@ -8,6 +8,7 @@ import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import { sumOf } from './money.ts';
 import type { Try, Usage } from './outcome.ts';
+import type { ReadingPart, UnreadReason } from './unread.ts';
 
 /** One thing that happened to a message, without any text. Times are ms since its claim. */
 export type TraceStep =
@@ -26,6 +27,14 @@ export type TraceStep =
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
   /** The message has pictures; `blind` see none, and are asked only where nobody sees. */
   | { readonly kind: 'sight'; readonly blind: readonly ModelName[]; readonly seeing: number }
+  /** One of the files that came with it; `part`: what failed, or was the last to be done. */
+  | {
+      readonly kind: 'file';
+      readonly part: ReadingPart;
+      readonly result: 'read' | UnreadReason;
+      readonly startMs: number;
+      readonly ms: number;
+    }
   /**
    * What these models were not shown of the conversation. `private`: it is not for models
    * elsewhere. `unanswered`: these messages had no answer, and the model answered only without
@@ -77,6 +86,24 @@ export type TraceStep =
       readonly votes: readonly (readonly ModelName[])[];
       readonly why: string;
     };
+
+/** Why a session ended, as the rest of a sentence. */
+export const cutReasons = {
+  command: 'a command asked for it',
+  daily: 'its time of day had come',
+  idle: 'nothing had been said for long',
+} as const satisfies Record<CutReason, string>;
+
+/** Which session it is, in words. */
+export function saySession({
+  session,
+  cut,
+  command,
+}: Extract<TraceStep, { kind: 'session' }>): string {
+  const why = cut === null ? '' : `, which began with it: ${cutReasons[cut]}`;
+  const answered = command === null ? '' : `; ${command} was answered by svc itself`;
+  return `session ${session}${why}${answered}`;
+}
 
 /** Whom the shield lets be asked, in words. */
 export function sayShield({ dropped, kept }: Extract<TraceStep, { kind: 'shield' }>): string {

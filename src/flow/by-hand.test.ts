@@ -41,6 +41,7 @@ async function answered(asked: Sensitivity, more: Partial<ByHandMessage> = {}, p
     random: () => 0.5,
     approvals: new ApprovalWork({ steady }),
     fileBytes: new ByteSemaphore(0),
+    spokenBytes: new ByteSemaphore(0),
     ledger: { byHand: noting } as unknown as Ledger,
   };
   const brain = { name: 'main', sensitivity: 'public', agent: null } as unknown as Brain;

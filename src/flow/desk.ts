@@ -55,6 +55,8 @@ export class TurnDesk implements Desk {
   shownAs: string | null;
   /** A call that has an effect outside has begun, now or in an earlier run. */
   hasActed = false;
+  /** How long after the turn began its brain was asked, from which the brain's steps count. */
+  thinksAfterMs = 0;
   /** What later turns remember as said; null: the text alone. */
   remembered: string | null = null;
   /** What the message replies to; null: nothing. */
@@ -85,7 +87,8 @@ export class TurnDesk implements Desk {
   }
 
   addStep(step: TraceStep): void {
-    this.steps.push(step);
+    const isLater = 'startMs' in step && this.thinksAfterMs > 0;
+    this.steps.push(isLater ? { ...step, startMs: step.startMs + this.thinksAfterMs } : step);
   }
 
   becomePrivate(): void {

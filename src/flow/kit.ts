@@ -37,4 +37,6 @@ export type Kit = Clock & {
   readonly approvals: ApprovalWork;
   /** What is fetched and read of files, for all turns at work. */
   readonly fileBytes: ByteSemaphore;
+  /** The same of what is spoken: it takes minutes, and is in the way of no other file. */
+  readonly spokenBytes: ByteSemaphore;
 };

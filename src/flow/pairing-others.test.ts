@@ -41,8 +41,18 @@ function desk(ledger: Ledger) {
   const pairings = new Pairings(ledger, now, random);
   const gate = new Gate({ pairings, events, now });
   const approvals = new ApprovalWork({ steady });
-  const fileBytes = new ByteSemaphore(0);
-  const kit = { ledger, events, ids, now, steady, random: Math.random, approvals, fileBytes };
+  const [fileBytes, spokenBytes] = [new ByteSemaphore(0), new ByteSemaphore(0)];
+  const kit = {
+    ledger,
+    events,
+    ids,
+    now,
+    steady,
+    random: Math.random,
+    approvals,
+    fileBytes,
+    spokenBytes,
+  };
   const knock = (...senders: readonly string[]): Promise<Handled> =>
     receiveAtGate(kit, gate, gated, senders.map(said));
   return { pairings, gate, knock };

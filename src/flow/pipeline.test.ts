@@ -40,8 +40,18 @@ function house(messagesMax = 10) {
   const ledger = createMemoryLedger({ now, steady, ids, limits: { messagesMax } });
   const { events, calls } = noteEvents();
   const approvals = new ApprovalWork({ steady });
-  const fileBytes = new ByteSemaphore(0);
-  const kit = { ledger, events, ids, now, steady, random: () => 0.5, approvals, fileBytes };
+  const [fileBytes, spokenBytes] = [new ByteSemaphore(0), new ByteSemaphore(0)];
+  const kit = {
+    ledger,
+    events,
+    ids,
+    now,
+    steady,
+    random: () => 0.5,
+    approvals,
+    fileBytes,
+    spokenBytes,
+  };
   const does = {
     think: async (_desk: Desk): Promise<void> => {},
     deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),

@@ -34,7 +34,8 @@ function stage({
   const keep = async (): Promise<boolean> => true;
   const ledger = { attachments: { of: async () => null, keep } };
   const fileBytes = new ByteSemaphore(bytesMax);
-  const kit = { ...systemClock, ledger, fileBytes } as unknown as Kit;
+  const events = { attachmentUnread: () => {} };
+  const kit = { ...systemClock, events, ledger, fileBytes } as unknown as Kit;
   return async (bytes?: number, stop = new Stopper()): Promise<Attachment | undefined> => {
     let shown: readonly Attachment[] = [];
     const route = {
@@ -51,7 +52,11 @@ function stage({
     const media = { type: 'image/jpeg', reference: 'photo', file: 'f', ...(bytes && { bytes }) };
     const sender = { id: '1', name: null };
     const message = { sensitivity: 'public', sender, media, text: 'look' } as unknown as Message;
-    const desk = { stop, deadlineAt: fromNow(deadlineMs) } as unknown as TurnDesk;
+    const desk = {
+      stop,
+      deadlineAt: fromNow(deadlineMs),
+      addStep: () => {},
+    } as unknown as TurnDesk;
     const turn = { message, text: 'look', history: [] };
     await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
     return shown[0];

@@ -44,11 +44,16 @@ async function spokenAs(
   const media = { type: 'audio/ogg', reference: 'https://far.example/voice.ogg', file: 'f' };
   const sender = { id: '1', name: null };
   const message = { sensitivity: stamp, sender, media, text: '' } as unknown as Message;
-  const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
+  const desk = {
+    stop: new Stopper(),
+    deadlineAt: fromNow(5_000),
+    addStep: () => {},
+  } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
   const attachments = { of: () => Promise.resolve(kept), keep: () => Promise.resolve(true) };
-  const fileBytes = new ByteSemaphore(1024);
-  const kit = { ...systemClock, ledger: { attachments }, fileBytes } as unknown as Kit;
+  const spokenBytes = new ByteSemaphore(1024);
+  const events = { attachmentUnread: () => {} };
+  const kit = { ...systemClock, events, ledger: { attachments }, spokenBytes } as unknown as Kit;
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return handed;
 }
@@ -102,8 +107,13 @@ async function shownOf(
   } as unknown as ActiveRoute;
   const attachments = { of: () => Promise.resolve(null), keep: () => Promise.resolve(true) };
   const fileBytes = new ByteSemaphore(100_000_000);
-  const kit = { ...systemClock, fileBytes, ledger: { attachments } } as unknown as Kit;
-  const desk = { stop: new Stopper(), deadlineAt: fromNow(5_000) } as unknown as TurnDesk;
+  const events = { attachmentUnread: () => {} };
+  const kit = { ...systemClock, events, fileBytes, ledger: { attachments } } as unknown as Kit;
+  const desk = {
+    stop: new Stopper(),
+    deadlineAt: fromNow(5_000),
+    addStep: () => {},
+  } as unknown as TurnDesk;
   const turn = { message, text: 'look', history: [] };
   await thinkOfAttachments(kit, route, { message } as InClaim, turn, desk);
   return { shown: turns[0]!.attachments!, fetched };

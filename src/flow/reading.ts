@@ -4,63 +4,74 @@
  * with a sentence for the person.
  */
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
-import type { ByteSemaphore } from '../lib/byte-semaphore.ts';
-import type { Media, Message } from '../domain/message.ts';
-import { pause } from '../lib/backoff.ts';
-import { earlier, later } from '../lib/clock.ts';
-import { Stopper, type Stop } from '../lib/stop.ts';
+import type { Fetched } from '../channel/channel.ts';
+import { failure, type Failure } from '../domain/failure.ts';
+import { mediaOf, type Media, type Message } from '../domain/message.ts';
+import { earlier, later, type SteadyTime } from '../lib/clock.ts';
+import { stoppedAfter, type Stop } from '../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
 import type { TurnDesk } from './desk.ts';
+import {
+  failedToRead,
+  notRead,
+  partOf,
+  tellRead,
+  type FileRead,
+  type TimedRead,
+  type Telling,
+} from './file-read.ts';
+import { hear, hearingEndsAt, outOfTime } from './hearing.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
+import { withTries } from './reading-tries.ts';
 import { unreadSentences as say } from './sentences.ts';
 
 const pictureBytesMax = 8 * 1024 * 1024;
 const textBytesMax = 256 * 1024;
 const spokenBytesMax = 20 * 1024 * 1024;
-/** For all that came with one message. */
+/** For all that came with one message, less the time in which a voice message is written down. */
 const readingMs = 30_000;
 /** Of files that are no pictures. */
 const filesMax = 4;
-const triesMax = 3;
-const againMs = 500;
+
+/** `stop` is said at `endsAt` as well. */
+type ReadingTime = { readonly stop: Stop; readonly endsAt: SteadyTime };
+
+type ReadingKit = Telling['kit'] & Pick<Kit, 'steady' | 'fileBytes' | 'spokenBytes'>;
 
 /** What reads the attachments of one message. */
-type Reading = {
+type Reading = Telling & {
+  readonly kit: ReadingKit;
+  /** When the first of them was begun. */
+  readonly since: SteadyTime;
   readonly route: ActiveRoute;
-  readonly message: Message;
-  readonly stop: Stop;
-  readonly deadlineAt: ReturnType<Kit['steady']>;
-  readonly fileBytes: ByteSemaphore;
+  /** For all but what is spoken. */
+  readonly time: ReadingTime;
+  readonly hearingTime: ReadingTime;
 };
 
 /**
  * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
  * asked.
- * @param all that came with it, and with what it replies to
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 export async function readAttachments(
-  kit: Pick<Kit, 'steady' | 'fileBytes'>,
+  kit: ReadingKit,
   route: ActiveRoute,
   message: Message,
-  all: readonly Media[],
-  desk: Pick<TurnDesk, 'stop' | 'deadlineAt'>,
+  desk: Pick<TurnDesk, 'stop' | 'deadlineAt' | 'addStep'>,
 ): Promise<readonly Attachment[] | undefined> {
+  const all = mediaOf(message);
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
-  const deadlineAt = earlier(desk.deadlineAt, later(kit.steady(), readingMs));
-  const stop = new Stopper();
-  const halt = (): void => stop.stop();
-  const timer = setTimeout(halt, Math.max(0, deadlineAt - kit.steady()));
-  desk.stop.listen(halt);
-  if (desk.stop.stopped) halt();
-  try {
-    const { fileBytes } = kit;
-    const reading = { route, message, stop, deadlineAt, fileBytes };
-    return await readAll(reading, all);
-  } finally {
-    clearTimeout(timer);
-    desk.stop.unlisten(halt);
-  }
+  const since = kit.steady();
+  const endsAt = earlier(desk.deadlineAt, later(since, readingMs));
+  const heardAt = hearingEndsAt(since, desk.deadlineAt);
+  return stoppedAfter(heardAt - since, desk.stop, (hearing) =>
+    stoppedAfter(endsAt - since, desk.stop, (stop) => {
+      const time = { stop, endsAt };
+      const hearingTime = { stop: hearing, endsAt: heardAt };
+      return readAll({ kit, route, message, desk, since, time, hearingTime }, all);
+    }),
+  );
 }
 
 async function readAll(reading: Reading, all: readonly Media[]): Promise<readonly Attachment[]> {
@@ -71,21 +82,21 @@ async function readAll(reading: Reading, all: readonly Media[]): Promise<readonl
     readUpTo(all.length, reading, of('unknown')),
   ]);
   const read = new Map(parts.flat());
-  return asManyPictures(all, (media) => read.get(media)!);
+  const inOrder = asManyPictures(all.map((media) => [media, read.get(media)!] as const));
+  return inOrder.map(([media, timed]) => tellRead(reading, media, timed));
 }
 
+type ReadMedia = readonly [Media, TimedRead];
+
 /** Files that turn out to be pictures are more of them than places were given to. */
-function asManyPictures(
-  all: readonly Media[],
-  readOf: (media: Media) => Attachment,
-): readonly Attachment[] {
+function asManyPictures(all: readonly ReadMedia[]): readonly ReadMedia[] {
   let pictures = 0;
-  return all.map((media) => {
-    const attachment = readOf(media);
-    if (attachment.kind === 'picture') pictures += 1;
-    return pictures > picturesMax && attachment.kind === 'picture'
-      ? unread(media, say.tooMany)
-      : attachment;
+  return all.map(([media, read]) => {
+    const isPicture = read.kind === 'read' && read.attachment.kind === 'picture';
+    if (isPicture) pictures += 1;
+    if (!isPicture || pictures <= picturesMax) return [media, read];
+    const { startMs, ms } = read;
+    return [media, { ...notRead('picture', 'too_many', say.tooMany), startMs, ms }];
   });
 }
 
@@ -94,43 +105,64 @@ async function readUpTo(
   most: number,
   reading: Reading,
   all: readonly Media[],
-): Promise<readonly (readonly [Media, Attachment])[]> {
-  const tried: Attachment[] = [];
+): Promise<readonly ReadMedia[]> {
+  const tried: TimedRead[] = [];
   const triedMax = Math.min(all.length, 2 * most);
   let places = most;
   while (places > 0 && tried.length < triedMax) {
     const next = all.slice(tried.length, Math.min(tried.length + places, triedMax));
-    const attachments = await Promise.all(next.map((media) => readOne(reading, media)));
-    places -= attachments.filter(({ kind }) => kind !== 'unread').length;
-    tried.push(...attachments);
+    const read = await Promise.all(next.map((media) => readTimed(reading, media)));
+    places -= read.filter(({ kind }) => kind === 'read').length;
+    tried.push(...read);
   }
-  return all.map((media, at) => [media, tried[at] ?? unread(media, say.tooMany)] as const);
+  return all.map((media, at) => [media, tried[at] ?? leftOut(reading, media)]);
 }
 
-function unread({ reference: name }: Media, why: string): Attachment {
-  return { kind: 'unread', name, why };
+async function readTimed(reading: Reading, media: Media): Promise<TimedRead> {
+  const { kit, since } = reading;
+  const beganAt = kit.steady();
+  const read = await readOne(reading, media);
+  return { ...read, startMs: beganAt - since, ms: kit.steady() - beganAt };
 }
 
-async function readOne(reading: Reading, media: Media): Promise<Attachment> {
+function leftOut({ kit, since }: Reading, media: Media): TimedRead {
+  const read = notRead(partOf[kindOfFile(media)], 'too_many', say.tooMany);
+  return { ...read, startMs: kit.steady() - since, ms: 0 };
+}
+
+async function readOne(reading: Reading, media: Media): Promise<FileRead> {
   const kind = kindOfFile(media);
   const { file } = media;
-  if (kind === 'unknown' || file === undefined) return unread(media, say.unknown(media));
+  if (kind === 'unknown' || file === undefined) {
+    return notRead('other', 'unsupported', say.unknown(media));
+  }
   const { speech } = reading.route;
-  if (kind === 'spoken' && speech === undefined) return unread(media, say.notListened);
+  if (kind === 'spoken' && speech === undefined) {
+    return notRead('speech', 'not_listened', say.notListened);
+  }
   const bytesMax = bytesMaxOf[kind];
-  const tooLarge = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
-  if ((media.bytes ?? 0) > bytesMax) return unread(media, tooLarge);
-  const attachment = await reading.fileBytes.within(
-    { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) },
-    reading.stop,
-    async () => {
-      const fetched = await fetch(reading, file, bytesMax);
-      if (fetched === 'too_large') return unread(media, tooLarge);
-      if (fetched === 'failed') return unread(media, say.notFetched);
-      return (await readBytes(reading, kind, media, fetched)) ?? unread(media, say.unknown(media));
-    },
-  );
-  return attachment ?? unread(media, say.notFetched);
+  const larger = kind === 'untold' ? say.unknown(media) : say.tooLarge(bytesMax);
+  const tooLarge = notRead(partOf[kind], 'too_large', larger);
+  if ((media.bytes ?? 0) > bytesMax) return tooLarge;
+  const isSpoken = kind === 'spoken';
+  const { stop } = isSpoken ? reading.hearingTime : reading.time;
+  const room = isSpoken ? reading.kit.spokenBytes : reading.kit.fileBytes;
+  const held = { bytes: media.bytes || bytesMax, whose: whoseOf(reading.message) };
+  const read = await room.within(held, stop, async () => {
+    const fetched = await fetch(reading, file, bytesMax, stop);
+    if (fetched.kind === 'too_large') return tooLarge;
+    if (fetched.kind === 'failed') {
+      const why = outOfTime(fetched.failure);
+      return failedToRead('download', why, isRefused(why) ? say.notHandedOut : say.notFetched);
+    }
+    return readBytes(reading, kind, media, fetched.bytes);
+  });
+  return read ?? notRead('download', 'no_room', isSpoken ? say.notHeard : say.notFetched);
+}
+
+/** Whether sending it again would change nothing. */
+function isRefused({ kind }: Failure): boolean {
+  return kind === 'unauthorized' || kind === 'malformed_answer';
 }
 
 /** Files of several people are read in turn. */
@@ -145,77 +177,67 @@ const bytesMaxOf: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   spoken: spokenBytesMax,
 };
 
-/** @returns null: it is not what it was said to be */
 async function readBytes(
   reading: Reading,
   kind: Exclude<FileKind, 'unknown'>,
-  { type, reference: name }: Media,
+  media: Media,
   bytes: Uint8Array,
-): Promise<Attachment | null> {
-  const { route, message, stop, deadlineAt } = reading;
+): Promise<FileRead> {
+  const { route, message, hearingTime } = reading;
+  const { reference: name } = media;
   switch (kind) {
     case 'text': {
       const text = textIn(bytes);
-      return text === null ? { kind: 'unread', name, why: say.notUtf8 } : { kind, name, text };
+      if (text === null) return notRead('text', 'not_utf8', say.notUtf8);
+      return { kind: 'read', attachment: { kind, name, text } };
     }
     case 'untold': {
       const text = bytes.length > textBytesMax ? null : textInUntold(bytes);
-      if (text === null) return await readPicture(reading, name, bytes);
-      return { kind: 'text', name, text };
+      if (text === null) {
+        return readPicture(
+          reading,
+          media,
+          bytes,
+          notRead('other', 'unsupported', say.unknown(media)),
+        );
+      }
+      return { kind: 'read', attachment: { kind: 'text', name, text } };
     }
-    case 'spoken': {
-      const { sensitivity } = message;
-      const isPrivate = sensitivity === 'private' || route.brain.sensitivity === 'private';
-      const spoken = { bytes, type, name: /\.\w+$/.test(name) ? name : `${name}.ogg` };
-      const stamp = isPrivate ? 'private' : 'public';
-      const heard = await route.speech?.transcribe(
-        { ...spoken, sensitivity: stamp, deadlineAt },
-        stop,
-      );
-      if (heard?.kind === 'heard') return { kind, name, text: heard.text };
-      const isEmpty = heard?.failure.kind === 'empty_answer';
-      return { kind: 'unread', name, why: isEmpty ? say.notUnderstood : say.notHeard };
-    }
+    case 'spoken':
+      return hear(route.speech!, route, message, media, bytes, hearingTime);
     case 'picture':
-      return await readPicture(reading, name, bytes);
+      return readPicture(reading, media, bytes, notRead('picture', 'broken', say.unknown(media)));
     default:
       return kind satisfies never;
   }
 }
 
-/** @returns null: it is none */
+/** @param none what is said where it is no picture */
 async function readPicture(
-  { route, message, stop }: Reading,
-  name: string,
+  { route, message, time }: Reading,
+  { reference: name }: Media,
   bytes: Uint8Array,
-): Promise<Attachment | null> {
-  const remade = await route.pictures?.remake(bytes, whoseOf(message), stop);
+  none: FileRead,
+): Promise<FileRead> {
+  const remade = await route.pictures?.remake(bytes, whoseOf(message), time.stop);
   switch (remade?.kind) {
     case 'remade':
-      return { kind: 'picture', name, picture: remade.picture };
+      return { kind: 'read', attachment: { kind: 'picture', name, picture: remade.picture } };
     case 'stopped':
-      return { kind: 'unread', name, why: say.notFetched };
+      return failedToRead('picture', failure('timeout'), say.notFetched);
     case 'too_large':
-      return { kind: 'unread', name, why: say.tooManyPixels };
+      return notRead('picture', 'too_costly', say.tooManyPixels);
     case 'unknown':
     case undefined:
-      return null;
+      return none;
     default:
       return remade satisfies never;
   }
 }
 
 /** What fails for a passing reason is tried again within the time. */
-async function fetch(
-  { route, stop }: Reading,
-  file: string,
-  bytesMax: number,
-): Promise<Uint8Array | 'too_large' | 'failed'> {
-  for (let tries = 1; ; tries++) {
-    const fetched = await route.channel.fetch!(file, bytesMax, stop);
-    if (fetched.kind === 'fetched') return fetched.bytes;
-    if (fetched.kind === 'too_large') return fetched.kind;
-    if (!fetched.failure.retryable || tries === triesMax || stop.stopped) return 'failed';
-    await pause(againMs * tries, stop.signal);
-  }
+function fetch({ route }: Reading, file: string, bytesMax: number, outer: Stop): Promise<Fetched> {
+  return stoppedAfter(readingMs, outer, (stop) =>
+    withTries(stop, () => route.channel.fetch!(file, bytesMax, stop)),
+  );
 }

@@ -111,9 +111,13 @@ function sayUse({ at, tool, outcome }: ToolUse): string {
 /** What a person is told of what came with their message and cannot be read. */
 export const unreadSentences = {
   notFetched: 'I could not get the file that you sent. Please send it again.',
+  notHandedOut:
+    'I cannot get files here. Please write it, and tell the person who runs this service.',
   notListened: 'I do not listen to voice messages here. Please write it.',
   notUnderstood: 'I could not understand the voice message. Please write it.',
   notHeard: 'I cannot listen to voice messages just now. Please write it, or send it again later.',
+  notInTime:
+    'It takes me too long to write down this voice message. Please send shorter ones, or write it.',
   tooMany: 'These are more files than I look at in one message. Please send the rest again.',
   tooManyPixels: 'That picture is too large to look at. Please send a smaller one.',
   tooLarge: (bytes: number): string => {

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Stop, stopOf, Stopper } from './stop.ts';
+import { type Stop, stopOf, stoppedAfter, Stopper } from './stop.ts';
 
 type Made = { readonly stop: Stop; readonly say: (reason?: unknown) => void };
 
@@ -72,3 +72,26 @@ for (const [kind, make] of Object.entries(kinds)) {
     equal(stop.signal.reason, 'the reason');
   });
 }
+
+/** Ends when it is told to, and says so. */
+const untilStopped = (stop: Stop): Promise<string> =>
+  new Promise((resolve) => {
+    if (stop.stopped) resolve('stopped');
+    stop.listen(() => resolve('stopped'));
+  });
+
+test('what has a time is stopped when it is over', async () => {
+  equal(await stoppedAfter(1, new Stopper(), untilStopped), 'stopped');
+  equal(await stoppedAfter(-1, new Stopper(), untilStopped), 'stopped');
+});
+
+test('what has a time is stopped with all around it, and listens until its end', async () => {
+  const outer = new Stopper();
+  let inner: Stop | undefined;
+  await stoppedAfter(60_000, outer, async (stop) => void (inner = stop));
+  const running = stoppedAfter(60_000, outer, untilStopped);
+  outer.stop();
+  equal(await running, 'stopped');
+  equal(inner!.stopped, false);
+  equal(await stoppedAfter(60_000, outer, untilStopped), 'stopped');
+});

@@ -75,3 +75,24 @@ export function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | n
   const first = Promise.race([awaited, stopped.promise]);
   return first.finally(() => stop.unlisten(leave));
 }
+
+/**
+ * Calls `act` with a stop of its own, which is said with `outer`, and after so many milliseconds.
+ */
+export async function stoppedAfter<T>(
+  ms: number,
+  outer: Stop,
+  act: (stop: Stop) => Promise<T>,
+): Promise<T> {
+  const stop = new Stopper();
+  const halt = (): void => stop.stop();
+  const timer = setTimeout(halt, Math.max(0, ms));
+  outer.listen(halt);
+  if (outer.stopped) halt();
+  try {
+    return await act(stop);
+  } finally {
+    clearTimeout(timer);
+    outer.unlisten(halt);
+  }
+}

@@ -46,8 +46,9 @@ const defaults = (): HostOptions => ({
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
 
-/** Of files that came with messages and are read at the same time. */
+/** Of files that are read at the same time; what is spoken has its own. */
 const fileBytesMax = 128 * 1024 * 1024;
+const spokenBytesMax = 64 * 1024 * 1024;
 
 export class Host {
   readonly #kit: Kit;
@@ -69,10 +70,14 @@ export class Host {
   #drained: Promise<Left> | null = null;
   #rested: (() => void) | null = null;
 
-  constructor(kit: Omit<Kit, 'approvals' | 'fileBytes'>, options: Partial<HostOptions> = {}) {
+  constructor(
+    kit: Omit<Kit, 'approvals' | 'fileBytes' | 'spokenBytes'>,
+    options: Partial<HostOptions> = {},
+  ) {
     this.approvals = new ApprovalWork(kit);
     const fileBytes = new ByteSemaphore(fileBytesMax);
-    this.#kit = { ...kit, approvals: this.approvals, fileBytes };
+    const spokenBytes = new ByteSemaphore(spokenBytesMax);
+    this.#kit = { ...kit, approvals: this.approvals, fileBytes, spokenBytes };
     this.#options = { ...defaults(), ...options };
     const { ledger, events, now } = kit;
     const pairings = sharedPairings(this.#kit, this.#options);

@@ -14,7 +14,7 @@ import type { Stop } from '../lib/stop.ts';
 export interface Speech {
   transcribe(spoken: Spoken, stop: Stop): Promise<Transcript>;
   /**
-   * Whether the server is there; nothing of anyone's is sent. Null: it is.
+   * Whether the server writes down a moment of silence; nothing of anyone's is sent. Null: it does.
    * @param sensitivity of what is to be written down: what is private goes to near addresses only
    */
   look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Failure | null>;

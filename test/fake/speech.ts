@@ -36,7 +36,9 @@ export async function startFakeSpeech(first: SpeechAnswer): Promise<FakeSpeech> 
   });
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') return send(response, 200, '{"object":"list","data":[]}');
-    if (request.url !== '/v1/audio/transcriptions') return send(response, 404, '{}');
+    if (request.url !== '/v1/audio/transcriptions') {
+      return send(response, 404, '{"detail":"Not Found"}');
+    }
     const form = await formOf(request);
     const file = form.get('file');
     if (!(file instanceof File)) return send(response, 400, '{"error":{"message":"no file"}}');

@@ -1,4 +1,4 @@
-/** What agents and operators did. */
+/** What agents and operators did, and what svc could not read. */
 import type { AdminPorts } from '../admin.ts';
 import { counter, gauge, one, type Family } from './exposition.ts';
 
@@ -14,6 +14,14 @@ export function toolFamilies({ meters }: AdminPorts): Family[] {
     counter('svc_approvals_total', 'Calls that waited for a yes, by what was decided.', decided),
     gauge('svc_approvals_waiting', 'Calls that wait for a yes.', [one(waiting)]),
   ];
+}
+
+export function attachmentFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.unread.values()].map(({ count, channel, part, reason }) =>
+    one(count, { channel, part, reason }),
+  );
+  const help = 'Pictures, files and voice messages that were not read, by what failed and why.';
+  return counter('svc_attachments_unread_total', help, samples);
 }
 
 export function operatorFamilies({ meters }: AdminPorts): Family[] {

@@ -14,7 +14,7 @@ import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
-import { operatorFamilies, toolFamilies } from './deed-metrics.ts';
+import { attachmentFamily, operatorFamilies, toolFamilies } from './deed-metrics.ts';
 import { GarbageWatch, processFamilies } from './process-metrics.ts';
 import { ownChannelsOf, storageOf } from '../status.ts';
 
@@ -63,6 +63,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     shortageFamily(ports),
     standingFamily(ports),
     ...toolFamilies(ports),
+    attachmentFamily(ports),
     ...operatorFamilies(ports),
   ];
 }

@@ -7,6 +7,7 @@ import type { IdText } from './schema.ts';
 import { verdicts } from '../../domain/approval.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
+import { readingParts, unreadReasons } from '../../domain/unread.ts';
 
 const channel = text as IdText<ChannelKey>;
 const conversation = text as IdText<ConversationId>;
@@ -40,6 +41,13 @@ const traceStep = kinds(
   }),
   object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
   object({ kind: oneOf('sight'), blind: list(model), seeing: integer }),
+  object({
+    kind: oneOf('file'),
+    part: oneOf(...readingParts),
+    result: oneOf('read', ...unreadReasons),
+    startMs: number,
+    ms: number,
+  }),
   object({ kind: oneOf('operator'), answeredWith: maybe(text as IdText<MessageId>) }),
   object({ kind: oneOf('joined'), answeredWith: text as IdText<MessageId> }),
   object({

@@ -33,8 +33,7 @@ export async function fetchFile(
   const found = await api.get(`/channels/${place}/messages/${message}`, stop.signal);
   if (found.kind === 'fault') return failed(found.fault);
   if (found.kind === 'refused') {
-    if (found.status === 429) return failed('rate_limited');
-    return failed(found.status >= 500 ? 'server_error' : 'not_found');
+    return found.status === 403 ? unreadable : failedBy(found.status);
   }
   const url = addressOf(found.body, attachment, baseUrl);
   if (url === null) return failed('not_found');
@@ -55,7 +54,7 @@ export async function fetchFile(
     return result.fault === 'answer_too_large' ? { kind: 'too_large' } : failed(result.fault);
   }
   if (result.status !== 200 || result.bytes === undefined) {
-    return failed(result.status >= 500 ? 'server_error' : 'not_found');
+    return failedBy(result.status);
   }
   return { kind: 'fetched', bytes: result.bytes };
 }
@@ -72,6 +71,21 @@ function addressOf(message: unknown, id: string, baseUrl: string | null): URL | 
   const url = new URL(text);
   if (baseUrl !== null) return url.host === new URL(baseUrl).host ? url : null;
   return url.protocol === 'https:' && hosts.has(url.hostname) ? url : null;
+}
+
+/** What a person in the server has to grant. */
+const unreadable: Fetched = {
+  kind: 'failed',
+  failure: failure('unauthorized', {
+    status: 403,
+    detail: 'the bot may not read that message: it needs “Read Message History” there',
+  }),
+};
+
+function failedBy(status: number): Fetched {
+  if (status === 401 || status === 403) return failed('unauthorized');
+  if (status === 429) return failed('rate_limited');
+  return failed(status >= 500 ? 'server_error' : 'not_found');
 }
 
 function failed(kind: Parameters<typeof failure>[0]): Fetched {

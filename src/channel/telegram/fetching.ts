@@ -23,6 +23,7 @@ const callMs = 10_000;
 const downloadMs = 30_000;
 /** Segments of names; a server of one's own may give a path of its disk, which is not followed. */
 const relativePath = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
+const ofItsDisk = 'the Bot API server gave a path of its own disk: start it without --local';
 
 export async function fetchFile(
   { api, token, baseUrl, http, steady }: FetchParts,
@@ -41,7 +42,9 @@ export async function fetchFile(
   const size = told?.['file_size'];
   if (typeof size === 'number' && size > bytesMax) return { kind: 'too_large' };
   if (path === null || !relativePath.test(path)) {
-    return { kind: 'failed', failure: failure('malformed_answer') };
+    const isOfItsDisk = path?.startsWith('/') === true;
+    const why = isOfItsDisk ? { detail: ofItsDisk } : {};
+    return { kind: 'failed', failure: failure('malformed_answer', why) };
   }
   const result = await http.send(
     {
@@ -64,6 +67,9 @@ export async function fetchFile(
 }
 
 function failedBy(status: number): Fetched {
+  if (status === 401 || status === 403) {
+    return { kind: 'failed', failure: failure('unauthorized', { status }) };
+  }
   if (status === 429) return { kind: 'failed', failure: failure('rate_limited', { status }) };
   if (status >= 500) return { kind: 'failed', failure: failure('server_error', { status }) };
   return { kind: 'failed', failure: failure('not_found', { status }) };

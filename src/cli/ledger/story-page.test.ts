@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Story } from '../../domain/story.ts';
+import type { TraceStep } from '../../domain/trace.ts';
 import { acceptedAt, story, storyText } from '../../../test/stories.ts';
 import { timelineOf } from '../../domain/timeline.ts';
 import { storyPage } from './story-page.ts';
@@ -45,6 +46,21 @@ test('the rows of a settled message add up to its whole time', () => {
     for (let ms = atMs; ms < atMs + forMs!; ms++) covered.add(ms);
   }
   assert.equal(covered.size, 1_170);
+});
+
+test('files are told with their time, and why one was not read', () => {
+  const span = { startMs: 0, ms: 5 } as const;
+  const files: readonly TraceStep[] = [
+    { kind: 'file', part: 'picture', result: 'read', ...span },
+    { kind: 'file', part: 'speech', result: 'unauthorized', ...span },
+    { kind: 'file', part: 'text', result: 'too_large', ...span },
+  ];
+  const rows = says({ ...story, trace: { ...story.trace!, steps: files } });
+  assert.deepEqual(rows.slice(2, 5), [
+    '10 5 looked at a picture',
+    '10 5 a voice message was not written down: the key or token was refused',
+    '10 5 a text file was not read: it is larger than what is read',
+  ]);
 });
 
 test('without a trace the time between is told as not accounted for', () => {

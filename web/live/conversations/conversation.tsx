@@ -2,7 +2,7 @@ import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ConversationText } from '../../../src/domain/story.ts';
 import type { TurnText } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
-import { cutReasons } from '../../../src/domain/timeline.ts';
+import { cutReasons } from '../../../src/domain/trace.ts';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';

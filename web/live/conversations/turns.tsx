@@ -3,7 +3,7 @@ import { Tabs } from '@base-ui/react/tabs';
 import type { Page } from '../../../src/domain/page.ts';
 import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
 import { sayModelName } from '../../../src/domain/model-words.ts';
-import { cutReasons } from '../../../src/domain/timeline.ts';
+import { cutReasons } from '../../../src/domain/trace.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { focusOn } from '../../kit/focus.ts';
 import { Link } from '../../kit/link.tsx';

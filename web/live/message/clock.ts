@@ -1,5 +1,5 @@
 /** Where a moment is on a drawing of one clock. */
-import type { Row } from '../../../src/domain/timeline.ts';
+import type { Row, RowPart } from '../../../src/domain/timeline.ts';
 
 /** `at` gives per cent of the drawing's width; `cuts` are stretches that are drawn shorter. */
 export type Clock = {
@@ -40,8 +40,8 @@ export function clockOf(rows: readonly Row[], endMs: number): Clock {
   return { at, cuts, ticks: cuts.length > 0 ? [0, endMs] : quarters(endMs) };
 }
 
-const isWork = ({ part, forMs }: Row): boolean =>
-  (forMs ?? 0) > 0 && (part === 'model' || part === 'tool' || part === 'delivery');
+const works: ReadonlySet<RowPart> = new Set(['file', 'model', 'tool', 'delivery']);
+const isWork = ({ part, forMs }: Row): boolean => (forMs ?? 0) > 0 && works.has(part);
 
 const stretchOf = ({ atMs, forMs }: Row): Stretch => ({ fromMs: atMs, toMs: atMs + (forMs ?? 0) });
 
