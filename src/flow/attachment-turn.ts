@@ -1,7 +1,7 @@
 /** The turn of a message with attachments: read once, kept with the message, shown to the brain. */
 import type { Turn } from '../brain/brain.ts';
 import type { Attachment } from '../domain/attachment.ts';
-import { mediaOf, type Media, type Message } from '../domain/message.ts';
+import { mediaOf, type Media } from '../domain/message.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
 import type { InClaim } from '../store/store.ts';
 import { ownAnswer } from './commands.ts';
@@ -34,7 +34,8 @@ export async function thinkOfAttachments(
   const ofBefore = came.length === 0 ? null : await keeping.of(claim);
   // More may be joined with the message by now than its earlier run read.
   const kept = ofBefore?.length === came.length ? ofBefore : null;
-  const read = kept ?? (await readAttachments(kit, route, having(message, came), desk)) ?? [];
+  const read = kept ?? (await readAttachments(kit, route, message, came, desk)) ?? [];
+  desk.thinksAfterMs = kit.steady() - beganAt;
   const attachments = read.filter(({ kind }, at) => at < own.length || kind !== 'unread');
   if (attachments.length === 0) {
     return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
@@ -45,18 +46,12 @@ export async function thinkOfAttachments(
     return ownAnswer('unread', isToOthers ? null : sayUnread(attachments));
   }
   if (kept === null && !desk.stop.stopped) await keeping.keep(claim, attachments);
-  desk.thinksAfterMs = kit.steady() - beganAt;
   desk.remembered = rememberedOf(turn.text, attachments);
   const shown = new Set(quoted.filter((_, at) => read[own.length + at]?.kind !== 'unread'));
   const told = withShown(turn, shown);
   desk.quoted = told.quoted ?? null;
   const whole = withEarlierPictures(kit, route, claim, { ...told, attachments });
   return think(kit, route.brain, whole, desk);
-}
-
-/** The message as if all of that had come with it. */
-function having(message: Message, [media, ...further]: readonly Media[]): Message {
-  return { ...message, media: media ?? null, further };
 }
 
 /** The turn whose quoted block says what of it is shown. */

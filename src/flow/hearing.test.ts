@@ -37,7 +37,7 @@ function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
     const message = { sensitivity: 'public', sender, media, text: '' } as unknown as Message;
     const deadlineAt = fromNow(turnMs);
     const desk = { stop, deadlineAt, addStep: () => {} } as unknown as TurnDesk;
-    return (await readAttachments(kit, route, message, desk))![0]!;
+    return (await readAttachments(kit, route, message, [media], desk))![0]!;
   };
   return { stop, read, told };
 }

@@ -6,7 +6,7 @@
 import { picturesMax, type Attachment } from '../domain/attachment.ts';
 import type { Fetched } from '../channel/channel.ts';
 import { failure, type Failure } from '../domain/failure.ts';
-import { mediaOf, type Media, type Message } from '../domain/message.ts';
+import type { Media, Message } from '../domain/message.ts';
 import { earlier, later, type SteadyTime } from '../lib/clock.ts';
 import { stoppedAfter, type Stop } from '../lib/stop.ts';
 import { kindOfFile, textIn, textInUntold, type FileKind } from './file-kinds.ts';
@@ -52,15 +52,16 @@ type Reading = Telling & {
 /**
  * Only on a channel that fetches: a sender elsewhere gave an address of their own, which is never
  * asked.
+ * @param all that came with it, and with what it replies to
  * @returns undefined: nothing came with it, or nothing on this channel is read
  */
 export async function readAttachments(
   kit: ReadingKit,
   route: ActiveRoute,
   message: Message,
+  all: readonly Media[],
   desk: Pick<TurnDesk, 'stop' | 'deadlineAt' | 'addStep'>,
 ): Promise<readonly Attachment[] | undefined> {
-  const all = mediaOf(message);
   if (all.length === 0 || route.channel.fetch === undefined) return undefined;
   const since = kit.steady();
   const endsAt = earlier(desk.deadlineAt, later(since, readingMs));

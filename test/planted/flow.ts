@@ -255,4 +255,16 @@ export const flow: readonly Fault[] = [
     replace: '',
     seenBy: ['test/agent-memory.test.ts'],
   },
+  {
+    name: 'A voice message is cut off with the other files, however long its turn may take.',
+    file: 'src/flow/reading.ts',
+    find: 'media, bytes, hearingTime)',
+    replace: 'media, bytes, reading.time)',
+  },
+  {
+    name: 'That a file was not read is told to its sender alone.',
+    file: 'src/flow/file-read.ts',
+    find: '    kit.events.attachmentUnread({ channel, ...unread });\n',
+    replace: '',
+  },
 ];
