@@ -106,9 +106,7 @@ class Remaker implements Pictures {
   #start(): Worker {
     const file = import.meta.url.endsWith('.ts') ? './picture-thread.ts' : './picture-thread.js';
     const resourceLimits = { maxOldGenerationSizeMb: this.#limits.heapMbMax };
-    const worker = startThread(new URL(file, import.meta.url), { resourceLimits, stdout: true });
-    // A decoder prints warnings there, which are no lines of svc's log.
-    worker.stdout.resume();
+    const worker = startThread(new URL(file, import.meta.url), { resourceLimits });
     const died = (): void => {
       if (this.#worker === worker) void this.#lose({ kind: 'unknown' });
     };
