@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
-import { jpegOf } from './fake/pictures.ts';
+import { startFakeDiscord } from './fake/discord.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { jpegOf, pngOf } from './fake/pictures.ts';
+import { startServe } from './in-process.ts';
+import { scratch, writeConfig } from './program.ts';
 import { openTelegram } from './telegram-program.ts';
 
 type Asked = { messages: { role: string; content: string; images?: string[] }[] };
@@ -72,4 +76,29 @@ test('what svc cannot read there is told to the model as not shown', async () =>
   const video = it.bob({ video: { file_id: 'v', file_unique_id: 'v' } });
   const said = await it.asks('what is this?', video, 3_600);
   assert.match(said, /^0: .+\n\[video: not shown here\]$/s);
+});
+
+test('on Discord, too', async () => {
+  await using scene = await scratch();
+  const capabilities = ['completion', 'vision'];
+  await using model = await startFakeOllama(saysWhatItSees, { capabilities });
+  await using discord = await startFakeDiscord();
+  const local = { provider: 'local_runtime', model_id: 'llama3', locality: 'local' };
+  const models = [{ ...local, base_url: model.url }];
+  const token_env = 'DISCORD_TOKEN';
+  const file = await writeConfig(scene.path, {
+    channels: [{ type: 'discord', mode: 'gateway', token_env, base_url: discord.url }],
+    brains: [{ name: 'eyes', sensitivity: 'private', policy: { kind: 'priority' }, models }],
+    routes: [{ channel: 'discord', brain: 'eyes' }],
+    observability: { enabled: false },
+  });
+  await using program = startServe(file, { DISCORD_TOKEN: discord.token });
+  await program.saw('messenger_b is up');
+  const channel = discord.direct(discord.user('Ada'));
+  const attachments = [discord.storeFile('cat.png', 'image/png', pngOf(8, 8, [1, 2, 3]))];
+  const cat = discord.say(channel, '', { fields: { attachments } });
+  assert.match((await discord.waitForSent(1))[0]!.content, /^1:/);
+  discord.say(channel, 'what is it?', { fields: { type: 19, referenced_message: cat } });
+  const [, told] = await discord.waitForSent(2);
+  assert.match(told!.content, /^1: what is it\?\n\nReplying .+\n(?:> )?\[cat\.png\]$/s);
 });

@@ -7,6 +7,7 @@ import type { QuotedBlock } from '../domain/conversation.ts';
 import type { Media, Message } from '../domain/message.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { Ledger } from '../store/store.ts';
+import { kindOfFile } from './file-kinds.ts';
 import { isPublicSince, publicSinceOf } from './public-since.ts';
 
 /** @param block of its text; undefined: it is not told */
@@ -17,12 +18,15 @@ export async function quotedMediaOf(
   block: QuotedBlock | undefined,
 ): Promise<readonly Media[]> {
   const { quoted, overheard } = message.context ?? {};
-  if (quoted?.media === undefined || block === undefined || overheard === true) return [];
-  if (strictest(brain.sensitivity, message.sensitivity) === 'private') return quoted.media;
+  if (quoted === undefined || block === undefined || overheard === true) return [];
+  // Nobody is told what of it cannot be read.
+  const media = (quoted.media ?? []).filter((one) => kindOfFile(one) !== 'unknown');
+  if (media.length === 0) return [];
+  if (strictest(brain.sensitivity, message.sensitivity) === 'private') return media;
   if (block.sensitivity === 'private') return [];
-  if (quoted.elsewhere === 'open') return quoted.media;
+  if (quoted.elsewhere === 'open') return media;
   // That a text like its own is public says nothing of a picture.
   if (quoted.by === 'us') return [];
   const since = await publicSinceOf(ledger, message.channel);
-  return isPublicSince(since, quoted.at) ? quoted.media : [];
+  return isPublicSince(since, quoted.at) ? media : [];
 }

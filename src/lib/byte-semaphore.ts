@@ -1,12 +1,12 @@
 import type { Stop } from './stop.ts';
-import { TurnQueue } from './turn-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 
 type Waiting = { readonly bytes: number; readonly enter: (entered: boolean) => void };
 
 /** Lets no more than so many bytes be held at once; who asks for some has them in turn. */
 export class ByteSemaphore {
   readonly #most: number;
-  readonly #waiting = new TurnQueue<Waiting>();
+  readonly #waiting = new FairQueue<Waiting>();
   #free: number;
 
   constructor(bytesMax: number) {

@@ -64,6 +64,9 @@ function firstFrameOf(bytes: Buffer): Bitmap {
   return { width: gif.width, height: gif.height, data };
 }
 
+/** What a decoder prints is no line of svc's output. */
+console.log = () => {};
+
 const port = parentPort;
 port?.on('message', ({ bytes }: ToPictureThread) => {
   let made: Uint8Array<ArrayBuffer> | null = null;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import jpeg from 'jpeg-js';
-import { jpegOf, pngOf, withExif } from '../../test/fake/pictures.ts';
+import { gifOf, jpegOf, pngOf, withExif } from '../../test/fake/pictures.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
 import { createPictures, type RemakerLimits } from './remaker.ts';
@@ -96,6 +96,18 @@ test('one that is stopped leaves its place, also while it is made', async () => 
   assert.equal((await making).kind, 'stopped');
   assert.equal((await next).kind, 'remade');
   assert.equal((await pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', atWork)).kind, 'stopped');
+});
+
+test('what a decoder prints is not printed by svc', async (t) => {
+  const printed: unknown[] = [];
+  t.mock.method(process.stdout, 'write', (text: unknown) => printed.push(text) > 0);
+  const kind = (await remake(gifOf([2, 2], [0, 0, 2, 2]))).kind;
+  t.mock.restoreAll();
+  assert.equal(kind, 'remade', 'of one that has fewer pixels than it says');
+  assert.deepEqual(
+    printed.filter((text) => /gif/.test(String(text))),
+    [],
+  );
 });
 
 test('after the end nothing is made any more', async () => {

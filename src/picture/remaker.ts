@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { startThread } from '../lib/own-thread.ts';
 import type { Stop } from '../lib/stop.ts';
-import { TurnQueue } from '../lib/turn-queue.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import type { Pictures, Remade } from './picture.ts';
 import { sizeOf } from './size.ts';
 
@@ -47,7 +47,7 @@ const stopped: Remade = { kind: 'stopped' };
 class Remaker implements Pictures {
   readonly #deadlines: Deadlines;
   readonly #limits: RemakerLimits;
-  readonly #waiting = new TurnQueue<Asked>();
+  readonly #waiting = new FairQueue<Asked>();
   #asked: Asked | null = null;
   #worker: Worker | null = null;
   #deadline: Deadline | null = null;

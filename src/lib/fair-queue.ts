@@ -2,7 +2,7 @@
  * Who waits has a turn, and nobody has two on end while another waits; each turn takes one of all
  * that they wait with. So one who brings much is not in the way of the others.
  */
-export class TurnQueue<T> {
+export class FairQueue<T> {
   readonly #waiting = new Map<string, T[]>();
   /** Whose turn was last. */
   #last: string | null = null;
@@ -14,13 +14,13 @@ export class TurnQueue<T> {
   }
 
   first(): T | undefined {
-    return this.#turn()?.own[0];
+    return this.#next()?.own[0];
   }
 
   shift(): T | undefined {
-    const turn = this.#turn();
-    if (turn === null) return undefined;
-    const { whose, own } = turn;
+    const next = this.#next();
+    if (next === null) return undefined;
+    const { whose, own } = next;
     this.#last = whose;
     const item = own.shift();
     // Behind all others.
@@ -39,12 +39,12 @@ export class TurnQueue<T> {
     return true;
   }
 
-  #turn(): { readonly whose: string; readonly own: T[] } | null {
-    let turn = null;
+  #next(): { readonly whose: string; readonly own: T[] } | null {
+    let next = null;
     for (const [whose, own] of this.#waiting) {
-      turn = { whose, own };
+      next = { whose, own };
       if (whose !== this.#last) break;
     }
-    return turn;
+    return next;
   }
 }

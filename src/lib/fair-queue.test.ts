@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TurnQueue } from './turn-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 
-function all(queue: TurnQueue<string>): readonly string[] {
+function all(queue: FairQueue<string>): readonly string[] {
   const taken: string[] = [];
   for (let first = queue.first(); first !== undefined; first = queue.first()) {
     assert.equal(queue.shift(), first);
@@ -12,7 +12,7 @@ function all(queue: TurnQueue<string>): readonly string[] {
 }
 
 test('each who waits has one taken in turn, and what is theirs in order', () => {
-  const queue = new TurnQueue<string>();
+  const queue = new FairQueue<string>();
   for (const item of ['ann 1', 'ann 2', 'ann 3', 'bob 1', 'cleo 1', 'bob 2']) {
     queue.push(item.split(' ', 1)[0]!, item);
   }
@@ -23,7 +23,7 @@ test('each who waits has one taken in turn, and what is theirs in order', () => 
 });
 
 test('who leaves with all that is theirs has no turn', () => {
-  const queue = new TurnQueue<string>();
+  const queue = new FairQueue<string>();
   for (const item of ['ann 1', 'bob 1', 'bob 2']) queue.push(item.split(' ', 1)[0]!, item);
   assert.equal(queue.delete('ann', 'ann 1'), true);
   assert.equal(queue.delete('ann', 'ann 1'), false);
