@@ -73,7 +73,7 @@ export async function openStage(): Promise<DesktopStage> {
     for (const { child } of runs) if (child.exitCode === null) child.kill('SIGKILL');
     for (const { ended } of runs) await ended;
     // A core that has taken its file away still writes below the home as it ends.
-    for (const pid of processesWith(`HOME=${join(folder, 'home')}`)) await end(pid);
+    for (const pid of processesWith(`HOME=${join(folder, 'home')}`)) await endIt(pid);
   });
   const stack = opening.move();
   return {
@@ -109,7 +109,7 @@ function startDesktop(args: readonly string[], env: Record<string, string>): Run
   return watchProcess(child);
 }
 
-async function end(pid: number): Promise<void> {
+async function endIt(pid: number): Promise<void> {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
