@@ -178,7 +178,8 @@ async function answer(
   const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
   const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
   // What it was joined with at an earlier try may have brought some.
-  const isBare = !hasMedia && claim.attempt === 1 && !mayBePictured(seen);
+  const mayHaveSome = hasMedia || (claim.attempt > 1 && route.channel.fetch !== undefined);
+  const isBare = !mayHaveSome && !mayBePictured(seen);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
 }

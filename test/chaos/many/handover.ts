@@ -20,6 +20,7 @@ export async function handover(
   end: 'kill' | 'terminate',
 ): Promise<number> {
   await fleet.untilUp();
+  await fleet.untilMayDie();
   const [one, lanes] = await somebodyAtWork(fleet, end === 'kill' ? 2 : 3);
   const goOn = one.hold();
   const asked = model.calls.length;

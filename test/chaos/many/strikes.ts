@@ -52,9 +52,9 @@ export class Strikes {
   async round(): Promise<void> {
     const { random } = this.#parts;
     const { fleet } = this.#parts.town;
+    await pause(random() * betweenMs);
     await fleet.untilMayDie();
     this.check();
-    await pause(random() * betweenMs);
     const beside = random() < 0.8 ? this.#drawBeside() : null;
     const under = beside === null ? null : this.#begin(beside);
     // While all others are killed nobody lives for long enough to say who is dead.
@@ -62,6 +62,8 @@ export class Strikes {
     const count = random() < 0.2 ? 2 : 1;
     const targets = this.#draw(fleet.instances, count);
     await this.#moment(targets[0]!);
+    // One that was paused may have been taken for dead meanwhile.
+    await fleet.untilMayDie();
     this.#count('kills', targets.length);
     await Promise.all(targets.map((one) => one.kill()));
   }
