@@ -42,6 +42,9 @@ const places: readonly Place[] = [
   { name: 'Telegram with PostgreSQL', share: 0.25, platform: onTelegram, kept: onPostgres },
 ];
 
+/** With so many kills some pieces are joined, whatever the chance. */
+const joinedFrom = 10;
+
 export const gatheringKill: Proof = {
   name: 'gathering-kill',
   title:
@@ -62,6 +65,8 @@ export const gatheringKill: Proof = {
         figures[name] = (figures[name] ?? 0) + figure;
       }
     }
+    // In a few rounds a kill may keep all apart.
+    if (count >= joinedFrom) assert.ok(figures['joined']! > 0, 'pieces were joined');
     const skipped: Record<string, string> =
       noPostgres === false ? {} : { 'without PostgreSQL': noPostgres };
     return { kind: 'proved', figures: { ...figures, ...skipped } };
@@ -138,7 +143,6 @@ async function conclude({ talk, platform, kept, seer }: Scene, starts: readonly 
   const zeros = Object.fromEntries(Object.keys(found).map((name) => [name, 0]));
   assert.deepEqual(found, zeros);
   const joined = await kept.count('joined');
-  assert.ok(joined > 0, 'pieces were joined');
   const again = { 'shown again': seer.shownAgain, 'more than fit': beyond };
   return { messages, pictures, files, joined, ...again, repeats, 'all else': 0 };
 }
