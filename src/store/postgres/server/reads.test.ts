@@ -42,6 +42,23 @@ test('a server whose disk is full is asked again, whatever it says to a connecti
   assert.deepEqual(await reads.ask(asked), [{ n: 3 }], 'until there was a connection');
 });
 
+test('what is owed at the end is heard before the connection goes', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ rows: object[] }>();
+  const told: string[] = [];
+  const connection = { stream: { destroy: () => void told.push('cut') } };
+  const client = { query: () => promise, connection } as unknown as Client;
+  const reads = new ServerReads(async () => client, long);
+  const answer = reads.ask(asked);
+  await new Promise(setImmediate);
+  const ended = reads[Symbol.asyncDispose]();
+  await new Promise(setImmediate);
+  assert.deepEqual(told, []);
+  resolve({ rows: [{ n: 1 }] });
+  assert.deepEqual(await answer, [{ n: 1 }]);
+  await ended;
+  assert.deepEqual(told, ['cut']);
+});
+
 test('a connection that never was is not waited for', async () => {
   const refused = refusal('28P01', 'password authentication failed');
   await using reads = new ServerReads(() => Promise.reject(refused), long);

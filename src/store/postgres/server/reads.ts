@@ -12,8 +12,14 @@ const silentMsMax = 60_000;
 const pauseMs = 200;
 const passing: ReadonlySet<Fault> = new Set<Fault>(['away', 'again', 'full']);
 
-/** How many answers it owes, and when it is given up for the want of one. */
-type Owing = { answers: number; late: NodeJS.Timeout | null };
+/** Answers that are owed at the end are heard for so long. */
+const endMs = 500;
+
+/**
+ * How many answers it owes, when it is given up for the want of one, and who is told that there is
+ * no more to come.
+ */
+type Owing = { answers: number; late: NodeJS.Timeout | null; over: (() => void) | null };
 
 export class ServerReads implements Reads {
   readonly #connect: () => Promise<Client>;
@@ -56,7 +62,22 @@ export class ServerReads implements Reads {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the storage is closed'));
     const client = await this.#client?.catch(() => null);
-    if (client != null) cut(client);
+    if (client == null) return;
+    await this.#heard(client);
+    cut(client);
+  }
+
+  /**
+   * A pooler before the server may give whoever asks next what is answered to one that has gone.
+   */
+  async #heard(client: Client): Promise<void> {
+    const owing = this.#owing.get(client);
+    if (owing === undefined || owing.answers === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    owing.over = resolve;
+    const late = setTimeout(resolve, endMs);
+    await promise;
+    clearTimeout(late);
   }
 
   /** A server in trouble refuses a connection with many a word. */
@@ -84,7 +105,7 @@ export class ServerReads implements Reads {
 
   /** A way that fell silent is not told from a slow server but by time. */
   #watched(client: Client): Owing {
-    const owing = this.#owing.get(client) ?? { answers: 0, late: null };
+    const owing = this.#owing.get(client) ?? { answers: 0, late: null, over: null };
     this.#owing.set(client, owing);
     owing.answers++;
     owing.late ??= setTimeout(() => {
@@ -99,5 +120,6 @@ export class ServerReads implements Reads {
     if (owing.answers > 0) return void owing.late?.refresh();
     clearTimeout(owing.late ?? undefined);
     owing.late = null;
+    owing.over?.();
   }
 }
