@@ -273,7 +273,11 @@ export function createServiceKit(
   const most = connectionsWithin(openFilesMax() ?? Infinity);
   const connectionsMax = Math.min(listenLimits.connectionsMax, most);
   const dropped = (): void => events.ranShort({ of: 'connections' });
-  const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, ownHttp });
+  const fault = (error: unknown): void => events.faulted({ where: 'listener', error });
+  const listeners = createListeners(
+    { connectionsMax },
+    { deadlines, steady, dropped, fault, ownHttp },
+  );
   const http = createHttpClient(deadlines, { plain: ownHttp });
   return {
     now,

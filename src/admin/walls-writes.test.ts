@@ -6,7 +6,7 @@ import { own, right, startWalk, type Stop, type Walk } from '../../test/admin-wa
 import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
 import { revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, requestOf } from '../../test/open-api.ts';
-import { strayBytesMax } from './http/body.ts';
+import { strayBytesMax } from './http/request-body.ts';
 
 const here = 'Host: 127.0.0.1:2112';
 const asJson = 'Content-Type: application/json';

@@ -1,19 +1,24 @@
 /**
- * What is known of each connection of a listener: whether a right bearer came on it, how many of
- * its requests are unanswered, and how many it sent without a right bearer. Where there is room for
- * no more connections, a new one takes the place of the one that has been idle for longest, of a
- * stranger before others; where none is idle, of the oldest stranger.
+ * A connection of a listener: whether a right bearer came on it, how many of its requests are
+ * unanswered, how many it sent without a right bearer, and how long it has taken for what. The
+ * socket is svc's own. The quick way may answer on it. From the first bytes that the quick way
+ * leaves, `node:http` has the connection to its end, by a stream over it (request-stream.ts).
  *
- * A stranger may send only so many requests on a connection, since answers that nobody reads would
- * hold it for ever; a connection that brings right bearers, as a proxy's does, is not cut.
+ * A connection with too many unanswered requests is closed. A stranger may send only so many
+ * requests on a connection; one that brings right bearers, as a proxy's does, is not cut.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
-import { Linked, LinkedSet } from './linked-set.ts';
-import { PacedReading, type Turns } from './paced-reading.ts';
+import { Linked, type LinkedSet } from './linked-set.ts';
 import { QuickWay, type QuickDoor, type QuickHost } from './quick-way/quick-way.ts';
+import { RequestStream, type StreamOwner, type Turns } from './request-stream.ts';
 import type { WrongBearers } from './wrong-bearers.ts';
+
+/** Unanswered requests of one connection; one more closes it. */
+export const unansweredMax = 16;
 
 /** Whoever sent a request, for the handler that judges the request's bearer. */
 export interface Peer {
@@ -32,97 +37,70 @@ export type Brakes = {
   readonly wrongBearers: WrongBearers;
   readonly turns: Turns;
   readonly deadlines: Deadlines;
+  readonly steady: () => SteadyTime;
   /** Is told of each connection that was closed unanswered for want of room. */
   readonly dropped: () => void;
+  /** Is told what was thrown in answering a request; its connection is closed. */
+  readonly fault: (error: unknown) => void;
 };
 
+/** Times are checked every `checkMs`, so each may take two of these longer. */
 export type ConnectionLimits = {
+  /** From the first moment of a connection, or of a request on it, to the end of its head. */
+  readonly headersMs: number;
+  /** From the end of the head to the end of the body. */
+  readonly requestMs: number;
+  /** Between two requests; longer than reverse proxies keep theirs, so that they let go first. */
+  readonly keepAliveMs: number;
+  /** An answer of which the other side has taken nothing for so long ends its connection. */
+  readonly untakenMs: number;
+  readonly checkMs: number;
   readonly connectionsMax: number;
-  /** Requests without a right bearer on one connection. */
+  /** Requests without a right bearer on one connection, which then closes. */
   readonly strangerRequestsMax: number;
 };
 
-export class ConnectionTable {
-  readonly #limits: ConnectionLimits;
-  readonly #brakes: Brakes;
-  readonly #door: QuickDoor | null;
-  readonly #bySocket = new Map<object, Connection>();
-  readonly #idleStrangers = new LinkedSet<Connection>();
-  readonly #idle = new LinkedSet<Connection>();
-  readonly #busyStrangers = new LinkedSet<Connection>();
+/** Who reads and answers the requests of a listener. */
+export type ConnectionHandlers = {
+  /** null: everything goes to `node:http`. */
+  readonly quick: QuickDoor | null;
+  /** Gives `node:http` a connection. */
+  readonly handOver: (stream: RequestStream) => void;
+  /** Answers that a request did not come in time, unless an answer has begun, and closes. */
+  readonly timedOut: (to: Duplex, begun: ServerResponse | null) => void;
+};
 
-  /** @param door null: everything goes to the HTTP server */
-  constructor(limits: ConnectionLimits, brakes: Brakes, door: QuickDoor | null = null) {
-    this.#limits = limits;
-    this.#brakes = brakes;
-    this.#door = door;
-  }
+/** What a connection is at: nothing, the head of a request, its body, an answer. */
+type Phase = 'idle' | 'head' | 'body' | 'answer';
 
-  get size(): number {
-    return this.#bySocket.size;
-  }
-
-  /** @param socket of a 'connection' event, once the HTTP server has heard it */
-  admit(socket: Socket): void {
-    if (this.size >= this.#limits.connectionsMax && !this.#makeRoom()) {
-      this.#brakes.dropped();
-      socket.destroy();
-      return;
-    }
-    const connection = new Connection(socket, this.#limits, this.#brakes, this.#place, this.#door);
-    this.#bySocket.set(socket, connection);
-    this.#place(connection);
-    socket.once('close', () => this.#forget(connection));
-  }
-
-  /** undefined: it was refused for want of room. */
-  of(socket: object): Connection | undefined {
-    return this.#bySocket.get(socket);
-  }
-
-  /** Those whose answer the HTTP server knows nothing of. */
-  taken(): Socket[] {
-    return [...this.#bySocket.values()]
-      .filter(({ isTaken }) => isTaken)
-      .map(({ socket }) => socket);
-  }
-
-  #makeRoom(): boolean {
-    const first = this.#idleStrangers.first ?? this.#idle.first ?? this.#busyStrangers.first;
-    if (first === null) return false;
-    if (first.unanswered > 0 || first.answer === null) this.#brakes.dropped();
-    this.#forget(first);
-    first.socket.destroy();
-    return true;
-  }
-
-  #forget(connection: Connection): void {
-    this.#bySocket.delete(connection.socket);
-    connection.place?.delete(connection);
-    connection.place = null;
-  }
-
-  readonly #place = (connection: Connection): void => {
-    connection.place?.delete(connection);
-    const { isKnown, unanswered, socket } = connection;
-    const strangers = unanswered === 0 ? this.#idleStrangers : this.#busyStrangers;
-    const known = unanswered === 0 ? this.#idle : null;
-    connection.place = this.#bySocket.has(socket) ? (isKnown ? known : strangers) : null;
-    connection.place?.add(connection);
-  };
-}
-
-export class Connection extends Linked implements Peer, QuickHost {
+export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
   readonly socket: Socket;
   readonly #limits: ConnectionLimits;
   readonly #brakes: Brakes;
   readonly #changed: (connection: Connection) => void;
-  readonly #reading: PacedReading;
-  readonly #address: string;
+  readonly #handlers: ConnectionHandlers;
+  /** null: the connection is `node:http`'s, or was always to be. */
+  #quickWay: QuickWay | null;
+  #stream: RequestStream | null = null;
   #strangerRequests = 0;
-  #isKnown = false;
+  #requests = 0;
+  unanswered = 0;
+  /** A right bearer has come on it. */
+  isKnown = false;
+  /** `node:http` has been given bytes of a request that has not come whole. */
+  #isComing = false;
+  /** The other side sends nothing more. */
+  #hasEnded = false;
+  /** The request whose head came last. */
+  #request: IncomingMessage | null = null;
   /** The answer begun last, so that a broken request is not answered twice. */
   answer: ServerResponse | null = null;
+  /** What it was at when it was checked last, and since when. */
+  #checked: {
+    readonly phase: Phase;
+    readonly requests: number;
+    readonly since: SteadyTime;
+  } | null = null;
   /** Where it stands in the table of connections. */
   place: LinkedSet<Connection> | null = null;
 
@@ -132,30 +110,94 @@ export class Connection extends Linked implements Peer, QuickHost {
     limits: ConnectionLimits,
     brakes: Brakes,
     changed: (connection: Connection) => void,
-    door: QuickDoor | null,
+    handlers: ConnectionHandlers,
   ) {
     super();
     this.socket = socket;
     this.#limits = limits;
     this.#brakes = brakes;
     this.#changed = changed;
-    const quickWay = door === null ? null : new QuickWay(socket, door, this);
-    this.#reading = new PacedReading(socket, brakes.turns, quickWay?.look);
-    this.#address = socket.remoteAddress ?? '';
+    this.#handlers = handlers;
+    this.#quickWay = handlers.quick === null ? null : new QuickWay(socket, handlers.quick, this);
+    // A socket that fails closes; there is nothing else to do about it.
+    socket.on('error', () => {});
+    socket.on('data', this.#take);
+    socket.on('end', this.#endInput);
+    socket.on('timeout', this.#stall);
   }
 
-  /** A right bearer has come on it. */
-  get isKnown(): boolean {
-    return this.#isKnown;
+  /** A request has come on it. */
+  get hasAsked(): boolean {
+    return this.#requests > 0;
   }
 
-  get unanswered(): number {
-    return this.#reading.unanswered;
+  /** It is between two requests, or before the first. */
+  get isIdle(): boolean {
+    return this.unanswered === 0 && !this.#isAtPart;
   }
 
-  /** The quick way has a request of it in hand. */
-  get isTaken(): boolean {
-    return this.#reading.isTaken;
+  /** What of it there is to write to. */
+  get output(): Duplex {
+    return this.#stream ?? this.socket;
+  }
+
+  /** Closes it behind what has been written. */
+  close(): void {
+    if (this.#stream === null) this.socket.destroySoon();
+    else this.#stream.destroySoon();
+  }
+
+  /** Calls what answers a request; what that throws ends this connection, and no other. */
+  guard(act: () => void | Promise<void>): void {
+    try {
+      const acting = act();
+      if (acting instanceof Promise) acting.catch(this.fail);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  readonly fail = (error: unknown): void => {
+    this.socket.destroy();
+    this.#brakes.fault(error);
+  };
+
+  /** @returns false: it has too many unanswered requests, and is closed */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    if (this.socket.destroyed) return false;
+    this.#request = request;
+    this.answer = response;
+    this.#requests++;
+    if (++this.unanswered > unansweredMax) {
+      this.socket.destroy();
+      return false;
+    }
+    if (this.unanswered === 1) this.#changed(this);
+    if (++this.#strangerRequests >= this.#limits.strangerRequestsMax) {
+      response.setHeader('connection', 'close');
+    }
+    response.once('close', () => {
+      if (--this.unanswered === 0) this.#changed(this);
+    });
+    return true;
+  }
+
+  known(response: ServerResponse): void {
+    if (--this.#strangerRequests >= this.#limits.strangerRequestsMax - 1) {
+      response.removeHeader('connection');
+    }
+    if (this.isKnown) return;
+    this.isKnown = true;
+    this.#changed(this);
+  }
+
+  turnAway(bearer: 'missing' | 'wrong', response: ServerResponse, answer: () => void): void {
+    response.setHeader('connection', 'close');
+    const { wrongBearers, deadlines } = this.#brakes;
+    const delayMs = bearer === 'wrong' ? wrongBearers.add(this.socket.remoteAddress ?? '') : 0;
+    if (delayMs === 0) return answer();
+    const deadline = deadlines.after(delayMs, () => this.guard(answer));
+    response.once('close', () => deadline.cancel());
   }
 
   get isPlain(): boolean {
@@ -163,44 +205,88 @@ export class Connection extends Linked implements Peer, QuickHost {
   }
 
   beginQuick(): void {
-    this.#isKnown = true;
-    this.#reading.beginTaken();
+    this.isKnown = true;
+    this.#requests++;
+    this.unanswered++;
     this.#changed(this);
   }
 
-  endQuick(): void {
-    this.#reading.end();
+  endQuick(rest: Buffer | null): void {
+    this.unanswered--;
+    if (rest !== null) this.#take(rest);
+    if (this.#hasEnded) this.#endInput();
     this.#changed(this);
   }
 
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    this.answer = response;
-    this.#reading.begin(request);
-    if (this.unanswered === 1) this.#changed(this);
-    if (++this.#strangerRequests >= this.#limits.strangerRequestsMax) {
-      response.setHeader('connection', 'close');
+  giving(): void {
+    this.#settle();
+    this.#isComing = true;
+  }
+
+  /** Closes it when it has taken too long for what it is at. */
+  check(now: SteadyTime): void {
+    const phase = this.#phase;
+    const before = this.#checked;
+    if (before === null || before.phase !== phase || before.requests !== this.#requests) {
+      this.#checked = { phase, requests: this.#requests, since: now };
+      this.socket.setTimeout(phase === 'answer' ? this.#limits.untakenMs : 0);
+      return;
     }
-    response.once('close', () => {
-      this.#reading.end();
-      if (this.unanswered === 0) this.#changed(this);
-    });
+    const { headersMs, requestMs, keepAliveMs } = this.#limits;
+    const ms = { idle: keepAliveMs, head: headersMs, body: requestMs, answer: Infinity }[phase];
+    if (now - before.since < ms) return;
+    if (phase === 'idle') this.close();
+    else this.#handlers.timedOut(this.output, this.answer);
   }
 
-  known(response: ServerResponse): void {
-    if (--this.#strangerRequests >= this.#limits.strangerRequestsMax - 1) {
-      response.removeHeader('connection');
+  get #phase(): Phase {
+    if (this.#isAtPart) return this.#isComing && this.#request === null ? 'head' : 'body';
+    if (this.unanswered > 0) return 'answer';
+    return this.#requests === 0 ? 'head' : 'idle';
+  }
+
+  /** A part of a request has come, and its end has not. */
+  get #isAtPart(): boolean {
+    this.#settle();
+    return this.#isComing || this.#quickWay?.isWaiting === true;
+  }
+
+  #settle(): void {
+    if (this.#request?.complete !== true) return;
+    this.#request = null;
+    this.#isComing = false;
+  }
+
+  readonly #take = (bytes: Buffer): void => {
+    try {
+      const rest = this.#quickWay === null ? bytes : this.#quickWay.take(bytes);
+      if (rest !== null) this.#streamOfNode().receive(rest);
+    } catch (error) {
+      this.fail(error);
     }
-    if (this.#isKnown) return;
-    this.#isKnown = true;
-    this.#changed(this);
+  };
+
+  /** From now on the connection is `node:http`'s. */
+  #streamOfNode(): RequestStream {
+    if (this.#stream !== null) return this.#stream;
+    this.#quickWay = null;
+    this.#stream = new RequestStream(this.socket, this, this.#brakes.turns);
+    this.#handlers.handOver(this.#stream);
+    return this.#stream;
   }
 
-  turnAway(bearer: 'missing' | 'wrong', response: ServerResponse, answer: () => void): void {
-    response.setHeader('connection', 'close');
-    const { wrongBearers, deadlines } = this.#brakes;
-    const delayMs = bearer === 'wrong' ? wrongBearers.add(this.#address) : 0;
-    if (delayMs === 0) return answer();
-    const deadline = deadlines.after(delayMs, answer);
-    response.once('close', () => deadline.cancel());
-  }
+  /** The other side sends nothing more. */
+  readonly #endInput = (): void => {
+    this.#hasEnded = true;
+    if (this.#quickWay?.isAnswering === true) return;
+    const rest = this.#quickWay?.end() ?? null;
+    if (rest !== null) this.#streamOfNode().receive(rest);
+    if (this.#stream === null) this.socket.end();
+    else this.#stream.endInput();
+  };
+
+  /** The other side has taken nothing of what was written for a while. */
+  readonly #stall = (): void => {
+    if (this.socket.writableLength > 0) this.socket.destroy();
+  };
 }

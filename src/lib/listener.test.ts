@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { once as event } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { test } from 'node:test';
+import { ServerSockets, untilRead } from '../../test/fake/server-sockets.ts';
+import { answersOf, exchange, readAll, type Answer } from '../../test/fake/webhook.ts';
+import { handClock, type HandClock } from '../../test/hand-clock.ts';
 import { freePort } from '../../test/program.ts';
-import { answersOf, exchange, readAll } from '../../test/fake/webhook.ts';
 import { createListeners, listenLimits } from './listener.ts';
 import type { Held, ListenFault, ListenLimits } from './listener.ts';
 
@@ -20,12 +23,14 @@ function assertHeld(taken: Held | ListenFault): asserts taken is Held {
   assert.equal(taken.kind, 'held');
 }
 
-type Bound = AsyncDisposable & { held: Held; port: number };
+type Bound = AsyncDisposable & { held: Held; port: number; clock: HandClock };
 
+/** By a clock that stands still until a test moves it. */
 async function bind(limits: Partial<ListenLimits> = {}): Promise<Bound> {
-  const held = await createListeners(limits).take(local);
+  const clock = handClock();
+  const held = await createListeners(limits, clock).take(local);
   assertHeld(held);
-  return { held, port: held.port, [Symbol.asyncDispose]: () => held.release(200) };
+  return { held, port: held.port, clock, [Symbol.asyncDispose]: () => held.release(200) };
 }
 
 test('before the first handler the answer is 503, then the newest handler answers', async () => {
@@ -147,27 +152,114 @@ test('a handler that is replaced under load loses no request', async () => {
 });
 
 /**
- * A request that is there when its time is over, and is not read yet, is answered by a reset: its
- * bytes are to be read well within the time.
+ * All answers to what is sent on one connection. Time goes by once the server has read all of it:
+ * bytes that are unread when a connection closes are answered by a reset.
  */
-const limitMs = 1_000;
+async function answersInTime(bound: Bound, text: string): Promise<Answer[]> {
+  using sockets = new ServerSockets();
+  const socket = connect(bound.port, '127.0.0.1');
+  await event(socket, 'connect');
+  const server = await sockets.of(socket);
+  const answers = readAll(socket);
+  socket.write(text);
+  await untilRead(server, text.length);
+  const passing = setInterval(() => bound.clock.pass(500), 1);
+  await answers;
+  clearInterval(passing);
+  return answersOf(await answers);
+}
 
-test('slow headers are cut with 408', async () => {
-  await using bound = await bind({ headersMs: limitMs, requestMs: 60_000, checkMs: 20 });
+test('slow headers are cut with 408, and so is who sends nothing', async () => {
+  await using bound = await bind();
   bound.held.answer(say('here'));
-  const silent = readAll(connect(bound.port, '127.0.0.1'));
-  const answers = [await exchange(bound.port, 'GET / HT'), answersOf(await silent)];
-  for (const [answer] of answers) {
+  for (const sent of ['', 'GET / HT', get.slice(0, -1)]) {
+    const before = bound.clock.steady();
+    const [answer] = await answersInTime(bound, sent);
     assert.equal(answer?.status, 408);
     assert.match(answer?.body ?? '', /"code":"request_timeout"/);
+    assert.ok(bound.clock.steady() - before >= listenLimits.headersMs);
   }
 });
 
+test('a byte now and then is no reason to wait longer for a head', async () => {
+  await using bound = await bind();
+  bound.held.answer(say('here'));
+  const socket = connect(bound.port, '127.0.0.1');
+  const closed = readAll(socket);
+  socket.write('GET / HTTP/1.1\r\nx: ');
+  const dripping = setInterval(() => {
+    bound.clock.pass(250);
+    if (socket.writable) socket.write('x');
+  }, 1);
+  await closed;
+  clearInterval(dripping);
+});
+
 test('a body that does not come in time is cut with 408', async () => {
-  await using bound = await bind({ headersMs: limitMs, requestMs: limitMs, checkMs: 20 });
+  await using bound = await bind();
   bound.held.answer((incoming) => void incoming.resume());
-  const slow = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
-  assert.equal((await exchange(bound.port, slow))[0]?.status, 408);
+  const before = bound.clock.steady();
+  const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
+  assert.equal((await answersInTime(bound, half))[0]?.status, 408);
+  assert.ok(bound.clock.steady() - before >= listenLimits.requestMs);
+});
+
+test('between two requests a connection is kept for 65 s', async () => {
+  await using bound = await bind();
+  bound.held.answer(say('here'));
+  const before = bound.clock.steady();
+  const answers = await answersInTime(bound, get.replace('close', 'keep-alive'));
+  assert.equal(answers[0]?.body, 'here');
+  assert.ok(bound.clock.steady() - before >= listenLimits.keepAliveMs);
+});
+
+test('an answer that is long in the making is waited for', async () => {
+  await using bound = await bind();
+  bound.held.answer((_request, response) => {
+    bound.clock.deadlines.after(2 * listenLimits.keepAliveMs, () => response.end('late'));
+  });
+  assert.equal((await answersInTime(bound, get))[0]?.body, 'late');
+});
+
+test('an answer of which nothing is taken for a while ends its connection', async () => {
+  using sockets = new ServerSockets();
+  await using bound = await bind({ untakenMs: 50 });
+  const large = Buffer.alloc(32 * 1024 * 1024);
+  bound.held.answer((_request, response) => void response.end(large));
+  const socket = connect(bound.port, '127.0.0.1');
+  await event(socket, 'connect');
+  const server = await sockets.of(socket);
+  socket.write(get);
+  const passing = setInterval(() => bound.clock.pass(500), 1);
+  await event(server, 'close');
+  clearInterval(passing);
+  socket.destroy();
+});
+
+test('what a handler throws, or rejects, ends its connection and no other', async () => {
+  const faults: unknown[] = [];
+  const fault = (error: unknown): void => void faults.push(error);
+  const held = await createListeners({}, { fault }).take(local);
+  assertHeld(held);
+  held.answer((incoming, response) => {
+    if (incoming.url === '/throw') throw new Error('thrown');
+    if (incoming.url === '/reject') return Promise.reject(new Error('rejected'));
+    return void response.end('here');
+  });
+  const another = connect(held.port, '127.0.0.1');
+  another.write(get.replace('close', 'keep-alive'));
+  await event(another, 'data');
+  for (const path of ['/throw', '/reject']) {
+    assert.deepEqual(await exchange(held.port, get.replace('/', path)), []);
+  }
+  assert.deepEqual(
+    faults.map((error) => (error as Error).message),
+    ['thrown', 'rejected'],
+  );
+  const rest = readAll(another);
+  another.write(get);
+  assert.equal(answersOf(await rest)[0]?.body, 'here');
+  await held.release(200);
 });
 
 test('the limits are 5 s for a head, 10 s for a request, 16 KiB and 1,024 connections', () => {

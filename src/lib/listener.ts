@@ -5,22 +5,31 @@
  * A request with `Expect: 100-continue` comes to the handler like any other, before its body: a
  * handler that wants the body calls `response.writeContinue()`.
  */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type {
+  IncomingMessage,
+  RequestListener,
+  Server as HttpServer,
+  ServerResponse,
+} from 'node:http';
+import { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { listenAt } from './bind.ts';
 import { steadyNow, type SteadyTime } from './clock.ts';
-import { ConnectionTable, type Brakes, type Peer } from './connection.ts';
+import type { Brakes, Connection, ConnectionLimits, Peer } from './connection.ts';
+import { ConnectionTable } from './connection-table.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
-import { Turns } from './paced-reading.ts';
 import { problemText, problemType } from './problem.ts';
 import type { QuickHandler } from './quick-way/quick-way.ts';
+import { RequestStream, Turns } from './request-stream.ts';
 import { WrongBearers } from './wrong-bearers.ts';
 
-/** Answers a request, and says of its peer whether it brought the right bearer. */
+/**
+ * Answers a request, and says of its peer whether it brought the right bearer. What is thrown, or
+ * rejected, ends the connection and nothing else.
+ */
 export type Handler = {
-  (request: IncomingMessage, response: ServerResponse, peer: Peer): void;
+  (request: IncomingMessage, response: ServerResponse, peer: Peer): void | Promise<void>;
   /** What is common and plain it may answer more cheaply. */
   readonly quick?: QuickHandler;
 };
@@ -54,20 +63,8 @@ export type Held = {
 /** `code` is the system's: EADDRINUSE, EACCES, EADDRNOTAVAIL, ENOTFOUND … */
 export type ListenFault = { readonly kind: 'fault'; readonly code: string };
 
-export type ListenLimits = {
-  /** From the first moment of a connection, or of a request on it, to the end of its head. */
-  readonly headersMs: number;
-  /** From the same moment to the end of the body. */
-  readonly requestMs: number;
-  /** Between two requests; longer than reverse proxies keep theirs, so that they let go first. */
-  readonly keepAliveMs: number;
-  /** How often the two limits on a request are checked. */
-  readonly checkMs: number;
+export type ListenLimits = ConnectionLimits & {
   readonly headerBytesMax: number;
-  /** Of one listener. What a connection beyond it does to others: lib/connection.ts. */
-  readonly connectionsMax: number;
-  /** Requests without a right bearer on one connection, which then closes. */
-  readonly strangerRequestsMax: number;
   /** Wrong bearers of one address that are answered at once. */
   readonly wrongBearersFree: number;
 };
@@ -76,6 +73,8 @@ export type ListenKit = {
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
   readonly dropped: () => void;
+  /** Is told what a handler has thrown. Left out, that ends the process. */
+  readonly fault: (error: unknown) => void;
   /** Whether handlers are offered the quick way. */
   readonly ownHttp: boolean;
 };
@@ -84,6 +83,7 @@ export const listenLimits: ListenLimits = {
   headersMs: 5_000,
   requestMs: 10_000,
   keepAliveMs: 65_000,
+  untakenMs: 60_000,
   checkMs: 500,
   headerBytesMax: 16 * 1024,
   connectionsMax: 1_024,
@@ -108,15 +108,17 @@ export function createListeners(
   };
   const all = { ...listenLimits, ...limits };
   const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = kit;
-  const { ownHttp = true } = kit;
+  const { ownHttp = true, fault = endWith } = kit;
   const brakes: Brakes = {
     wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
     turns: new Turns(),
     deadlines,
+    steady,
     dropped,
+    fault,
   };
   const make = (host: string, port: number): Listener =>
-    new Listener(host, port, all, brakes, watch, ownHttp);
+    new Listener({ host, port }, all, brakes, watch, ownHttp);
   return {
     get connections() {
       return connections;
@@ -143,6 +145,18 @@ export function createListeners(
   };
 }
 
+/** Nobody is there to be told, and nothing is hidden. */
+function endWith(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
+/**
+ * The sockets are of a server of `node:net`, and svc's own. `node:http` reads requests and writes
+ * answers over the streams that it is given (connection.ts); its own server binds nothing, so its
+ * limits in time would count nothing.
+ */
 class Listener {
   readonly #server: Server;
   readonly #bound: Promise<string | null>;
@@ -151,59 +165,42 @@ class Listener {
   #holders = 0;
 
   constructor(
-    host: string,
-    port: number,
+    { host, port }: ListenPlace,
     limits: ListenLimits,
     brakes: Brakes,
     connected: (socket: Socket) => void,
     ownHttp: boolean,
   ) {
     const { keepAliveMs } = limits;
-    const door = { handler: () => this.#handler.quick, keepAliveMs };
-    this.#connections = new ConnectionTable(limits, brakes, ownHttp ? door : null);
-    this.#server = createServer({
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.keepAliveMs,
-      connectionsCheckingInterval: limits.checkMs,
-      maxHeaderSize: limits.headerBytesMax,
-      noDelay: true,
+    const http = this.#httpServer(limits);
+    this.#connections = new ConnectionTable(limits, brakes, {
+      quick: ownHttp ? { handler: () => this.#handler.quick, keepAliveMs } : null,
+      handOver: (stream) => http.emit('connection', stream),
+      timedOut: (output, begun) => answerBroken('ERR_HTTP_REQUEST_TIMEOUT', output, begun),
     });
-    this.#server.on('connection', (socket) => {
+    this.#server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       connected(socket);
       this.#connections.admit(socket);
     });
-    const handle: RequestListener = (request, response) => {
-      const connection = this.#connections.of(request.socket);
-      if (connection === undefined) return;
-      connection.begin(request, response);
-      this.#handler(request, response, connection);
-    };
-    this.#server.on('request', handle);
-    this.#server.on('checkContinue', handle);
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      answerBroken(error.code, socket, this.#connections.of(socket)?.answer ?? null);
-    });
-    if (ownHttp) this.#keepTaken();
     this.#bound = new Promise((resolve) => {
       this.#server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'));
       listenAt(this.#server, { host, port }, () => resolve(null));
     });
   }
 
-  /** Node takes a connection for idle while the quick way has a request of it in hand. */
-  #keepTaken(): void {
-    const server = this.#server;
-    server.on('timeout', (socket) => {
-      if (this.#connections.of(socket)?.isTaken !== true) socket.destroy();
-    });
-    const closeIdle = server.closeIdleConnections.bind(server);
-    server.closeIdleConnections = () => {
-      const taken = this.#connections.taken();
-      for (const socket of taken) socket.destroy = () => socket;
-      closeIdle();
-      for (const socket of taken) Reflect.deleteProperty(socket, 'destroy');
+  #httpServer({ keepAliveMs, headerBytesMax }: ListenLimits): HttpServer {
+    const server = createServer({ keepAliveTimeout: keepAliveMs, maxHeaderSize: headerBytesMax });
+    const handle: RequestListener = (request, response) => {
+      const connection = connectionOf(request.socket);
+      if (!connection.begin(request, response)) return;
+      connection.guard(() => this.#handler(request, response, connection));
     };
+    server.on('request', handle);
+    server.on('checkContinue', handle);
+    server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+      answerBroken(error.code, stream, connectionOf(stream).answer);
+    });
+    return server;
   }
 
   /** null: not bound, or no more. */
@@ -233,23 +230,28 @@ class Listener {
         this.#holders--;
         if (this.#holders > 0) return;
         forget();
-        await close(this.#server, graceMs);
+        await this.#close(graceMs);
       },
     };
   }
+
+  /** Waits for the answers under way; a connection is let go as soon as it has none. */
+  #close(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = setTimeout(() => this.#connections.destroy(), graceMs);
+      this.#server.close(() => {
+        clearTimeout(end);
+        resolve();
+      });
+      this.#connections.close();
+    });
+  }
 }
 
-/** Waits for the answers under way; a connection is let go as soon as it has none. */
-function close(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), 20);
-    const end = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearInterval(sweep);
-      clearTimeout(end);
-      resolve();
-    });
-  });
+/** Streams are given by connections alone. */
+function connectionOf(stream: Duplex): Connection {
+  if (!(stream instanceof RequestStream)) throw new Error('a stream of nobody');
+  return stream.owner as Connection;
 }
 
 const broken: Readonly<Record<string, readonly [number, string, string]>> = {

@@ -5,11 +5,14 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { collectBody } from '../../lib/collect-body.ts';
 import { isJsonType } from '../../lib/content-type.ts';
 import { problem, type Answer } from './answer.ts';
-import { collectBody, strayBytesMax } from './body.ts';
 import type { Body, Route, RequestInput } from '../routes/route.ts';
 import { Misshapen, readAny } from '../schemas/schema.ts';
+
+/** The bytes that a client may send along to a route that wants no body. */
+export const strayBytesMax = 65_536;
 
 /** A request and its response: the response may ask for the request's body. */
 export type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };

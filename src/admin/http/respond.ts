@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Events } from '../../domain/event.ts';
 import { bearerOf } from '../../lib/bearer.ts';
-import type { Peer } from '../../lib/connection.ts';
 import type { Handler } from '../../lib/listener.ts';
 import { securityHeaders, type Answer } from './answer.ts';
 import { bearerStateOf, type OperatorAccess } from './auth.ts';
@@ -15,8 +14,7 @@ export function respondThrough(
   access: OperatorAccess,
   events: Pick<Events, 'faulted'>,
 ): Handler {
-  /** Answers one request; never rejects. */
-  async function respond(request: IncomingMessage, response: ServerResponse, peer: Peer) {
+  return async (request, response, peer) => {
     const bearer = bearerStateOf(request, access);
     if (bearer === 'operator') peer.known(response);
     let answer: Answer;
@@ -28,8 +26,7 @@ export function respondThrough(
     const say = (): void => send(request, response, answer);
     if (answer.status !== 401) say();
     else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, say);
-  }
-  return (request, response, peer) => void respond(request, response, peer);
+  };
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { bearerOf, createTokenCheck, tokenOf, type TokenCheck } from '../../lib/bearer.ts';
+import { collectBody } from '../../lib/collect-body.ts';
 import { isJsonType } from '../../lib/content-type.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
@@ -54,7 +55,7 @@ class InboundHandler {
     this.#matches = createTokenCheck(parts.secret);
   }
 
-  answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void {
+  answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void | Promise<void> {
     const path = pathOf(request.url ?? '');
     if (path === '/healthz' && (request.method === 'GET' || request.method === 'HEAD')) {
       send(response, { status: 200, type: jsonType, body: '{"status":"ok"}' });
@@ -71,15 +72,15 @@ class InboundHandler {
     peer.known(response);
     const refused = this.#checkContent(request.headers);
     if (refused !== null) return this.#refuse(request, response, refused);
-    if (request.headers.expect !== undefined) response.writeContinue();
-    this.#read(request, response);
+    return this.#read(request, response);
   }
 
   /** Only what will be asked of `receive`: all that is wrong with a request is said by `answer`. */
-  readonly quick: QuickHandler = ({ method, url, headers, body }) => {
+  readonly quick: QuickHandler = ({ method, url, headers, body, missingBytes }) => {
     const token = tokenOf(headers.authorization);
     if (this.#checkSender(pathOf(url), method, token) !== null) return null;
     if (this.#checkContent(headers) !== null) return null;
+    if (missingBytes > 0) return 'wait';
     const taken = this.#take(body, headers);
     return 'status' in taken ? null : this.#accept(taken);
   };
@@ -101,26 +102,15 @@ class InboundHandler {
     return null;
   }
 
-  #read(request: IncomingMessage, response: ServerResponse): void {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    request.on('data', (part: Buffer) => {
-      const before = bytes;
-      bytes += part.length;
-      if (bytes <= bodyBytesMax) {
-        parts.push(part);
-      } else if (before <= bodyBytesMax) {
-        parts.length = 0;
-        this.#refuse(request, response, refusals.bodyTooLarge, bytes);
-      }
-    });
-    request.on('end', () => {
-      if (bytes > bodyBytesMax) return;
-      const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-      const taken = this.#take(body, request.headers);
-      if ('status' in taken) this.#refuse(request, response, taken);
-      else void this.#accept(taken).then((answer) => send(response, answer));
-    });
+  async #read(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const end = await collectBody(request, response, bodyBytesMax);
+    if (end.kind === 'broken_off') return;
+    if (end.kind === 'too_large') {
+      return this.#refuse(request, response, refusals.bodyTooLarge, end.count);
+    }
+    const taken = this.#take(end.bytes, request.headers);
+    if ('status' in taken) this.#refuse(request, response, taken);
+    else send(response, await this.#accept(taken));
   }
 
   #take(body: Buffer, headers: IncomingHttpHeaders): Taken | Refusal {

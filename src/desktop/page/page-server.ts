@@ -56,7 +56,10 @@ const graceMs = 1_000;
 export async function openPageServer(
   options: PageServerOptions,
 ): Promise<PageServer | PageUnbound> {
-  const held = await createListeners().take({ host: '127.0.0.1', port: 0 });
+  const held = await createListeners({}, { fault: options.onFault }).take({
+    host: '127.0.0.1',
+    port: 0,
+  });
   if (held.kind === 'fault') return held;
   const host = `127.0.0.1:${held.port}`;
   const closing = new AbortController();

@@ -6,7 +6,8 @@ import { setImmediate } from 'node:timers/promises';
 import { good, whole } from '../../../test/chaos/quick-way/requests.ts';
 import { ServerSockets, untilRead } from '../../../test/fake/server-sockets.ts';
 import { answersOf, readAll } from '../../../test/fake/webhook.ts';
-import { createListeners, type Handler, type ListenLimits } from '../listener.ts';
+import { handClock, type HandClock } from '../../../test/hand-clock.ts';
+import { createListeners, listenLimits, type Handler, type ListenLimits } from '../listener.ts';
 import type { Answer } from './answer-text.ts';
 
 const requestOf = (text: string): string => whole(good(JSON.stringify({ text })));
@@ -29,8 +30,11 @@ function stage() {
       });
     },
     {
-      quick: ({ body }: { body: Buffer }) => {
+      quick: ({ body, missingBytes }: { body: Buffer; missingBytes: number }) => {
+        if (missingBytes > 0) return 'wait' as const;
         const answer = answerOf('quick', body);
+        if (answer.body.endsWith('thrown')) throw new Error('thrown');
+        if (answer.body.endsWith('rejected')) return Promise.reject(new Error('rejected'));
         if (!answer.body.endsWith('hung')) return Promise.resolve(answer);
         came.shift()?.();
         return new Promise<Answer>((resolve) => hung.push(() => resolve(answer)));
@@ -45,13 +49,15 @@ function stage() {
 }
 
 async function listen(limits: Partial<ListenLimits> = {}, ownHttp = true) {
-  const patient = { headersMs: 60_000, requestMs: 60_000, ...limits };
-  const listeners = createListeners(patient, { ownHttp });
+  const clock = handClock();
+  const faults: unknown[] = [];
+  const kit = { ...clock, ownHttp, fault: (error: unknown) => void faults.push(error) };
+  const listeners = createListeners(limits, kit);
   const held = await listeners.take({ host: '127.0.0.1', port: 0 });
   assert.ok(held.kind === 'held');
   const { handler, finish, hangs } = stage();
   held.answer(handler);
-  const it = { listeners, held, port: held.port, finish, hangs };
+  const it = { listeners, held, port: held.port, finish, hangs, clock, faults };
   return { ...it, [Symbol.asyncDispose]: () => held.release(0) };
 }
 
@@ -62,10 +68,9 @@ async function answered(socket: Socket, request: string, body: string): Promise<
   assert.equal(answer.toString('latin1').split('\r\n\r\n')[1], body);
 }
 
-/** A connection on which the next plain request is taken. */
 async function open(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
-  await answered(socket, requestOf('first'), 'node first');
+  await answered(socket, requestOf('first'), 'quick first');
   return socket;
 }
 
@@ -82,7 +87,7 @@ const bodies = (text: string): string[] => answersOf(text).map(({ body }) => bod
 /** Is not plain, so that `node:http` has the connection afterwards. */
 const last = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 
-test('the first request goes to node:http, those behind it go the quick way', async () => {
+test('plain requests go the quick way, one after the other', async () => {
   await using it = await listen();
   const socket = await open(it.port);
   for (const text of ['a', 'b', 'c']) await answered(socket, requestOf(text), `quick ${text}`);
@@ -102,7 +107,7 @@ test('a connection that node:http was given something else on stays with it', as
 
 test('switched off, and with a handler that has none, everything goes to node:http', async () => {
   await using off = await listen({}, false);
-  const one = await open(off.port);
+  const one = connect(off.port, '127.0.0.1');
   await answered(one, requestOf('a'), 'node a');
   await using it = await listen();
   const two = await open(it.port);
@@ -141,12 +146,9 @@ test('a request that was taken keeps its connection, where an idle one would go'
 
 test('who was answered on the quick way is no stranger, and idle again', async () => {
   await using it = await listen({ connectionsMax: 2 });
-  const known = connect(it.port, '127.0.0.1');
-  const unknown = requestOf('first').replace(/authorization: .*\r\n/, '');
-  await answered(known, unknown, 'node first');
-  await answered(known, requestOf('a'), 'quick a');
+  const known = await open(it.port);
   const stranger = connect(it.port, '127.0.0.1');
-  await answered(stranger, unknown, 'node first');
+  await answered(stranger, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', 'node');
   const gone = once(stranger, 'close');
   const second = await open(it.port);
   await gone;
@@ -174,24 +176,91 @@ test('closing does not wait for it for ever', async () => {
   it.finish();
 });
 
+/** Time goes by until a promise is settled. */
+function whileTimePasses<T>({ clock }: { clock: HandClock }, wanted: Promise<T>): Promise<T> {
+  const passing = setInterval(() => clock.pass(500), 1);
+  return wanted.finally(() => clearInterval(passing));
+}
+
 test('between two requests a connection is kept so long, and in one it is not cut', async () => {
-  await using it = await listen({ keepAliveMs: 1_500 });
+  await using it = await listen();
   const busy = await openHung(it);
   const idle = await open(it.port);
-  await answered(idle, requestOf('a'), 'quick a');
-  await once(idle.resume(), 'close');
+  const before = it.clock.steady();
+  await whileTimePasses(it, once(idle.resume(), 'close'));
+  assert.ok(it.clock.steady() - before >= listenLimits.keepAliveMs);
   const rest = readAll(busy);
   it.finish();
-  assert.match(await rest, /quick hung$/);
+  busy.write(last);
+  assert.match(await rest, /quick hung/);
 });
 
-test('half a request behind quick ones is cut in time', async () => {
-  await using it = await listen({ headersMs: 1_000, checkMs: 20 });
+test('half a request is cut in time: a head, and a body that was waited for', async () => {
+  await using it = await listen();
+  const { headersMs, requestMs } = listenLimits;
+  for (const [half, ms] of [
+    ['POST /web', headersMs],
+    [requestOf('a').slice(0, -3), requestMs],
+  ] as const) {
+    const socket = await open(it.port);
+    const rest = readAll(socket);
+    const before = it.clock.steady();
+    socket.write(half);
+    assert.equal(answersOf(await whileTimePasses(it, rest))[0]?.status, 408);
+    assert.ok(it.clock.steady() - before >= ms);
+  }
+});
+
+test('a body that comes later is waited for, whatever pieces it comes in', async () => {
+  using sockets = new ServerSockets();
+  await using it = await listen();
   const socket = await open(it.port);
-  await answered(socket, requestOf('a'), 'quick a');
+  const server = await sockets.of(socket);
+  const text = requestOf('late');
+  const body = text.indexOf('\r\n\r\n') + 4;
+  for (const cuts of [[body], [body + 1, body + 2], [body + 5, text.length - 1]]) {
+    const pieces = [0, ...cuts].map((from, at) => text.slice(from, cuts[at]));
+    for (const piece of pieces.slice(0, -1)) {
+      const before = server.bytesRead;
+      socket.write(piece);
+      await untilRead(server, before + piece.length);
+    }
+    await answered(socket, pieces.at(-1)!, 'quick late');
+  }
+  // Bytes behind it are another request's: node:http has the connection from here on.
+  const before = server.bytesRead;
+  socket.write(text.slice(0, body));
+  await untilRead(server, before + body);
   const rest = readAll(socket);
-  socket.write('POST /web');
-  assert.equal(answersOf(await rest)[0]?.status, 408);
+  socket.write(text.slice(body) + last);
+  assert.deepEqual(bodies(await rest), ['node late', 'node']);
+});
+
+test('who ends its side in the midst of a request is told so', async () => {
+  await using it = await listen();
+  for (const half of ['POST /web', requestOf('a').slice(0, -3)]) {
+    const socket = await open(it.port);
+    const rest = readAll(socket);
+    socket.end(half);
+    assert.equal(answersOf(await rest)[0]?.status, 400);
+  }
+});
+
+test('what a quick handler throws ends its connection and no other', async () => {
+  await using it = await listen();
+  const another = await open(it.port);
+  for (const text of ['thrown', 'rejected']) {
+    const socket = await open(it.port);
+    const rest = readAll(socket);
+    socket.write(requestOf(text));
+    assert.equal(await rest, '');
+  }
+  assert.deepEqual(
+    it.faults.map((error) => (error as Error).message),
+    ['thrown', 'rejected'],
+  );
+  await answered(another, requestOf('b'), 'quick b');
+  another.destroy();
 });
 
 test('a client that ends its side gets its answer, one that goes away costs nothing', async () => {

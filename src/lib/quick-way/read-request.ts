@@ -1,5 +1,5 @@
 /**
- * Reads the one kind of request that goes the quick way: a plain POST that has come whole, with
+ * Reads the one kind of request that goes the quick way: a plain POST whose head has come whole,
  * nothing before it and nothing behind it. Whatever is not exactly that is none of its business:
  * `node:http` then reads the same bytes, and says what is wrong with them. So this knows no errors,
  * and is stricter than the standard wherever strict costs nothing that clients send.
@@ -16,7 +16,10 @@ export type PlainRequest = {
   readonly url: string;
   /** Each came once; their names are in lower case. */
   readonly headers: IncomingHttpHeaders;
+  /** What has come of it. */
   readonly body: Buffer;
+  /** How much of the body has not come yet. */
+  readonly missingBytes: number;
 };
 
 const headBytesMax = 4_096;
@@ -52,10 +55,11 @@ export function readRequest(bytes: Buffer): PlainRequest | null {
   const headers = readHeaders(head, head.indexOf('\n') + 1);
   if (headers === null || headers.host === undefined) return null;
   const length = headers['content-length'] ?? '';
-  if (!plainLength.test(length) || Number(length) !== bytes.length - head.length) return null;
+  const missingBytes = Number(length) - (bytes.length - head.length);
+  if (!plainLength.test(length) || missingBytes < 0) return null;
   const { connection } = headers;
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null;
-  return { method: 'POST', url, headers, body: bytes.subarray(head.length) };
+  return { method: 'POST', url, headers, body: bytes.subarray(head.length), missingBytes };
 }
 
 /** @param from where the first of them begins */

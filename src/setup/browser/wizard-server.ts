@@ -51,7 +51,7 @@ export async function openWizardServer(
 ): Promise<WizardServer | WizardUnbound> {
   const { session, webRoot, onShown, onTraded, onFault, clock = systemClock } = options;
   const { application = null } = options;
-  const held = await createListeners().take({ host: '127.0.0.1', port: 0 });
+  const held = await createListeners({}, { fault: onFault }).take({ host: '127.0.0.1', port: 0 });
   if (held.kind === 'fault') return held;
   const signIn = application?.signIn ?? new SignIn(clock.steady, onTraded);
   const closing = new AbortController();

@@ -1,17 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** The bytes that a client may send along to a route that wants no body. */
-export const strayBytesMax = 65_536;
-
-/** `broken_off`: the client was gone before its end. */
+/** `broken_off`: the client was gone before the end of the body. */
 export type BodyEnd =
   | { readonly kind: 'whole'; readonly bytes: Buffer }
-  | { readonly kind: 'too_large' }
+  /** `count`: how many bytes had come by then. */
+  | { readonly kind: 'too_large'; readonly count: number }
   | { readonly kind: 'broken_off' };
 
 /**
  * Collects a request's body, with a running count. What follows a body that is too large is thrown
- * away, for as long as the listener gives a request.
+ * away, for as long as the listener gives a request. Never rejects.
  */
 export function collectBody(
   request: IncomingMessage,
@@ -19,7 +17,7 @@ export function collectBody(
   bytesMax: number,
 ): Promise<BodyEnd> {
   const declared = Number(request.headers['content-length']);
-  if (declared > bytesMax) return Promise.resolve({ kind: 'too_large' });
+  if (declared > bytesMax) return Promise.resolve({ kind: 'too_large', count: 0 });
   if (request.headers.expect !== undefined) response.writeContinue();
   return new Promise((resolve) => {
     let parts: Buffer[] = [];
@@ -30,10 +28,12 @@ export function collectBody(
         parts.push(part);
       } else {
         parts = [];
-        resolve({ kind: 'too_large' });
+        resolve({ kind: 'too_large', count });
       }
     });
-    request.on('end', () => resolve({ kind: 'whole', bytes: Buffer.concat(parts) }));
+    request.on('end', () => {
+      resolve({ kind: 'whole', bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts) });
+    });
     request.on('close', () => resolve({ kind: 'broken_off' }));
   });
 }
