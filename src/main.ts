@@ -14,7 +14,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   const { stopping, abandoning, onHangUp } = listenForSignals();
   const { stdin, stdout, stderr, env } = process;
   endQuietly(stdout, () => stopping.abort());
-  endQuietly(stderr, () => {});
+  // What cannot be said there, on a full disk for example, ends no service.
+  stderr.on('error', () => {});
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
   const secrets = createSecretLookup({ env, cwd, stderr });

@@ -42,7 +42,10 @@ export type HttpRequest = {
   readonly discardBody?: boolean;
   /** The answer has the body as bytes, and no text. */
   readonly asBytes?: boolean;
-  /** Is told the body piece by piece as it comes; the answer has all of it as well. */
+  /**
+   * Is told the body piece by piece as it comes; the answer has all of it as well. What it throws
+   * rejects the call.
+   */
   readonly heard?: (status: number, part: Buffer) => void;
   /**
    * Only to this machine and private networks, as `isNear` says of the address that is connected
@@ -91,8 +94,8 @@ export function createHttpClient(
   const origins = new Origins(undici, options);
   return {
     send(request, stop) {
-      return new Promise((resolve) => {
-        const exchange = new Exchange(request, stop, resolve);
+      return new Promise((resolve, reject) => {
+        const exchange = new Exchange(request, stop, resolve, reject);
         exchange.watch(deadlines);
         if (exchange.settled) return;
         if (plain) exchange.text = writeRequest(request);

@@ -102,6 +102,13 @@ test('a text that comes in typed parts is told without those that are no text', 
   assert.equal(streamed.said, 'four');
 });
 
+test('a line may list more calls than a function takes arguments', () => {
+  const streamed = new LocalStream();
+  const calls = Array.from({ length: 500_000 }, () => 0);
+  streamed.push(`${JSON.stringify({ message: { tool_calls: calls }, done: true })}\n`);
+  assert.match(JSON.stringify(streamed.end()), /tool_calls/);
+});
+
 test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
   const told: number[] = [];
   const listening = new Listening(new LocalStream(), (whole) => told.push(whole.length));

@@ -228,6 +228,12 @@ export const discord: readonly Fault[] = [
     replace: 'if (this.#left < -1_000) return',
   },
   {
+    name: 'A handshake with Discord that is given up, and breaks off later, ends the process.',
+    file: 'src/channel/discord/contained-shard.ts',
+    find: "shard['connection']?.off('error', unheard).on('error', unheard);",
+    replace: '',
+  },
+  {
     name: 'A stop ends the session on Discord, which then repeats nothing.',
     file: 'src/channel/discord/connection.ts',
     find: 'const resumableCode = 4200;',

@@ -92,6 +92,12 @@ export const postgres: readonly Fault[] = [
     replace: "(far === undefined ? 'disable' : 'disable')",
   },
   {
+    name: 'A PostgreSQL server that wants an unknown way to sign in ends the process.',
+    file: 'src/store/postgres/server/connect.ts',
+    find: '  containReading(client);\n',
+    replace: '',
+  },
+  {
     name: 'A standby is taken for the server that takes writes.',
     file: 'src/store/postgres/server/connect.ts',
     find: 'if (standby && !anyHost) {',

@@ -260,12 +260,10 @@ export class Connection {
 
   async #close(): Promise<void> {
     const socket = this.#shard['connection'];
-    // The library takes its own listener away, and an error that nobody hears ends the process.
-    socket?.on('error', () => {});
     if (socket?.readyState === 0) socket.terminate();
     const closing = this.#shard.destroy({ code: resumableCode, reason: 'svc resumes later' });
     const given = new AbortController();
-    await Promise.race([closing.catch(() => {}), pause(closeMs, given.signal)]);
+    await Promise.race([closing, pause(closeMs, given.signal)]);
     given.abort();
     socket?.terminate();
   }

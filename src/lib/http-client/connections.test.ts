@@ -44,7 +44,7 @@ function exchangeOf(stop?: Stopper): { exchange: Exchange; results: HttpResult[]
     deadlineAt: clock.in(1_000),
     bodyBytesMax: 1,
   };
-  const exchange = new Exchange(request, stop, (result) => results.push(result));
+  const exchange = new Exchange(request, stop, (result) => results.push(result), assert.ifError);
   exchange.watch(clock.deadlines);
   return { exchange, results };
 }

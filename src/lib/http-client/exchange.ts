@@ -32,6 +32,7 @@ export class Exchange extends Linked {
   waitsIn: LinkedSet<Exchange> | null = null;
   readonly #stop: Stop | undefined;
   readonly #resolve: (result: HttpResult) => void;
+  readonly #reject: (error: unknown) => void;
   /** Closes what it is sent on; null: it has not been sent. */
   #giveUp: (() => void) | null = null;
   #deadline: Deadline | null = null;
@@ -41,11 +42,18 @@ export class Exchange extends Linked {
   #headers: Headers = {};
   readonly #body = new AnswerBody();
 
-  constructor(request: HttpRequest, stop: Stop | undefined, resolve: (result: HttpResult) => void) {
+  /** @param reject told what `heard` of the request threw */
+  constructor(
+    request: HttpRequest,
+    stop: Stop | undefined,
+    resolve: (result: HttpResult) => void,
+    reject: (error: unknown) => void,
+  ) {
     super();
     this.request = request;
     this.#stop = stop;
     this.#resolve = resolve;
+    this.#reject = reject;
   }
 
   get settled(): boolean {
@@ -92,7 +100,17 @@ export class Exchange extends Linked {
       this.#fail('answer_too_large', null);
     } else {
       this.#body.add(part, this.request.discardBody !== true, borrowed);
-      this.request.heard?.(this.#status, borrowed ? Buffer.from(part) : part);
+      this.#tell(borrowed ? Buffer.from(part) : part);
+    }
+  }
+
+  /** It is called out of a socket: what a listener throws there would end the process. */
+  #tell(part: Buffer): void {
+    try {
+      this.request.heard?.(this.#status, part);
+    } catch (error) {
+      this.#reject(error);
+      this.#cancel();
     }
   }
 

@@ -38,7 +38,7 @@ function bench(max = 10) {
       deadlineAt: clock.in(60_000),
       bodyBytesMax: 100,
     };
-    const exchange = new Exchange(request, stop, told.resolve);
+    const exchange = new Exchange(request, stop, told.resolve, told.reject);
     exchange.watch(clock.deadlines);
     exchange.text = writeRequest(request);
     all.take(exchange);

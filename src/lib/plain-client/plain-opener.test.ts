@@ -40,8 +40,8 @@ test('a server whose answers are odd again and again is left to undici', async (
     bodyBytesMax: 100,
   };
   for (let asked = 0; asked < oddMax + 3; asked++) {
-    const result = await new Promise<HttpResult>((resolve) => {
-      const exchange = new Exchange(request, undefined, resolve);
+    const result = await new Promise<HttpResult>((resolve, reject) => {
+      const exchange = new Exchange(request, undefined, resolve, reject);
       exchange.watch(clock.deadlines);
       exchange.text = writeRequest(request);
       all.take(exchange);

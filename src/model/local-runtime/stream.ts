@@ -44,6 +44,7 @@ export class LocalStream implements AnswerStream {
     if (root['done'] === true) this.#isDone = true;
     const message = recordOf(root['message']);
     this.said += textOf(message?.['content']);
-    this.#calls.push(...listOf(message?.['tool_calls']));
+    // One by one: a server may list more of them than a call takes arguments.
+    for (const call of listOf(message?.['tool_calls'])) this.#calls.push(call);
   }
 }

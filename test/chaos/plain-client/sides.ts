@@ -1,4 +1,5 @@
 /** The same answer for both clients, and what each makes of it. */
+import assert from 'node:assert/strict';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import type { HttpRequest, HttpResult } from '../../../src/lib/http-client.ts';
 import { Connections, type Opener } from '../../../src/lib/http-client/connections.ts';
@@ -59,7 +60,8 @@ class Side {
       discardBody: more.discardBody ?? false,
     };
     const sent = { stopper: new Stopper(), result: 'none' as HttpResult | 'none' };
-    const exchange = new Exchange(request, sent.stopper, (result) => (sent.result = result));
+    const told = (result: HttpResult): void => void (sent.result = result);
+    const exchange = new Exchange(request, sent.stopper, told, assert.ifError);
     exchange.watch(deadlines);
     if (this.#isPlain) exchange.text = writeRequest(request);
     this.#connections.take(exchange);

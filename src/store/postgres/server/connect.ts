@@ -173,7 +173,34 @@ async function clientFor(
   delete connectionParameters.replication;
   // Without a listener the loss of an idle connection would end the process.
   client.on('error', () => {});
+  containReading(client);
   return client;
+}
+
+/** A stream, as far as the library's parser uses it. */
+type Readable = { on(event: string, hear: (part: Buffer) => void): unknown };
+
+/**
+ * The library reads in a listener of the socket, and throws there at what it does not know: another
+ * way to sign in, or a damaged message. That would end the process. Here it ends the connection,
+ * with the same error.
+ */
+function containReading(client: Client): void {
+  const { connection } = client as unknown as {
+    connection: { attachListeners(stream: Readable): void };
+  };
+  const attach = connection.attachListeners.bind(connection);
+  connection.attachListeners = (stream: Duplex) => {
+    const on: Readable['on'] = (event, hear) =>
+      stream.on(event, (part: Buffer) => {
+        try {
+          hear(part);
+        } catch (error) {
+          stream.destroy(error as Error);
+        }
+      });
+    attach({ on });
+  };
 }
 
 function passwordOf(host: ServerHost, address: ServerAddress): string {
