@@ -18,7 +18,9 @@ export function collectBody(
 ): Promise<BodyEnd> {
   const declared = Number(request.headers['content-length']);
   if (declared > bytesMax) return Promise.resolve({ kind: 'too_large', count: 0 });
-  if (request.headers.expect !== undefined) response.writeContinue();
+  // Behind an unanswered request Node would write the interim answer into the final one.
+  const isNext = response.socket !== null;
+  if (request.headers.expect !== undefined && isNext) response.writeContinue();
   return new Promise((resolve) => {
     let parts: Buffer[] = [];
     let count = 0;

@@ -27,6 +27,7 @@ import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { spend } from './spend.ts';
 import { telegramKill } from './telegram-kill.ts';
+import { unread } from './unread.ts';
 import { upgrade } from './upgrade.ts';
 import { upgradeMany } from './upgrade-many.ts';
 
@@ -43,6 +44,7 @@ export const proofs: readonly Proof[] = [
   quickWay,
   plainClient,
   slowHeaders,
+  unread,
   hungBrain,
   mcp,
   hotReload,

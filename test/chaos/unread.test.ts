@@ -1,0 +1,4 @@
+import { testSmallest } from './smallest.ts';
+import { unread } from './unread.ts';
+
+testSmallest(unread);

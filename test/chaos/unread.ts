@@ -1,0 +1,63 @@
+/** Clients that pipeline requests and read no answers, against both listeners of the program. */
+import type { Proof, Size } from './proof.ts';
+import { Siege, type Found, type Harshness } from './unread/siege.ts';
+
+/** How the program is run, one after the other. */
+const houses = [
+  { name: 'SQLite', storage: { storage: { path: 'svc.db' }, session: {} }, env: {} },
+  { name: 'no storage', storage: {}, env: {} },
+  {
+    name: 'SQLite, and all of it through node:http',
+    storage: { storage: { path: 'svc.db' }, session: {} },
+    env: { SVC_OWN_HTTP: 'off' },
+  },
+];
+
+const sizes = { test: 60, change: 900, nightly: 30_000 } as const;
+/** At the smallest size svc must live and answer; how fast is told, and not held. */
+const harshness: Readonly<Record<Size, Harshness>> = {
+  test: { isJudged: false, rounds: 1, floodMs: 200 },
+  change: { isJudged: true, rounds: 1, floodMs: 2_000 },
+  nightly: { isJudged: true, rounds: 10, floodMs: 2_000 },
+};
+
+export const unread: Proof = {
+  name: 'unread',
+  title:
+    'Pipelined requests whose answers nobody reads, at both listeners: no crash, every answer ' +
+    'well-formed and in order, every probe answered in time, sockets as before',
+  unit: 'connections',
+  sizes,
+  async run(count, seed, say) {
+    const size = count >= sizes.nightly ? 'nightly' : count >= sizes.change ? 'change' : 'test';
+    const these = size === 'test' ? houses.slice(0, 1) : houses;
+    const found: Found[] = [];
+    for (const [at, house] of these.entries()) {
+      await using siege = await Siege.open(house);
+      const order = { count: Math.ceil(count / these.length), seed: seed + at };
+      found.push(await siege.attack(order, harshness[size]));
+      say(`${house.name}: all is well`);
+    }
+    return { kind: 'proved', figures: figuresOf(found) };
+  },
+};
+
+function figuresOf(found: readonly Found[]): Record<string, number> {
+  const sum = (of: (one: Found) => number): number => found.reduce((all, one) => all + of(one), 0);
+  const most = (of: (one: Found) => number): number => {
+    return Math.round(Math.max(...found.map(of)) * 10) / 10;
+  };
+  return {
+    connections: sum(({ connections }) => connections),
+    'requests sent': sum(({ requests }) => requests),
+    'answers read': sum(({ answers }) => answers),
+    'closed by svc': sum(({ closed }) => closed),
+    probes: sum(({ probes }) => probes),
+    'of them judged': sum(({ judged }) => judged),
+    'ms of a calm probe': most(({ calmMs }) => calmMs),
+    'ms of the slowest': most(({ slowestMs }) => slowestMs),
+    'ms that the machine does not explain': most(({ unexplainedMs }) => unexplainedMs),
+    'ms of the slowest to the control': most(({ controlMs }) => controlMs),
+    'MiB grown': most(({ grownMiB }) => grownMiB),
+  };
+}
