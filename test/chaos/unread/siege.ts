@@ -188,8 +188,8 @@ export class Siege implements AsyncDisposable {
   }
 
   /**
-   * The sockets of the attack go, in the end. Memory is a figure and no bound: an idle process keeps
-   * what its heap has grown to.
+   * The sockets of the attack go, in the end. Memory is a figure and no bound: an idle process
+   * keeps what its heap has grown to.
    */
   async #settled(connections: number) {
     let held = await this.#held();
