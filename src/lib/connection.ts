@@ -40,7 +40,7 @@ export type Brakes = {
   readonly steady: () => SteadyTime;
   /** Is told of each connection that was closed unanswered for want of room. */
   readonly dropped: () => void;
-  /** Is told what was thrown in answering a request; its connection is closed. */
+  /** Called with what was thrown in answering a request; its connection is closed. */
   readonly fault: (error: unknown) => void;
 };
 

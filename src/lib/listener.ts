@@ -73,7 +73,7 @@ export type ListenKit = {
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
   readonly dropped: () => void;
-  /** Is told what a handler has thrown. Left out, that ends the process. */
+  /** Called with what a handler has thrown. Left out, that ends the process. */
   readonly fault: (error: unknown) => void;
   /** Whether handlers are offered the quick way. */
   readonly ownHttp: boolean;
@@ -145,7 +145,7 @@ export function createListeners(
   };
 }
 
-/** Nobody is there to be told, and nothing is hidden. */
+/** Without anybody to call, what was thrown ends the process: a test must see it. */
 function endWith(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -14,7 +14,7 @@ const houses = [
 ];
 
 const sizes = { test: 60, change: 900, nightly: 30_000 } as const;
-/** At the smallest size svc must live and answer; how fast is told, and not held. */
+/** At the smallest size svc must live and answer. How fast it answers is printed, and fails nothing. */
 const harshness: Readonly<Record<Size, Harshness>> = {
   test: { isJudged: false, rounds: 1, floodMs: 200 },
   change: { isJudged: true, rounds: 1, floodMs: 2_000 },

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { good, goodBody, whole } from '../../../test/chaos/quick-way/requests.ts';
+import { ServerSockets, untilRead } from '../../../test/fake/server-sockets.ts';
 import { startWebhook, type RunningWebhook } from '../../../test/fake/webhook.ts';
 import type { ListenLimits } from '../../lib/listener.ts';
 
@@ -122,6 +123,28 @@ test('a service that stops says so on connections that were quick', async () => 
   const [quick, plain] = await Promise.all(outcomes);
   assert.equal(quick, plain);
   assert.match(quick!, /"code":"shutting_down"/);
+});
+
+test('a body that is good before it has come whole is waited for', async () => {
+  using sockets = new ServerSockets();
+  const answers = [true, false].map(async (ownHttp) => {
+    await using webhook = await startWebhook({ ownHttp });
+    const socket = connect(webhook.port, '127.0.0.1').setEncoding('latin1');
+    await once(socket, 'connect');
+    const server = await sockets.of(socket);
+    const text = whole(good(`${goodBody}   `));
+    socket.write(text.slice(0, -3));
+    await untilRead(server, text.length - 3);
+    assert.equal(webhook.accept.messages.length, 0);
+    socket.write('   ');
+    const first = await answerOn(socket);
+    socket.write(whole(good()));
+    const both = [first, await answerOn(socket)];
+    socket.destroy();
+    return both.map((answer) => answer.replace(/^Date: .*$/m, 'Date: now'));
+  });
+  const [quick, plain] = await Promise.all(answers);
+  assert.deepEqual(quick, plain);
 });
 
 test('a message of the quick way is the message of any other', async () => {

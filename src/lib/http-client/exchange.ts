@@ -42,7 +42,7 @@ export class Exchange extends Linked {
   #headers: Headers = {};
   readonly #body = new AnswerBody();
 
-  /** @param reject told what `heard` of the request threw */
+  /** @param reject called with what `heard` of the request threw */
   constructor(
     request: HttpRequest,
     stop: Stop | undefined,
@@ -100,12 +100,12 @@ export class Exchange extends Linked {
       this.#fail('answer_too_large', null);
     } else {
       this.#body.add(part, this.request.discardBody !== true, borrowed);
-      this.#tell(borrowed ? Buffer.from(part) : part);
+      this.#hear(borrowed ? Buffer.from(part) : part);
     }
   }
 
   /** It is called out of a socket: what a listener throws there would end the process. */
-  #tell(part: Buffer): void {
+  #hear(part: Buffer): void {
     try {
       this.request.heard?.(this.#status, part);
     } catch (error) {

@@ -236,7 +236,7 @@ test('a body that comes later is waited for, whatever pieces it comes in', async
   assert.deepEqual(bodies(await rest), ['node late', 'node']);
 });
 
-test('who ends its side in the midst of a request is told so', async () => {
+test('a client that ends its side in the midst of a request gets 400', async () => {
   await using it = await listen();
   for (const half of ['POST /web', requestOf('a').slice(0, -3)]) {
     const socket = await open(it.port);
