@@ -66,8 +66,8 @@ export type ConnectionHandlers = {
   readonly quick: QuickDoor | null;
   /** Gives `node:http` a connection. */
   readonly handOver: (stream: RequestStream) => void;
-  /** Answers that a request did not come in time, unless an answer has begun, and closes. */
-  readonly timedOut: (to: Duplex, begun: ServerResponse | null) => void;
+  /** Says that a request did not come in time, where it may still be said, and closes. */
+  readonly timedOut: (connection: Connection) => void;
 };
 
 /** What a connection is at: nothing, the head of a request, its body, an answer. */
@@ -93,8 +93,8 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
   #hasEnded = false;
   /** The request whose head came last. */
   #request: IncomingMessage | null = null;
-  /** The answer begun last, so that a broken request is not answered twice. */
-  answer: ServerResponse | null = null;
+  /** The answer begun last. */
+  #answer: ServerResponse | null = null;
   /** What it was at when it was checked last, and since when. */
   #checked: {
     readonly phase: Phase;
@@ -141,6 +141,16 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
     return this.#stream ?? this.socket;
   }
 
+  /**
+   * Whether what is written next is read as the answer to the request that did not come whole: no
+   * other request is unanswered, and its own answer has not begun.
+   */
+  get mayRefuse(): boolean {
+    this.#settle();
+    if (this.#request === null) return this.unanswered === 0;
+    return this.unanswered === 1 && this.#answer?.headersSent === false;
+  }
+
   /** Closes it behind what has been written. */
   close(): void {
     if (this.#stream === null) this.socket.destroySoon();
@@ -166,7 +176,7 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.socket.destroyed) return false;
     this.#request = request;
-    this.answer = response;
+    this.#answer = response;
     this.#requests++;
     if (++this.unanswered > unansweredMax) {
       this.socket.destroy();
@@ -236,7 +246,7 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
     const ms = { idle: keepAliveMs, head: headersMs, body: requestMs, answer: Infinity }[phase];
     if (now - before.since < ms) return;
     if (phase === 'idle') this.close();
-    else this.#handlers.timedOut(this.output, this.answer);
+    else this.#handlers.timedOut(this);
   }
 
   get #phase(): Phase {

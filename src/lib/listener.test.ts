@@ -278,6 +278,29 @@ test('what is no HTTP gets 400, a head over 16 KiB 431', async () => {
   assert.equal((await exchange(bound.port, large))[0]?.status, 431);
 });
 
+test('what is broken is answered only where nobody takes that for another answer', async () => {
+  await using bound = await bind();
+  const begun: ServerResponse[] = [];
+  bound.held.answer((incoming, response) => {
+    if (incoming.url === '/stream') response.write('begun');
+    begun.push(response);
+  });
+  const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
+  const keep = get.replace('close', 'keep-alive');
+  const [broken] = await exchange(bound.port, `${half.slice(0, -3)}`.replace('9', 'nine'));
+  assert.equal(broken?.status, 400);
+  for (const [sent, heads] of [
+    [half, 1],
+    [keep.replace('/', '/stream') + half, 1],
+    [`${keep}\0 nonsense`, 0],
+  ] as const) {
+    const socket = connect(bound.port, '127.0.0.1');
+    const text = readAll(socket);
+    socket.end(sent);
+    assert.equal((await text).split('HTTP/1.1').length - 1, heads, JSON.stringify(sent));
+  }
+});
+
 test('release waits for the answer under way, but not for ever', async () => {
   const slow = await bind();
   const begun = new Promise<ServerResponse>((resolve) => {

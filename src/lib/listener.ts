@@ -176,7 +176,7 @@ class Listener {
     this.#connections = new ConnectionTable(limits, brakes, {
       quick: ownHttp ? { handler: () => this.#handler.quick, keepAliveMs } : null,
       handOver: (stream) => http.emit('connection', stream),
-      timedOut: (output, begun) => answerBroken('ERR_HTTP_REQUEST_TIMEOUT', output, begun),
+      timedOut: (connection) => answerBroken('ERR_HTTP_REQUEST_TIMEOUT', connection),
     });
     this.#server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
       connected(socket);
@@ -198,7 +198,7 @@ class Listener {
     server.on('request', handle);
     server.on('checkContinue', handle);
     server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
-      answerBroken(error.code, stream, connectionOf(stream).answer);
+      answerBroken(error.code, connectionOf(stream));
     });
     return server;
   }
@@ -260,15 +260,10 @@ const broken: Readonly<Record<string, readonly [number, string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not come in time.'],
 };
 
-/** Gives a small answer to what cannot be read as HTTP, unless one has begun, and closes. */
-function answerBroken(
-  code: string | undefined,
-  socket: Duplex,
-  answer: ServerResponse | null,
-): void {
-  const begun = answer !== null && answer.headersSent && !answer.writableFinished;
-  if (!socket.writable || begun) {
-    socket.destroy();
+/** Gives a small answer to what cannot be read as HTTP, where the client can tell, and closes. */
+function answerBroken(code: string | undefined, { output, mayRefuse }: Connection): void {
+  if (!output.writable || !mayRefuse) {
+    output.destroy();
     return;
   }
   const fallback = [400, 'bad_request', 'This could not be read as an HTTP request.'] as const;
@@ -280,7 +275,7 @@ function answerBroken(
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+  output.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => output.destroy());
 }
 
 /** A listener that is bound before its first handler is there. */

@@ -148,6 +148,12 @@ export const lib: readonly Fault[] = [
     replace: 'void this.#handler(request, response, connection);',
   },
   {
+    name: 'What cannot be read is answered in the middle of another answer.',
+    file: 'src/lib/listener.ts',
+    find: 'if (!output.writable || !mayRefuse) {',
+    replace: 'if (!output.writable) {',
+  },
+  {
     name: 'A head that comes byte by byte may take any time.',
     file: 'src/lib/connection.ts',
     find: 'head: headersMs,',
