@@ -43,8 +43,8 @@ export type HttpRequest = {
   /** The answer has the body as bytes, and no text. */
   readonly asBytes?: boolean;
   /**
-   * Called with the body piece by piece as it comes; the answer has all of it as well. What it throws
-   * rejects the call.
+   * Called with the body piece by piece as it comes; the answer has all of it as well. What it
+   * throws rejects the call.
    */
   readonly heard?: (status: number, part: Buffer) => void;
   /**

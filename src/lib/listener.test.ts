@@ -287,7 +287,7 @@ test('what is broken is answered only where nobody takes that for another answer
   });
   const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
   const keep = get.replace('close', 'keep-alive');
-  const [broken] = await exchange(bound.port, `${half.slice(0, -3)}`.replace('9', 'nine'));
+  const [broken] = await exchange(bound.port, half.replace('9', 'nine'));
   assert.equal(broken?.status, 400);
   for (const [sent, heads] of [
     [half, 1],

@@ -19,7 +19,7 @@ const sizes = { test: 60, change: 900, nightly: 9_000 } as const;
  * that has grown for long, would only show how long a write waits.
  */
 const connectionsMax = 300;
-/** At the smallest size svc must live and answer. How fast it answers is printed, and fails nothing. */
+/** At the smallest size svc must live and answer. How fast it answers is a figure, and no bound. */
 const harshness: Readonly<Record<Size, Harshness>> = {
   test: { isJudged: false, rounds: 1, floodMs: 200 },
   change: { isJudged: true, rounds: 1, floodMs: 2_000 },
