@@ -49,11 +49,17 @@ export class Crashes implements AsyncDisposable {
     };
   }
 
+  /** As a process ends by an exception that nobody caught: every open ledger hears of it. */
+  throwUncaught(): Promise<Bench> {
+    process.emit('uncaughtExceptionMonitor', new Error('a fault'), 'uncaughtException');
+    return this.crash();
+  }
+
   /** What is on the disk now is all that the next ledger finds; the old one goes on unseen. */
   async crash(): Promise<Bench> {
     const left = this.path;
     this.#lives++;
-    for (const end of ['', '-wal']) {
+    for (const end of ['', '-wal', '.crashed']) {
       if (existsSync(left + end)) await copyFile(left + end, this.path + end);
     }
     return this.open();

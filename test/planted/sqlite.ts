@@ -199,4 +199,31 @@ export const sqlite: readonly Fault[] = [
     replace: 'if (!cursors.move(moves) && moves.length === 0) return',
     seenBy: ['test/ledger-sqlite.test.ts'],
   },
+  {
+    name: 'An uncaught exception counts against every conversation.',
+    file: 'src/store/sqlite/ledger/recovery.ts',
+    find: 'atWork.has(head.id)',
+    replace: 'atWork.size > 0',
+    seenBy: ['test/quarantine-uncaught.test.ts'],
+  },
+  {
+    name: 'A torn note of an uncaught exception is believed.',
+    file: 'src/store/sqlite/files/noted-end.ts',
+    find: 'if (text?.endsWith(endMark) !== true) return null;',
+    replace: 'if (text === null) return null;',
+  },
+  {
+    name: 'Nobody notes which messages were at work.',
+    file: 'src/store/sqlite/sqlite.ts',
+    find: 'if (!written.silent) noteCrash(path, { lastSeq, atWork });',
+    replace: 'if (written.silent) noteCrash(path, { lastSeq, atWork });',
+    seenBy: ['test/quarantine-uncaught.test.ts'],
+  },
+  {
+    name: 'A note of an earlier end is believed.',
+    file: 'src/store/sqlite/ledger/recovery.ts',
+    find: 'crashed.lastSeq < last',
+    replace: 'crashed.lastSeq < 0',
+    seenBy: ['test/quarantine-uncaught.test.ts'],
+  },
 ];

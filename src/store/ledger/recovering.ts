@@ -22,8 +22,8 @@ export type FoundReply = { readonly stored: StoredReply; readonly state: OutStat
 export type LastEnd = {
   /** The process ended without closing its storage. */
   readonly unclean: boolean;
-  /** The storage ended it: no message counts as tried for that. */
-  readonly byStorage: boolean;
+  /** Whether a message counts as tried for that end, if it was the next of its conversation. */
+  readonly mayBlame: (row: InRow) => boolean;
   /** Whether that message ran alone when the storage failed. */
   readonly ranAlone: (row: InRow) => boolean;
 };
@@ -63,10 +63,10 @@ export class Recovering {
   /** Messages come in order, and all of them before the first reply. */
   message({ stored, answered, ...found }: FoundMessage): void {
     const row = this.#rows.restoreMessage(stored);
-    const { unclean, byStorage, ranAlone } = this.#end;
+    const { unclean, mayBlame, ranAlone } = this.#end;
     // What an operator answers by hand was not at work.
     const head = unclean && !row.lane.byHand && row.lane.inbox.peek() === row;
-    const blamed = head && !byStorage;
+    const blamed = head && mayBlame(row);
     const alone = found.alone - (ranAlone(row) ? 1 : 0);
     if (alone < found.alone) this.#marked.push({ row, alone });
     const condemned = alone >= aloneMax;

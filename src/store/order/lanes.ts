@@ -60,6 +60,16 @@ export class Lanes {
     return ids;
   }
 
+  /** Of the messages that are handed out; each is the first of its lane. */
+  idsOfTaken(): readonly string[] {
+    const ids: string[] = [];
+    for (const { inbox } of this) {
+      const first = inbox.peek();
+      if (first?.taken === true) ids.push(first.head.id);
+    }
+    return ids;
+  }
+
   /** Nothing in them waits for its time any more. */
   stopTimers(): void {
     for (const { outbox, gathering } of this) {

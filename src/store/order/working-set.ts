@@ -50,6 +50,16 @@ export class WorkingSet {
     return ++this.#seq;
   }
 
+  /** The last number given. */
+  get lastSeq(): number {
+    return this.#seq;
+  }
+
+  /** Ids of the messages that are handed out. */
+  get atWork(): readonly string[] {
+    return this.#lanes.idsOfTaken();
+  }
+
   /** Is told of a lane each time that something in it has ended, or was given back. */
   onRest(rested: (lane: Lane) => void): void {
     this.#offering.onRest(rested);

@@ -2,20 +2,16 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { beforeUncaughtEnd } from '../../lib/uncaught.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
 import { WorkingSet } from '../order/working-set.ts';
 import { Journal } from './write/journal.ts';
-import {
-  forgetFailure,
-  freeBytesAt,
-  notedFailure,
-  noteFailure,
-  prepareFiles,
-} from './files/database-files.ts';
-import { rewriteLog, takeOwnerLock, type NotedFailure } from './files/database-files.ts';
+import { freeBytesAt, prepareFiles, rewriteLog, takeOwnerLock } from './files/database-files.ts';
 import type { OwnerLock } from './files/database-files.ts';
+import { forgetNotedEnd, notedEnd, noteCrash, noteFailure } from './files/noted-end.ts';
+import type { NotedFailure } from './files/noted-end.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { findHeld } from './ledger/by-hand.ts';
@@ -69,13 +65,19 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const publicNow = decideOnce(path, options.publicNow ?? null);
     const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
     const held = findHeld(reader, rows, now());
-    const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
+    const { writes, suspects } = recover(reader, rows, now(), notedEnd(path));
     await journal.write([...stampWrites, ...writes, ['holdsOver', now()], ['owned']]);
-    forgetFailure(path);
+    forgetNotedEnd(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
+    const written = journal;
+    const noteNoCrash = beforeUncaughtEnd(() => {
+      const { lastSeq, atWork } = rows;
+      // On a disk that does not answer the process would never end.
+      if (!written.silent) noteCrash(path, { lastSeq, atWork });
+    });
     const { news = {} } = options;
     const base = { now, steady, limits, lock, reader, rows, journal, suspects, held, stamps };
-    const parts = { ...base, noteFailure: note, news };
+    const parts = { ...base, noteFailure: note, noteNoCrash, news };
     return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {
     await (journal === null ? writer?.terminate() : journal.abandon());

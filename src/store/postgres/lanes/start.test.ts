@@ -124,7 +124,7 @@ function inFile({ ended }: End) {
   const alone = messages.findIndex(({ id }) => (ended as { alone?: string })?.alone === id);
   const rows = new WorkingSet({ now: () => now, steady: steadyNow });
   const failed = !isClean && ended !== null ? { alone: alone + 1 } : null;
-  const { writes, suspects } = recoverFile(db, rows, now, failed);
+  const { writes, suspects } = recoverFile(db, rows, now, { failed, crashed: null });
   for (const [name, ...values] of writes) db.prepare(statements[name]).run(...values);
   const plain = (found: object[]): object[] => found.map((row) => ({ ...row }));
   const tries = plain(db.prepare(triesOf).all()) as { twice: number }[];

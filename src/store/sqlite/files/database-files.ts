@@ -6,11 +6,8 @@ import {
   fdatasyncSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readSync,
-  rmSync,
   statfsSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -91,29 +88,4 @@ const sqliteBusy = 5;
 /** The id of the process that holds the lock; null: not known. */
 export function holderOfLock(path: string): number | null {
   return holderOfFile(`${path}.lock`);
-}
-
-/** What a process whose storage failed leaves for the next: no message is to blame for its end. */
-export type NotedFailure = {
-  /** The number of the message that ran alone just then; null: none did. */
-  readonly alone: number | null;
-};
-
-/** Where even this cannot be written, the end counts as any crash. */
-export function noteFailure(path: string, { alone }: NotedFailure): void {
-  try {
-    writeFileSync(`${path}.failed`, JSON.stringify(alone), { mode: 0o600 });
-  } catch {
-    // There is nobody to tell beyond what has been told.
-  }
-}
-
-export function notedFailure(path: string): NotedFailure | null {
-  if (!existsSync(`${path}.failed`)) return null;
-  const alone = Number.parseInt(readFileSync(`${path}.failed`, 'utf8'), 10);
-  return { alone: Number.isNaN(alone) ? null : alone };
-}
-
-export function forgetFailure(path: string): void {
-  rmSync(`${path}.failed`, { force: true });
 }

@@ -5,7 +5,8 @@ import type { HeldConversation } from '../../../domain/hold.ts';
 import type { LedgerNews } from '../../news.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Journal } from '../write/journal.ts';
-import type { NotedFailure, OwnerLock } from '../files/database-files.ts';
+import type { OwnerLock } from '../files/database-files.ts';
+import type { NotedFailure } from '../files/noted-end.ts';
 import type { Suspect } from '../../order/quarantine.ts';
 import type { SqliteLimits } from './limits.ts';
 import type { Stamps } from './stamps.ts';
@@ -18,6 +19,8 @@ export type SqliteParts = Clock & {
   readonly rows: WorkingSet;
   readonly journal: Journal;
   readonly noteFailure: (failure: NotedFailure) => void;
+  /** From now on an uncaught exception leaves no note beside the database. */
+  readonly noteNoCrash: () => void;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
   /** Conversations that an operator answered by hand when the process before ended. */

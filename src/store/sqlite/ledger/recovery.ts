@@ -1,13 +1,14 @@
 /**
  * What a start finds: every unsettled row goes back into the working set, in its old order. After
  * an unclean stop the head of each conversation may have been under way: its message counts as
- * tried once more (a clean stop clears that count), and its reply may have been sent.
+ * tried once more (a clean stop clears that count), and its reply may have been sent. Where an
+ * uncaught exception ended the process, only the messages at work just then count.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { Recovering, type Recovered as FoundRows } from '../../ledger/recovering.ts';
 import type { InRow } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
-import type { NotedFailure } from '../files/database-files.ts';
+import type { NotedEnd } from '../files/noted-end.ts';
 import type { Suspect } from '../../order/quarantine.ts';
 import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
 import type { Write } from '../write/statements.ts';
@@ -21,24 +22,29 @@ export type Recovered = {
 
 /**
  * @param now milliseconds since 1970: what was due by then may have been sent
- * @param failed the storage ended the process before: no message counts as tried for that
+ * @param noted what the process before has said of its end
  */
 export function recover(
   db: DatabaseSync,
   rows: WorkingSet,
   now: number,
-  failed: NotedFailure | null = null,
+  { failed, crashed }: NotedEnd,
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
+  const last = lastSeq(db);
+  // A later process has written here since, and left no note: a release that writes none.
+  const atWork = crashed === null || crashed.lastSeq < last ? null : new Set(crashed.atWork);
+  const mayBlame = ({ head }: InRow): boolean =>
+    failed === null && (atWork === null || atWork.has(head.id));
   const ranAlone = ({ seq }: InRow): boolean => failed?.alone === seq;
-  const recovering = new Recovering(rows, { unclean, byStorage: failed !== null, ranAlone }, now);
+  const recovering = new Recovering(rows, { unclean, mayBlame, ranAlone }, now);
   const answered = answeredOnce(db);
   for (const found of unsettledMessages(db)) {
     recovering.message({ ...found, answered: answered.has(found.stored.head.id) });
   }
   for (const found of unsettledReplies(db)) recovering.reply(found);
   const { suspects, ...changed } = recovering.done();
-  rows.startAfter(lastSeq(db));
+  rows.startAfter(last);
   return { writes: writesOf(changed), suspects };
 }
 

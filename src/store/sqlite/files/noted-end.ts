@@ -1,0 +1,83 @@
+/**
+ * What a process says about its end before it ends other than by a stop: small files beside the
+ * database. The next start reads them, and deletes them. Where none could be written, or one is
+ * torn, the end counts as any crash.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+export type NotedEnd = {
+  /** The storage failed: no message is to blame for that end. */
+  readonly failed: NotedFailure | null;
+  /** An exception that nobody caught ended the process. */
+  readonly crashed: NotedCrash | null;
+};
+
+export type NotedFailure = {
+  /** The number of the message that ran alone just then; null: none did. */
+  readonly alone: number | null;
+};
+
+export type NotedCrash = {
+  /** The last number given. Where the database has a higher one, the note is of an earlier end. */
+  readonly lastSeq: number;
+  /** The ids of the messages that were being answered: only they can have thrown. */
+  readonly atWork: readonly string[];
+};
+
+export function noteFailure(path: string, { alone }: NotedFailure): void {
+  note(`${path}.failed`, JSON.stringify(alone));
+}
+
+export function noteCrash(path: string, crash: NotedCrash): void {
+  note(`${path}.crashed`, JSON.stringify(crash) + endMark);
+}
+
+/** @throws what the system says of a file that is there and cannot be read */
+export function notedEnd(path: string): NotedEnd {
+  return { failed: notedFailure(`${path}.failed`), crashed: notedCrash(`${path}.crashed`) };
+}
+
+export function forgetNotedEnd(path: string): void {
+  for (const kind of ['failed', 'crashed']) rmSync(`${path}.${kind}`, { force: true });
+}
+
+/** Behind all else: a file without it was not written to its end. */
+const endMark = '\nend\n';
+
+function notedFailure(file: string): NotedFailure | null {
+  const text = textOf(file);
+  if (text === null) return null;
+  const alone = Number.parseInt(text, 10);
+  return { alone: Number.isNaN(alone) ? null : alone };
+}
+
+function notedCrash(file: string): NotedCrash | null {
+  const text = textOf(file);
+  if (text?.endsWith(endMark) !== true) return null;
+  try {
+    const { lastSeq, atWork } = JSON.parse(text.slice(0, -endMark.length)) as Partial<NotedCrash>;
+    return Number.isInteger(lastSeq) && Array.isArray(atWork)
+      ? { lastSeq: lastSeq!, atWork: atWork.map(String) }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The disk may be full, and there is nobody to tell beyond what has been told. */
+function note(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { mode: 0o600 });
+  } catch {
+    // Then the end counts as any crash.
+  }
+}
