@@ -259,7 +259,7 @@ export function createPlan(
  * What a process makes once.
  * @param heldDatabase the SQLite file that it has open, or is about to; null: none
  * @param pinsFile `svc.mcp.json` beside the configuration; null: there is none
- * @param ownHttp false: all HTTP goes through `node:http` and undici (lib/own-http.ts)
+ * @param ownHttp false: all that is sent over HTTP goes through undici (lib/own-http.ts)
  */
 export function createServiceKit(
   events: Events,
@@ -274,10 +274,7 @@ export function createServiceKit(
   const connectionsMax = Math.min(listenLimits.connectionsMax, most);
   const dropped = (): void => events.ranShort({ of: 'connections' });
   const fault = (error: unknown): void => events.faulted({ where: 'listener', error });
-  const listeners = createListeners(
-    { connectionsMax },
-    { deadlines, steady, dropped, fault, ownHttp },
-  );
+  const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, fault });
   const http = createHttpClient(deadlines, { plain: ownHttp });
   return {
     now,

@@ -17,8 +17,7 @@ export function bearerOf(request: IncomingMessage): string | null {
   return count === 1 ? token : null;
 }
 
-/** @param header the only Authorization header */
-export function tokenOf(header: string | undefined): string | null {
+function tokenOf(header: string | undefined): string | null {
   if (header === undefined || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
   return header.slice(7).trim();
 }

@@ -1,8 +1,7 @@
 /**
  * A connection of a listener: whether a right bearer came on it, how many of its requests are
  * unanswered, how many it sent without a right bearer, and how long it has taken for what. The
- * socket is svc's own. The quick way may answer on it. From the first bytes that the quick way
- * leaves, `node:http` has the connection to its end, by a stream over it (request-stream.ts).
+ * socket is svc's own; `node:http` reads and answers by a stream over it (request-stream.ts).
  *
  * A connection with too many unanswered requests is closed. A stranger may send only so many
  * requests on a connection; one that brings right bearers, as a proxy's does, is not cut.
@@ -13,7 +12,6 @@ import type { Duplex } from 'node:stream';
 import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
 import { Linked, type LinkedSet } from './linked-set.ts';
-import { QuickWay, type QuickDoor, type QuickHost } from './quick-way/quick-way.ts';
 import { RequestStream, type StreamOwner, type Turns } from './request-stream.ts';
 import type { WrongBearers } from './wrong-bearers.ts';
 
@@ -62,8 +60,6 @@ export type ConnectionLimits = {
 
 /** Who reads and answers the requests of a listener. */
 export type ConnectionHandlers = {
-  /** null: everything goes to `node:http`. */
-  readonly quick: QuickDoor | null;
   /** Gives `node:http` a connection. */
   readonly handOver: (stream: RequestStream) => void;
   /** Says that a request did not come in time, where it may still be said, and closes. */
@@ -73,14 +69,13 @@ export type ConnectionHandlers = {
 /** What a connection is at: nothing, the head of a request, its body, an answer. */
 type Phase = 'idle' | 'head' | 'body' | 'answer';
 
-export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
+export class Connection extends Linked implements Peer, StreamOwner {
   readonly socket: Socket;
   readonly #limits: ConnectionLimits;
   readonly #brakes: Brakes;
   readonly #changed: (connection: Connection) => void;
   readonly #handlers: ConnectionHandlers;
-  /** null: the connection is `node:http`'s, or was always to be. */
-  #quickWay: QuickWay | null;
+  /** null: nothing has come on it. */
   #stream: RequestStream | null = null;
   #strangerRequests = 0;
   #requests = 0;
@@ -89,8 +84,6 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
   isKnown = false;
   /** `node:http` has been given bytes of a request that has not come whole. */
   #isComing = false;
-  /** The other side sends nothing more. */
-  #hasEnded = false;
   /** The request whose head came last. */
   #request: IncomingMessage | null = null;
   /** The answer begun last. */
@@ -118,7 +111,6 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
     this.#brakes = brakes;
     this.#changed = changed;
     this.#handlers = handlers;
-    this.#quickWay = handlers.quick === null ? null : new QuickWay(socket, handlers.quick, this);
     // A socket that fails closes; there is nothing else to do about it.
     socket.on('error', () => {});
     socket.on('data', this.#take);
@@ -210,24 +202,6 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
     response.once('close', () => deadline.cancel());
   }
 
-  get isPlain(): boolean {
-    return this.#strangerRequests < this.#limits.strangerRequestsMax - 1;
-  }
-
-  beginQuick(): void {
-    this.isKnown = true;
-    this.#requests++;
-    this.unanswered++;
-    this.#changed(this);
-  }
-
-  endQuick(rest: Buffer | null): void {
-    this.unanswered--;
-    if (rest !== null) this.#take(rest);
-    if (this.#hasEnded) this.#endInput();
-    this.#changed(this);
-  }
-
   giving(): void {
     this.#settle();
     this.#isComing = true;
@@ -258,7 +232,7 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
   /** A part of a request has come, and its end has not. */
   get #isAtPart(): boolean {
     this.#settle();
-    return this.#isComing || this.#quickWay?.isWaiting === true;
+    return this.#isComing;
   }
 
   #settle(): void {
@@ -269,17 +243,15 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
 
   readonly #take = (bytes: Buffer): void => {
     try {
-      const rest = this.#quickWay === null ? bytes : this.#quickWay.take(bytes);
-      if (rest !== null) this.#streamOfNode().receive(rest);
+      this.#streamOfNode().receive(bytes);
     } catch (error) {
       this.fail(error);
     }
   };
 
-  /** From now on the connection is `node:http`'s. */
+  /** `node:http` has it from the first bytes on. */
   #streamOfNode(): RequestStream {
     if (this.#stream !== null) return this.#stream;
-    this.#quickWay = null;
     this.#stream = new RequestStream(this.socket, this, this.#brakes.turns);
     this.#handlers.handOver(this.#stream);
     return this.#stream;
@@ -287,10 +259,6 @@ export class Connection extends Linked implements Peer, QuickHost, StreamOwner {
 
   /** The other side sends nothing more. */
   readonly #endInput = (): void => {
-    this.#hasEnded = true;
-    if (this.#quickWay?.isAnswering === true) return;
-    const rest = this.#quickWay?.end() ?? null;
-    if (rest !== null) this.#streamOfNode().receive(rest);
     if (this.#stream === null) this.socket.end();
     else this.#stream.endInput();
   };

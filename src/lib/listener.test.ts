@@ -301,6 +301,64 @@ test('what is broken is answered only where nobody takes that for another answer
   }
 });
 
+test('a client that ends its side gets its answer, or 400 in the midst of a request', async () => {
+  await using bound = await bind();
+  bound.held.answer((incoming, response) => {
+    incoming.resume().once('end', () => response.end('here'));
+  });
+  const post = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc';
+  for (const [sent, status] of [
+    [post, 200],
+    [post.slice(0, 9), 400],
+    [post.slice(0, -2), 400],
+  ] as const) {
+    const socket = connect({ port: bound.port, host: '127.0.0.1', allowHalfOpen: true });
+    const rest = readAll(socket);
+    socket.end(sent);
+    assert.equal(answersOf(await rest)[0]?.status, status, sent);
+  }
+});
+
+test('a client that goes away while its answer is made leaves nothing', async () => {
+  const listeners = createListeners();
+  const held = await listeners.take(local);
+  assertHeld(held);
+  const asked = Promise.withResolvers<ServerResponse>();
+  held.answer((incoming, response) => {
+    if (incoming.url === '/hung') asked.resolve(response);
+    else response.end('here');
+  });
+  const gone = connect(held.port, '127.0.0.1');
+  gone.on('error', () => {}).write(get.replace('/', '/hung'));
+  const response = await asked.promise;
+  gone.resetAndDestroy();
+  await event(response, 'close');
+  response.end('to nobody');
+  assert.equal((await exchange(held.port, get))[0]?.body, 'here');
+  await held.release(200);
+  assert.equal(listeners.connections, 0);
+});
+
+test('release closes what is idle at once', async () => {
+  await using bound = await bind();
+  const begun = Promise.withResolvers<ServerResponse>();
+  bound.held.answer((incoming, response) => {
+    if (incoming.url === '/slow') begun.resolve(response);
+    else response.end('here');
+  });
+  const idle = connect(bound.port, '127.0.0.1');
+  idle.write(get.replace('close', 'keep-alive'));
+  await event(idle, 'data');
+  const closed = event(idle, 'close');
+  const answers = exchange(bound.port, get.replace('/', '/slow'));
+  const response = await begun.promise;
+  const released = bound.held.release(60_000);
+  await closed;
+  response.end('late');
+  assert.equal((await answers)[0]?.body, 'late');
+  await released;
+});
+
 test('release waits for the answer under way, but not for ever', async () => {
   const slow = await bind();
   const begun = new Promise<ServerResponse>((resolve) => {

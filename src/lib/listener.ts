@@ -20,7 +20,6 @@ import { ConnectionTable } from './connection-table.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { problemText, problemType } from './problem.ts';
-import type { QuickHandler } from './quick-way/quick-way.ts';
 import { RequestStream, Turns } from './request-stream.ts';
 import { WrongBearers } from './wrong-bearers.ts';
 
@@ -28,11 +27,11 @@ import { WrongBearers } from './wrong-bearers.ts';
  * Answers a request, and says of its peer whether it brought the right bearer. What is thrown, or
  * rejected, ends the connection and nothing else.
  */
-export type Handler = {
-  (request: IncomingMessage, response: ServerResponse, peer: Peer): void | Promise<void>;
-  /** What is common and plain it may answer more cheaply. */
-  readonly quick?: QuickHandler;
-};
+export type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  peer: Peer,
+) => void | Promise<void>;
 
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
@@ -75,8 +74,6 @@ export type ListenKit = {
   readonly dropped: () => void;
   /** Called with what a handler has thrown. Left out, that ends the process. */
   readonly fault: (error: unknown) => void;
-  /** Whether handlers are offered the quick way. */
-  readonly ownHttp: boolean;
 };
 
 export const listenLimits: ListenLimits = {
@@ -108,7 +105,7 @@ export function createListeners(
   };
   const all = { ...listenLimits, ...limits };
   const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = kit;
-  const { ownHttp = true, fault = endWith } = kit;
+  const { fault = endWith } = kit;
   const brakes: Brakes = {
     wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
     turns: new Turns(),
@@ -118,7 +115,7 @@ export function createListeners(
     fault,
   };
   const make = (host: string, port: number): Listener =>
-    new Listener({ host, port }, all, brakes, watch, ownHttp);
+    new Listener({ host, port }, all, brakes, watch);
   return {
     get connections() {
       return connections;
@@ -169,12 +166,9 @@ class Listener {
     limits: ListenLimits,
     brakes: Brakes,
     connected: (socket: Socket) => void,
-    ownHttp: boolean,
   ) {
-    const { keepAliveMs } = limits;
     const http = this.#httpServer(limits);
     this.#connections = new ConnectionTable(limits, brakes, {
-      quick: ownHttp ? { handler: () => this.#handler.quick, keepAliveMs } : null,
       handOver: (stream) => http.emit('connection', stream),
       timedOut: (connection) => answerBroken('ERR_HTTP_REQUEST_TIMEOUT', connection),
     });

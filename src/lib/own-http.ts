@@ -1,7 +1,6 @@
 /**
- * The switch of the HTTP that is svc's own: the quick way into the webhook, and the plain client.
- * Both are on trial (docs/decisions), and without them everything goes through `node:http` and
- * undici.
+ * The switch of the HTTP that is svc's own: the plain client. It is on trial (docs/decisions), and
+ * without it all that is sent goes through undici.
  */
 export const ownHttpVariable = 'SVC_OWN_HTTP';
 

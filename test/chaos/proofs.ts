@@ -22,7 +22,6 @@ import { postgres } from './postgres.ts';
 import { previews } from './previews.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
-import { quickWay } from './quick-way.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { spend } from './spend.ts';
@@ -41,7 +40,6 @@ export const proofs: readonly Proof[] = [
   ledgerModel,
   networkFaultsProof,
   malformedProof,
-  quickWay,
   plainClient,
   slowHeaders,
   unread,

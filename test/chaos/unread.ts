@@ -4,13 +4,8 @@ import { Siege, type Found, type Harshness } from './unread/siege.ts';
 
 /** How the program is run, one after the other. */
 const houses = [
-  { name: 'SQLite', storage: { storage: { path: 'svc.db' }, session: {} }, env: {} },
-  { name: 'no storage', storage: {}, env: {} },
-  {
-    name: 'SQLite, and all of it through node:http',
-    storage: { storage: { path: 'svc.db' }, session: {} },
-    env: { SVC_OWN_HTTP: 'off' },
-  },
+  { name: 'SQLite', storage: { storage: { path: 'svc.db' }, session: {} } },
+  { name: 'no storage', storage: {} },
 ];
 
 const sizes = { test: 60, change: 900, nightly: 9_000 } as const;

@@ -175,6 +175,20 @@ export const lib: readonly Fault[] = [
     seenBy: ['src/lib/connection.test.ts'],
   },
   {
+    name: 'A connection with an unanswered request counts as idle.',
+    file: 'src/lib/connection.ts',
+    find: '    if (this.unanswered === 1) this.#changed(this);\n',
+    replace: '',
+    seenBy: ['src/lib/connection.test.ts'],
+  },
+  {
+    name: 'Closing cuts the answers that are under way.',
+    file: 'src/lib/connection-table.ts',
+    find: 'for (const connection of this.#all) if (connection.isIdle) connection.close();',
+    replace: 'for (const connection of this.#all) connection.socket.destroy();',
+    seenBy: ['src/lib/listener.test.ts'],
+  },
+  {
     name: 'A connection that brings right bearers is cut after so many requests.',
     file: 'src/lib/connection.ts',
     find: '--this.#strangerRequests >=',

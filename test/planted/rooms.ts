@@ -14,7 +14,6 @@ import { oneView } from './one-view.ts';
 import { cli, preflight, service } from './program.ts';
 import { postgres } from './postgres.ts';
 import { domain, lib, policy } from './pure.ts';
-import { quickWay } from './quick-way.ts';
 import { secrets } from './secrets.ts';
 import { setup } from './setup.ts';
 import { spend } from './spend.ts';
@@ -24,7 +23,7 @@ import { tool } from './tool.ts';
 import { trial } from './trial.ts';
 
 export const rooms: Readonly<Record<string, readonly Fault[]>> = {
-  lib: [...lib, ...quickWay],
+  lib,
   domain,
   config,
   control,

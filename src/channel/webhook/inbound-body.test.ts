@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { ServerSockets, untilRead } from '../../../test/fake/server-sockets.ts';
 import { answersOf, exchange, post, readAll, startWebhook } from '../../../test/fake/webhook.ts';
 
 const mebibyte = 1_048_576;
@@ -83,6 +84,22 @@ test('with Expect: 100-continue the body is asked for only when it will be read'
   await once(refused, 'data');
   refused.end();
   assert.match(await answer, /^HTTP\/1\.1 401 /);
+});
+
+test('a body that is good before it has come whole is waited for', async () => {
+  using sockets = new ServerSockets();
+  await using webhook = await startWebhook();
+  const socket = connect(webhook.port, '127.0.0.1');
+  await once(socket, 'connect');
+  const server = await sockets.of(socket);
+  const rest = readAll(socket);
+  const text = post('{"sender_id":"ann","text":"hi"}   ');
+  socket.write(text.slice(0, -3));
+  await untilRead(server, text.length - 3);
+  assert.equal(webhook.accept.messages.length, 0);
+  socket.write('   ');
+  assert.equal(answersOf(await rest)[0]?.status, 200);
+  assert.equal(webhook.accept.messages.length, 1);
 });
 
 test('bytes that are not UTF-8 are invalid JSON', async () => {

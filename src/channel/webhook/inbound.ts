@@ -9,15 +9,13 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { bearerOf, createTokenCheck, tokenOf, type TokenCheck } from '../../lib/bearer.ts';
+import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import { collectBody } from '../../lib/collect-body.ts';
 import { isJsonType } from '../../lib/content-type.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
-import { headersOf, type Answer } from '../../lib/quick-way/answer-text.ts';
-import type { QuickHandler } from '../../lib/quick-way/quick-way.ts';
 import type { Receive } from '../channel.ts';
 import { bodyBytesMax, idReused, methodNotAllowed, refusals, unavailable } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
@@ -42,8 +40,7 @@ export type InboundParts = {
 /** Makes the handler to put behind the listener. */
 export function createInboundHandler(parts: InboundParts): Handler {
   const handler = new InboundHandler(parts);
-  const answer: Handler = (request, response, peer) => handler.answer(request, response, peer);
-  return Object.assign(answer, { quick: handler.quick });
+  return (request, response, peer) => handler.answer(request, response, peer);
 }
 
 class InboundHandler {
@@ -74,16 +71,6 @@ class InboundHandler {
     if (refused !== null) return this.#refuse(request, response, refused);
     return this.#read(request, response);
   }
-
-  /** Only what will be asked of `receive`: all that is wrong with a request is said by `answer`. */
-  readonly quick: QuickHandler = ({ method, url, headers, body, missingBytes }) => {
-    const token = tokenOf(headers.authorization);
-    if (this.#checkSender(pathOf(url), method, token) !== null) return null;
-    if (this.#checkContent(headers) !== null) return null;
-    if (missingBytes > 0) return 'wait';
-    const taken = this.#take(body, headers);
-    return 'status' in taken ? null : this.#accept(taken);
-  };
 
   #checkSender(path: string, method: string | undefined, token: string | null): Refusal | null {
     if (path === '/healthz') return methodNotAllowed('GET, HEAD');
@@ -176,11 +163,27 @@ class InboundHandler {
 /** A message that is good, and the id under which it may come again. */
 type Taken = { readonly wire: WireMessage; readonly resend: ResendId | null };
 
+type Answer = {
+  readonly status: number;
+  readonly type: string;
+  /** Beside those of every answer. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body: string;
+};
+
 const jsonType = 'application/json';
 const discardLimits = { bytesMax: 8 * 1_048_576, ms: 5_000 };
 
 function send(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, headersOf(answer)).end(answer.body);
+}
+
+/** @returns names and values in turn, as `writeHead` takes them */
+function headersOf({ type, headers, body }: Answer): string[] {
+  const length = String(Buffer.byteLength(body));
+  const all = ['content-type', type, 'content-length', length];
+  for (const name in headers) all.push(name, headers[name]!);
+  return all;
 }
 
 /** Without the query; also of the absolute form that proxies may send. */

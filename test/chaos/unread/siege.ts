@@ -21,7 +21,7 @@ const flood = { connections: 100, requests: 20_000 };
 /** How long the program may take to end once it answers no more. */
 const endedMsMax = 10_000;
 
-export type House = { readonly storage: object; readonly env: Record<string, string> };
+export type House = { readonly storage: object };
 
 export type Harshness = {
   /** Whether a slow probe is a failure. */
@@ -69,7 +69,7 @@ export class Siege implements AsyncDisposable {
     return this.#things.disposeAsync();
   }
 
-  async #open({ storage, env }: House): Promise<void> {
+  async #open({ storage }: House): Promise<void> {
     const folder = this.#things.use(await scratch());
     const model = this.#things.use(await startFakeOllama());
     this.#receiver = this.#things.use(await startReceiver());
@@ -84,7 +84,7 @@ export class Siege implements AsyncDisposable {
     const file = await writeConfig(folder.path, document);
     // The keychain of whoever runs the proof is not svc's to look into.
     const noBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere', XDG_RUNTIME_DIR: folder.path };
-    const variables = { ADMIN_TOKEN: adminToken, ...noBus, ...env };
+    const variables = { ADMIN_TOKEN: adminToken, ...noBus };
     this.#program = this.#things.use(await serve(file, where.port, variables));
     const ports = Object.values(this.#ports);
     const pid = this.#program.child.pid!;
