@@ -39,5 +39,15 @@ test('a body is asked for, unless an answer before it is still to come', async (
   response.end(Buffer.from('first'));
   const bodies = answersOf(await all).map(({ body }) => body);
   assert.deepEqual(bodies, ['first', 'two']);
+
+  // Who speaks HTTP/1.0, or expects something else, is not asked.
+  for (const other of [
+    head(expecting).replace('1.1', '1.0'),
+    head(expecting.replace('100-', '')),
+  ]) {
+    const socket = connect(held.port, '127.0.0.1');
+    socket.write(`${other}abc`);
+    assert.match(await readAll(socket), /^HTTP\/1\.1 200 [^]*\r\n\r\nabc$/);
+  }
   await held.release(200);
 });

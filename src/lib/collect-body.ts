@@ -20,7 +20,7 @@ export function collectBody(
   if (declared > bytesMax) return Promise.resolve({ kind: 'too_large', count: 0 });
   // Behind an unanswered request Node would write the interim answer into the final one.
   const isNext = response.socket !== null;
-  if (request.headers.expect !== undefined && isNext) response.writeContinue();
+  if (expectsContinue(request) && isNext) response.writeContinue();
   return new Promise((resolve) => {
     let parts: Buffer[] = [];
     let count = 0;
@@ -38,4 +38,9 @@ export function collectBody(
     });
     request.on('close', () => resolve({ kind: 'broken_off' }));
   });
+}
+
+/** HTTP/1.0 has no interim answer: https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1 */
+function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion !== '1.0' && /^100-continue$/i.test(headers.expect ?? '');
 }

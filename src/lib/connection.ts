@@ -3,8 +3,10 @@
  * unanswered, how many it sent without a right bearer, and how long it has taken for what. The
  * socket is svc's own; `node:http` reads and answers by a stream over it (request-stream.ts).
  *
- * A connection with too many unanswered requests is closed. A stranger may send only so many
- * requests on a connection; one that brings right bearers, as a proxy's does, is not cut.
+ * A connection with too many unanswered requests is closed. Where the other side ends its own, or
+ * sends what cannot be read, what it asked before is still answered, and then it closes. A stranger
+ * may send only so many requests on a connection; one that brings right bearers, as a proxy's does,
+ * is not cut.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -52,6 +54,11 @@ export type ConnectionLimits = {
   readonly keepAliveMs: number;
   /** An answer of which the other side has taken nothing for so long ends its connection. */
   readonly untakenMs: number;
+  /**
+   * For what is unanswered when the other side ends its own. Most who do have gone away, and what
+   * they asked for is to end soon.
+   */
+  readonly endedMs: number;
   readonly checkMs: number;
   readonly connectionsMax: number;
   /** Requests without a right bearer on one connection, which then closes. */
@@ -94,6 +101,8 @@ export class Connection extends Linked implements Peer, StreamOwner {
     readonly requests: number;
     readonly since: SteadyTime;
   } | null = null;
+  /** Since when nothing more is read, and answers alone are still to go out; null: it is read. */
+  #lastSince: SteadyTime | null = null;
   /** Where it stands in the table of connections. */
   place: LinkedSet<Connection> | null = null;
 
@@ -126,6 +135,19 @@ export class Connection extends Linked implements Peer, StreamOwner {
   /** It is between two requests, or before the first. */
   get isIdle(): boolean {
     return this.unanswered === 0 && !this.#isAtPart;
+  }
+
+  /**
+   * Lets go out what answers the requests that have come whole, and closes behind it. What comes
+   * meanwhile is thrown away.
+   * @returns false: there is no such answer, or a request has come in part
+   */
+  closeBehindAnswers(): boolean {
+    this.#settle();
+    if (this.#request !== null || this.unanswered === 0) return false;
+    this.#lastSince ??= this.#brakes.steady();
+    this.#isComing = false;
+    return true;
   }
 
   /** What of it there is to write to. */
@@ -178,11 +200,15 @@ export class Connection extends Linked implements Peer, StreamOwner {
     if (++this.#strangerRequests >= this.#limits.strangerRequestsMax) {
       response.setHeader('connection', 'close');
     }
-    response.once('close', () => {
-      if (--this.unanswered === 0) this.#changed(this);
-    });
+    response.once('close', this.#answered);
     return true;
   }
+
+  readonly #answered = (): void => {
+    if (--this.unanswered > 0) return;
+    if (this.#lastSince === null) this.#changed(this);
+    else this.close();
+  };
 
   known(response: ServerResponse): void {
     if (--this.#strangerRequests >= this.#limits.strangerRequestsMax - 1) {
@@ -202,13 +228,26 @@ export class Connection extends Linked implements Peer, StreamOwner {
     response.once('close', () => deadline.cancel());
   }
 
-  giving(): void {
+  giving(bytes: Buffer): boolean {
+    if (this.#lastSince !== null) return false;
     this.#settle();
-    this.#isComing = true;
+    // Empty lines before a request begin none: https://www.rfc-editor.org/rfc/rfc9112#section-2.2
+    if (this.#isComing || bytes.some((byte) => byte !== 13 && byte !== 10)) this.#isComing = true;
+    return true;
+  }
+
+  /** The other side sends nothing more, and all that it sent was given to `node:http`. */
+  ended(stream: RequestStream): void {
+    if (this.#lastSince !== null) return;
+    if (this.#isAtPart || !this.closeBehindAnswers()) stream.push(null);
   }
 
   /** Closes it when it has taken too long for what it is at. */
   check(now: SteadyTime): void {
+    if (this.#lastSince !== null && now - this.#lastSince >= this.#limits.endedMs) {
+      this.socket.destroy();
+      return;
+    }
     const phase = this.#phase;
     const before = this.#checked;
     if (before === null || before.phase !== phase || before.requests !== this.#requests) {
@@ -224,9 +263,11 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   get #phase(): Phase {
-    if (this.#isAtPart) return this.#isComing && this.#request === null ? 'head' : 'body';
+    const isAtPart = this.#isAtPart;
+    if (this.#request !== null) return 'body';
+    // The next head may take its time while an answer is made.
     if (this.unanswered > 0) return 'answer';
-    return this.#requests === 0 ? 'head' : 'idle';
+    return isAtPart || this.#requests === 0 ? 'head' : 'idle';
   }
 
   /** A part of a request has come, and its end has not. */
@@ -242,6 +283,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   readonly #take = (bytes: Buffer): void => {
+    if (this.#lastSince !== null) return;
     try {
       this.#streamOfNode().receive(bytes);
     } catch (error) {

@@ -4,10 +4,12 @@ import { once as event } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { ServerSockets, untilRead } from '../../test/fake/server-sockets.ts';
 import { answersOf, exchange, readAll, type Answer } from '../../test/fake/webhook.ts';
 import { handClock, type HandClock } from '../../test/hand-clock.ts';
 import { freePort } from '../../test/program.ts';
+import { unansweredMax } from './connection.ts';
 import { createListeners, listenLimits } from './listener.ts';
 import type { Held, ListenFault, ListenLimits } from './listener.ts';
 
@@ -17,7 +19,10 @@ const say =
   (_request, response) => {
     response.end(text);
   };
+/** Its body has not come whole. */
+const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
 const get = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+const keep = get.replace('close', 'keep-alive');
 
 function assertHeld(taken: Held | ListenFault): asserts taken is Held {
   assert.equal(taken.kind, 'held');
@@ -143,7 +148,7 @@ test('a handler that is replaced under load loses no request', async () => {
   const bodies = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const socket = connect(bound.port, '127.0.0.1');
-      socket.write(get.replace('close', 'keep-alive').repeat(199) + get);
+      socket.write(keep.repeat(199) + get);
       return answersOf(await readAll(socket)).map((answer) => answer.status);
     }),
   );
@@ -199,7 +204,6 @@ test('a body that does not come in time is cut with 408', async () => {
   await using bound = await bind();
   bound.held.answer((incoming) => void incoming.resume());
   const before = bound.clock.steady();
-  const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
   assert.equal((await answersInTime(bound, half))[0]?.status, 408);
   assert.ok(bound.clock.steady() - before >= listenLimits.requestMs);
 });
@@ -208,9 +212,123 @@ test('between two requests a connection is kept for 65 s', async () => {
   await using bound = await bind();
   bound.held.answer(say('here'));
   const before = bound.clock.steady();
-  const answers = await answersInTime(bound, get.replace('close', 'keep-alive'));
+  const answers = await answersInTime(bound, keep);
   assert.equal(answers[0]?.body, 'here');
   assert.ok(bound.clock.steady() - before >= listenLimits.keepAliveMs);
+});
+
+test('an empty line begins no request, wherever it comes', async () => {
+  using sockets = new ServerSockets();
+  await using bound = await bind();
+  bound.held.answer((incoming, response) => {
+    const ms = incoming.url === '/late' ? 2 * listenLimits.keepAliveMs : 0;
+    bound.clock.deadlines.after(ms, () => response.end('here'));
+  });
+  const late = keep.replace('/', '/late');
+  for (const more of [`\r\n${get}`, `\r\n\r\n\r\n${get}`]) {
+    assert.equal((await answersInTime(bound, late + more)).length, 2);
+  }
+  assert.equal((await answersInTime(bound, `${late}\r\n\r\n`)).length, 1);
+
+  const socket = connect(bound.port, '127.0.0.1');
+  await event(socket, 'connect');
+  const server = await sockets.of(socket);
+  const all = readAll(socket);
+  for (const [sent, passed] of [
+    [keep, 0],
+    ['\r\n\r\n', 60_000],
+    [keep, 0],
+    ['\r\n', 0],
+  ] as const) {
+    const before = server.bytesRead;
+    socket.write(sent);
+    await untilRead(server, before + sent.length);
+    for (let ms = 0; ms < passed; ms += 500) {
+      bound.clock.pass(500);
+      await setTimeout(1);
+    }
+  }
+  // It is idle, so it closes at once.
+  const released = bound.held.release(60_000);
+  assert.equal(answersOf(await all).length, 2);
+  await released;
+});
+
+test('what was asked is answered, whatever comes behind it', async () => {
+  using sockets = new ServerSockets();
+  await using bound = await bind();
+  let begun = Promise.withResolvers<ServerResponse>();
+  bound.held.answer((incoming, response) => {
+    incoming.resume().once('end', () => begun.resolve(response));
+  });
+  for (const [sent, ends] of [
+    [keep, true],
+    [keep.replace('GET', 'POST'), true],
+    [`${keep}GET / HT`, true],
+    [`${keep}\0 nonsense`, true],
+    [`${keep}\0 nonsense`, false],
+    [get + keep, false],
+    [half.replace('9', '1'), false],
+    [`${keep}\0 nonsense\r\n\r\n${keep.repeat(100)}`, true],
+  ] as const) {
+    begun = Promise.withResolvers();
+    const socket = connect(bound.port, '127.0.0.1');
+    await event(socket, 'connect');
+    const server = await sockets.of(socket);
+    const all = readAll(socket);
+    if (ends) socket.end(sent);
+    else socket.write(sent);
+    const response = await begun.promise;
+    await untilRead(server, sent.length);
+    if (ends) while (!server.readableEnded) await setImmediate();
+    // More of what nobody reads.
+    else socket.write('more');
+    response.end('here');
+    assert.deepEqual(
+      answersOf(await all).map(({ status, body }) => [status, body]),
+      [[200, 'here']],
+      JSON.stringify(sent),
+    );
+  }
+});
+
+test('once the other side has ended, an answer is not waited for long', async () => {
+  await using bound = await bind();
+  bound.held.answer(() => {});
+  for (const more of ['', '\0 nonsense']) {
+    const socket = connect({ port: bound.port, host: '127.0.0.1', allowHalfOpen: true });
+    const all = readAll(socket);
+    const before = bound.clock.steady();
+    socket.end(keep + more);
+    const passing = setInterval(() => bound.clock.pass(500), 1);
+    assert.equal(await all, '');
+    clearInterval(passing);
+    assert.ok(bound.clock.steady() - before >= listenLimits.endedMs);
+  }
+});
+
+test('each answer counts, also one that no handler makes', async () => {
+  await using bound = await bind();
+  const asked: unknown[] = [];
+  bound.held.answer(({ headers }, response) => {
+    asked.push(headers.expect);
+    if (headers.expect !== undefined) response.end('here');
+  });
+  const nameless = get.replace('Host: x\r\n', '');
+  const [refused] = await exchange(bound.port, nameless.replace('close', 'keep-alive'));
+  assert.equal(refused?.status, 400);
+  assert.match(refused?.body ?? '', /"code":"bad_request"/);
+  assert.deepEqual(asked, []);
+  const old = connect(bound.port, '127.0.0.1');
+  old.write('GET / HTTP/1.0\r\nExpect: x\r\n\r\n');
+  assert.match(await readAll(old), /^HTTP\/1\.1 200 [^]*here$/);
+  // What else is expected than 100-continue says nothing.
+  const expecting = get.replace('Host', 'Expect: x\r\nHost');
+  assert.equal((await exchange(bound.port, expecting))[0]?.body, 'here');
+  for (const one of [nameless, expecting]) {
+    const text = keep + one.replace('close', 'keep-alive').repeat(unansweredMax);
+    assert.deepEqual(await exchange(bound.port, text), []);
+  }
 });
 
 test('an answer that is long in the making is waited for', async () => {
@@ -247,7 +365,7 @@ test('what a handler throws, or rejects, ends its connection and no other', asyn
     return void response.end('here');
   });
   const another = connect(held.port, '127.0.0.1');
-  another.write(get.replace('close', 'keep-alive'));
+  another.write(keep);
   await event(another, 'data');
   for (const path of ['/throw', '/reject']) {
     assert.deepEqual(await exchange(held.port, get.replace('/', path)), []);
@@ -285,14 +403,12 @@ test('what is broken is answered only where nobody takes that for another answer
     if (incoming.url === '/stream') response.write('begun');
     begun.push(response);
   });
-  const half = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
-  const keep = get.replace('close', 'keep-alive');
   const [broken] = await exchange(bound.port, half.replace('9', 'nine'));
   assert.equal(broken?.status, 400);
   for (const [sent, heads] of [
     [half, 1],
     [keep.replace('/', '/stream') + half, 1],
-    [`${keep}\0 nonsense`, 0],
+    [keep + half, 0],
   ] as const) {
     const socket = connect(bound.port, '127.0.0.1');
     const text = readAll(socket);
@@ -347,7 +463,7 @@ test('release closes what is idle at once', async () => {
     else response.end('here');
   });
   const idle = connect(bound.port, '127.0.0.1');
-  idle.write(get.replace('close', 'keep-alive'));
+  idle.write(keep);
   await event(idle, 'data');
   const closed = event(idle, 'close');
   const answers = exchange(bound.port, get.replace('/', '/slow'));
@@ -364,7 +480,7 @@ test('release waits for the answer under way, but not for ever', async () => {
   const begun = new Promise<ServerResponse>((resolve) => {
     slow.held.answer((_request, response) => resolve(response));
   });
-  const answers = exchange(slow.port, get.replace('close', 'keep-alive'));
+  const answers = exchange(slow.port, keep);
   const response = await begun;
   const released = slow.held.release(5_000);
   response.end('late');

@@ -2,8 +2,8 @@
  * Listening sockets that outlive their users: the socket stays open while its handler is replaced,
  * so that a new configuration answers on the same address without one refused connection.
  *
- * A request with `Expect: 100-continue` comes to the handler like any other, before its body: a
- * handler that wants the body calls `response.writeContinue()`.
+ * A request with `Expect` comes to the handler like any other, before its body: a handler that
+ * wants the body calls `response.writeContinue()` where 100-continue is expected.
  */
 import type {
   IncomingMessage,
@@ -81,6 +81,7 @@ export const listenLimits: ListenLimits = {
   requestMs: 10_000,
   keepAliveMs: 65_000,
   untakenMs: 60_000,
+  endedMs: 2_000,
   checkMs: 500,
   headerBytesMax: 16 * 1024,
   connectionsMax: 1_024,
@@ -183,14 +184,19 @@ class Listener {
   }
 
   #httpServer({ keepAliveMs, headerBytesMax }: ListenLimits): HttpServer {
-    const server = createServer({ keepAliveTimeout: keepAliveMs, maxHeaderSize: headerBytesMax });
+    const server = createServer({
+      keepAliveTimeout: keepAliveMs,
+      maxHeaderSize: headerBytesMax,
+      // An answer of Node's own would count nowhere.
+      requireHostHeader: false,
+    });
     const handle: RequestListener = (request, response) => {
       const connection = connectionOf(request.socket);
       if (!connection.begin(request, response)) return;
-      connection.guard(() => this.#handler(request, response, connection));
+      const handler = hasHost(request) ? this.#handler : refuseWithoutHost;
+      connection.guard(() => handler(request, response, connection));
     };
-    server.on('request', handle);
-    server.on('checkContinue', handle);
+    for (const name of ['request', 'checkContinue', 'checkExpectation']) server.on(name, handle);
     server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
       answerBroken(error.code, connectionOf(stream));
     });
@@ -255,9 +261,10 @@ const broken: Readonly<Record<string, readonly [number, string, string]>> = {
 };
 
 /** Gives a small answer to what cannot be read as HTTP, where the client can tell, and closes. */
-function answerBroken(code: string | undefined, { output, mayRefuse }: Connection): void {
+function answerBroken(code: string | undefined, connection: Connection): void {
+  const { output, mayRefuse } = connection;
   if (!output.writable || !mayRefuse) {
-    output.destroy();
+    if (!connection.closeBehindAnswers()) output.destroy();
     return;
   }
   const fallback = [400, 'bad_request', 'This could not be read as an HTTP request.'] as const;
@@ -271,6 +278,21 @@ function answerBroken(code: string | undefined, { output, mayRefuse }: Connectio
   ];
   output.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => output.destroy());
 }
+
+/** https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+function hasHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host !== undefined || httpVersion === '1.0';
+}
+
+const refuseWithoutHost: Handler = (_request, response) => {
+  const body = problemText(400, 'bad_request', 'The request has no header Host.');
+  response.writeHead(400, {
+    'content-type': problemType,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  });
+  response.end(body);
+};
 
 /** A listener that is bound before its first handler is there. */
 const answerNotYet: Handler = (_request, response) => {

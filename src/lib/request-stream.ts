@@ -44,8 +44,13 @@ export class Turns {
 
 /** The connection that the bytes are of. */
 export interface StreamOwner {
-  /** Bytes are about to be given to `node:http`. */
-  giving(): void;
+  /**
+   * Bytes are about to be given to `node:http`.
+   * @returns false: they are thrown away instead
+   */
+  giving(bytes: Buffer): boolean;
+  /** All was given, and nothing more comes. */
+  ended(stream: RequestStream): void;
   /** Something was thrown when they were. */
   readonly fail: (error: unknown) => void;
 }
@@ -81,7 +86,7 @@ export class RequestStream extends Duplex {
   /** The other side sends nothing more. */
   endInput(): void {
     this.#hasEnded = true;
-    if (this.#held.length === 0) this.push(null);
+    if (this.#held.length === 0) this.owner.ended(this);
   }
 
   /** Its turn: gives one piece of what is held. */
@@ -91,16 +96,17 @@ export class RequestStream extends Duplex {
     this.#held = [];
     this.#give(bytes);
     if (this.#held.length > 0) return;
-    if (this.#hasEnded) this.push(null);
+    if (this.#hasEnded) this.owner.ended(this);
     else this.#socket.resume();
   }
 
   #give(bytes: Buffer): void {
     if (this.isPaused()) return this.#hold(bytes);
     const end = endOfPiece(bytes);
-    this.owner.giving();
+    const piece = end === bytes.length ? bytes : bytes.subarray(0, end);
+    if (!this.owner.giving(piece)) return;
     try {
-      this.push(end === bytes.length ? bytes : bytes.subarray(0, end));
+      this.push(piece);
     } catch (error) {
       this.owner.fail(error);
     }

@@ -144,8 +144,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'What a handler throws ends the process.',
     file: 'src/lib/listener.ts',
-    find: 'connection.guard(() => this.#handler(request, response, connection));',
-    replace: 'void this.#handler(request, response, connection);',
+    find: 'connection.guard(() => handler(request, response, connection));',
+    replace: 'void handler(request, response, connection);',
   },
   {
     name: 'What cannot be read is answered in the middle of another answer.',
@@ -180,6 +180,27 @@ export const lib: readonly Fault[] = [
     find: '    if (this.unanswered === 1) this.#changed(this);\n',
     replace: '',
     seenBy: ['src/lib/connection.test.ts'],
+  },
+  {
+    name: 'A client that ends its side loses the answer that is being made.',
+    file: 'src/lib/connection.ts',
+    find: 'if (this.#isAtPart || !this.closeBehindAnswers()) stream.push(null);',
+    replace: 'stream.push(null);',
+    seenBy: ['src/lib/listener.test.ts'],
+  },
+  {
+    name: 'What cannot be read takes the answer before it along.',
+    file: 'src/lib/listener.ts',
+    find: 'if (!connection.closeBehindAnswers()) output.destroy();',
+    replace: 'output.destroy();',
+    seenBy: ['src/lib/listener.test.ts'],
+  },
+  {
+    name: 'An empty line begins a request.',
+    file: 'src/lib/connection.ts',
+    find: 'if (this.#isComing || bytes.some((byte) => byte !== 13 && byte !== 10)) this.#isComing',
+    replace: 'this.#isComing',
+    seenBy: ['src/lib/listener.test.ts'],
   },
   {
     name: 'Closing cuts the answers that are under way.',
