@@ -103,6 +103,9 @@ export class Connection extends Linked implements Peer, StreamOwner {
   } | null = null;
   /** Since when nothing more is read, and answers alone are still to go out; null: it is read. */
   #lastSince: SteadyTime | null = null;
+  /** Unanswered requests that are not waited for then: one that does not come whole. */
+  #unowed = 0;
+  #thrownBytes = 0;
   /** Where it stands in the table of connections. */
   place: LinkedSet<Connection> | null = null;
 
@@ -140,13 +143,17 @@ export class Connection extends Linked implements Peer, StreamOwner {
   /**
    * Lets go out what answers the requests that have come whole, and closes behind it. What comes
    * meanwhile is thrown away.
-   * @returns false: there is no such answer, or a request has come in part
+   * @returns false: there is no such answer
    */
   closeBehindAnswers(): boolean {
     this.#settle();
-    if (this.#request !== null || this.unanswered === 0) return false;
+    const unowed = this.#request === null ? 0 : 1;
+    if (this.unanswered === unowed) return false;
     this.#lastSince ??= this.#brakes.steady();
+    this.#unowed = unowed;
     this.#isComing = false;
+    const last = this.#answer;
+    if (unowed === 0 && last?.headersSent === false) last.setHeader('connection', 'close');
     return true;
   }
 
@@ -205,7 +212,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   readonly #answered = (): void => {
-    if (--this.unanswered > 0) return;
+    if (--this.unanswered > this.#unowed) return;
     if (this.#lastSince === null) this.#changed(this);
     else this.close();
   };
@@ -231,9 +238,13 @@ export class Connection extends Linked implements Peer, StreamOwner {
   giving(bytes: Buffer): boolean {
     if (this.#lastSince !== null) return false;
     this.#settle();
-    // Empty lines before a request begin none: https://www.rfc-editor.org/rfc/rfc9112#section-2.2
-    if (this.#isComing || bytes.some((byte) => byte !== 13 && byte !== 10)) this.#isComing = true;
+    if (!isBlank(bytes)) this.#isComing = true;
     return true;
+  }
+
+  get isAtBody(): boolean {
+    this.#settle();
+    return this.#request !== null;
   }
 
   /** The other side sends nothing more, and all that it sent was given to `node:http`. */
@@ -283,13 +294,19 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   readonly #take = (bytes: Buffer): void => {
-    if (this.#lastSince !== null) return;
+    if (this.#lastSince !== null) return this.#throwAway(bytes);
     try {
       this.#streamOfNode().receive(bytes);
     } catch (error) {
       this.fail(error);
     }
   };
+
+  /** What is unread when a socket closes may cost the other side its answer; a flood costs more. */
+  #throwAway(bytes: Buffer): void {
+    this.#thrownBytes += bytes.length;
+    if (this.#thrownBytes > thrownBytesMax) this.socket.pause();
+  }
 
   /** `node:http` has it from the first bytes on. */
   #streamOfNode(): RequestStream {
@@ -310,3 +327,13 @@ export class Connection extends Linked implements Peer, StreamOwner {
     if (this.socket.writableLength > 0) this.socket.destroy();
   };
 }
+
+/** Bytes behind what could be read that are thrown away; more are not read at all. */
+const thrownBytesMax = 64 * 1024;
+
+/** Empty lines before a request begin none: https://www.rfc-editor.org/rfc/rfc9112#section-2.2 */
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length <= blankBytesMax && bytes.every((byte) => byte === 13 || byte === 10);
+}
+
+const blankBytesMax = 64;

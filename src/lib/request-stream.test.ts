@@ -101,6 +101,22 @@ test('what was pipelined waits while another connection is answered', async () =
   for (const end of ends) assert.equal(answersOf(await end).length, 901);
 });
 
+test('dear requests leave turns of the event loop to others', async () => {
+  let [turns, begun] = [0, 0];
+  await using it = await listen((_request, response) => {
+    begun++;
+    for (const end = performance.now() + 3; performance.now() < end;);
+    response.end('here');
+  });
+  const sockets = Array.from({ length: 50 }, () => connect(it.port, '127.0.0.1'));
+  await Promise.all(sockets.map((one) => once(one, 'connect')));
+  const ends = sockets.map((one) => readAll(one));
+  for (const one of sockets) one.write(close);
+  for (; begun < sockets.length; turns++) await setImmediate();
+  assert.ok(turns >= 20, `${turns} turns for 50 requests`);
+  await Promise.all(ends);
+});
+
 const bodies = fc.array(
   fc.record({
     chunked: fc.boolean(),

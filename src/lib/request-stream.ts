@@ -5,9 +5,9 @@
  * never meets a socket that somebody else reads from.
  *
  * A socket gives up to 64 KiB at once, which may be two thousand requests, and Node begins all of a
- * piece before anything else runs. So the stream gives one piece at once, and each later piece in
- * the connection's turn. A piece ends behind an empty line where another one follows; a head ends
- * with an empty line, so a piece begins one request, or two where an empty line came in two reads.
+ * piece before anything else runs. So the stream gives it in short pieces, each in a turn of the
+ * connection's own. A piece ends behind an empty line, as a head does, so it begins one request, or
+ * two where an empty line was cut.
  *
  * Flowing → waiting for a turn (bytes are held, the socket is paused) → flowing. Nothing is given
  * while Node has paused the stream, as it does while answers are not taken or a body is not read.
@@ -15,30 +15,60 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** Pieces that all connections together give in one turn of the event loop. */
-const piecesMax = 64;
+const pieceBytesMax = 2 * 1024;
+/** So long one turn of the event loop may be busy with pieces, in milliseconds. */
+const turnMs = 1;
 const emptyLine = Buffer.from('\r\n\r\n');
 
-/** Streams that hold bytes. The one that has waited for longest is first. */
+/**
+ * What all connections together may do in one turn of the event loop. Streams that have given
+ * nothing of what they hold go in turn with those that have: what is short waits for nothing long.
+ */
 export class Turns {
-  readonly #waiting = new Set<RequestStream>();
-  #isDue = false;
+  /** In each, the one that has waited for longest is first. */
+  readonly #begun = new Set<RequestStream>();
+  readonly #unbegun = new Set<RequestStream>();
+  /** When this turn has lasted long enough; null: nothing was given in it. */
+  #until: number | null = null;
 
-  add(stream: RequestStream): void {
-    this.#waiting.add(stream);
-    if (this.#isDue) return;
-    this.#isDue = true;
+  /** Whether a piece may be given in this turn. */
+  get hasTime(): boolean {
+    const now = performance.now();
+    this.#until ??= this.#begin(now);
+    return now < this.#until;
+  }
+
+  /** Whether that holds up no other stream. */
+  get isFree(): boolean {
+    return this.#waiting === 0 && this.hasTime;
+  }
+
+  get #waiting(): number {
+    return this.#begun.size + this.#unbegun.size;
+  }
+
+  /** It is to give a piece in a later turn. */
+  add(stream: RequestStream, hasBegun: boolean): void {
+    (hasBegun ? this.#begun : this.#unbegun).add(stream);
+    this.#until ??= this.#begin(performance.now());
+  }
+
+  #begin(now: number): number {
     setImmediate(this.#take);
+    return now + turnMs;
   }
 
   readonly #take = (): void => {
-    this.#isDue = false;
-    const first = [...this.#waiting.values().take(piecesMax)];
-    for (const stream of first) this.#waiting.delete(stream);
+    this.#until = null;
     // Streams that are added meanwhile come behind those that are left.
-    for (const stream of first) stream.goOn();
-    const [next] = this.#waiting;
-    if (next !== undefined) this.add(next);
+    for (let left = this.#waiting; left > 0 && this.hasTime; left--) {
+      const isBegun = this.#unbegun.size === 0 || (left % 2 === 0 && this.#begun.size > 0);
+      const queue = isBegun ? this.#begun : this.#unbegun;
+      const [stream] = queue;
+      queue.delete(stream!);
+      stream!.goOn();
+    }
+    if (this.#waiting > 0) this.#until ??= this.#begin(performance.now());
   };
 }
 
@@ -49,6 +79,8 @@ export interface StreamOwner {
    * @returns false: they are thrown away instead
    */
   giving(bytes: Buffer): boolean;
+  /** The head of a request has come, and its body has not come whole. */
+  readonly isAtBody: boolean;
   /** All was given, and nothing more comes. */
   ended(stream: RequestStream): void;
   /** Something was thrown when they were. */
@@ -60,6 +92,8 @@ export class RequestStream extends Duplex {
   readonly #socket: Socket;
   readonly #turns: Turns;
   #held: Buffer[] = [];
+  /** A piece of what it holds has been given. */
+  #hasBegun = false;
   #hasEnded = false;
 
   constructor(socket: Socket, owner: StreamOwner, turns: Turns) {
@@ -79,8 +113,10 @@ export class RequestStream extends Duplex {
 
   /** @param bytes what came on the socket */
   receive(bytes: Buffer): void {
-    if (this.#held.length > 0) this.#hold(bytes);
-    else this.#give(bytes);
+    if (this.#held.length > 0) return this.#hold(bytes);
+    this.#hasBegun = false;
+    if (this.#turns.hasTime) this.#give(bytes);
+    else this.#hold(bytes);
   }
 
   /** The other side sends nothing more. */
@@ -100,17 +136,22 @@ export class RequestStream extends Duplex {
     else this.#socket.resume();
   }
 
+  /** One piece; of a body as much as holds up nobody. */
   #give(bytes: Buffer): void {
-    if (this.isPaused()) return this.#hold(bytes);
-    const end = endOfPiece(bytes);
-    const piece = end === bytes.length ? bytes : bytes.subarray(0, end);
-    if (!this.owner.giving(piece)) return;
-    try {
-      this.push(piece);
-    } catch (error) {
-      this.owner.fail(error);
+    for (let rest = bytes; ;) {
+      if (this.isPaused()) return this.#hold(rest);
+      const piece = firstPiece(rest);
+      if (!this.owner.giving(piece)) return;
+      try {
+        this.push(piece);
+      } catch (error) {
+        this.owner.fail(error);
+      }
+      if (this.destroyed || piece.length === rest.length) return;
+      rest = rest.subarray(piece.length);
+      this.#hasBegun = true;
+      if (!this.owner.isAtBody || !this.#turns.isFree) return this.#hold(rest);
     }
-    if (end < bytes.length && !this.destroyed) this.#hold(bytes.subarray(end));
   }
 
   #hold(bytes: Buffer): void {
@@ -120,7 +161,7 @@ export class RequestStream extends Duplex {
   }
 
   #wait(): void {
-    if (this.#held.length > 0 && !this.isPaused()) this.#turns.add(this);
+    if (this.#held.length > 0 && !this.isPaused()) this.#turns.add(this, this.#hasBegun);
   }
 
   /** As the method of a socket, which `node:http` calls after the last answer. */
@@ -160,9 +201,9 @@ export class RequestStream extends Duplex {
 type Done = (error?: Error | null) => void;
 type Written = { readonly chunk: Buffer | string; readonly encoding: BufferEncoding };
 
-function endOfPiece(bytes: Buffer): number {
-  const found = bytes.indexOf(emptyLine);
-  if (found < 0) return bytes.length;
-  const behind = found + emptyLine.length;
-  return bytes.indexOf(emptyLine, behind) < 0 ? bytes.length : behind;
+function firstPiece(bytes: Buffer): Buffer {
+  const part = bytes.length > pieceBytesMax ? bytes.subarray(0, pieceBytesMax) : bytes;
+  const found = part.indexOf(emptyLine);
+  const end = found < 0 ? part.length : found + emptyLine.length;
+  return end === part.length ? part : part.subarray(0, end);
 }

@@ -130,9 +130,23 @@ export const lib: readonly Fault[] = [
   {
     name: 'Everything that is pipelined on a connection is begun at once.',
     file: 'src/lib/request-stream.ts',
-    find: 'return bytes.indexOf(emptyLine, behind) < 0 ? bytes.length : behind;',
-    replace: 'return bytes.length;',
+    find: 'return end === part.length ? part : part.subarray(0, end);',
+    replace: 'return bytes;',
     seenBy: ['src/lib/request-stream.test.ts'],
+  },
+  {
+    name: 'Dear requests hold up the event loop, as many as there are.',
+    file: 'src/lib/request-stream.ts',
+    find: 'return now < this.#until;',
+    replace: 'return this.#until > 0;',
+    seenBy: ['src/lib/request-stream.test.ts'],
+  },
+  {
+    name: 'What cannot be read is taken without end while an answer is made.',
+    file: 'src/lib/connection.ts',
+    find: 'if (this.#thrownBytes > thrownBytesMax) this.socket.pause();',
+    replace: '',
+    seenBy: ['src/lib/listener.test.ts'],
   },
   {
     name: 'A connection may have any number of unanswered requests.',
@@ -198,8 +212,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'An empty line begins a request.',
     file: 'src/lib/connection.ts',
-    find: 'if (this.#isComing || bytes.some((byte) => byte !== 13 && byte !== 10)) this.#isComing',
-    replace: 'this.#isComing',
+    find: 'if (!isBlank(bytes)) this.#isComing = true;',
+    replace: 'this.#isComing = true;',
     seenBy: ['src/lib/listener.test.ts'],
   },
   {

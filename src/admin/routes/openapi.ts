@@ -1,17 +1,19 @@
 import { problemType } from '../../lib/problem.ts';
-import { json } from '../http/answer.ts';
+import { json, type Answer } from '../http/answer.ts';
 import { problemSchema } from '../schemas/status.ts';
 import { readRoute } from './route.ts';
 import type { Body, Named, Parameter, Problems, ReadRoute, Route } from './route.ts';
 
 /** The description of the routes, made from them. Format: OpenAPI 3.1.0. */
 export function openApiRoute(routes: readonly Route[], version: string): Route {
+  // Anybody may ask for it, and it takes milliseconds to make.
+  let answer: Answer | null = null;
   const route: ReadRoute = readRoute({
     path: '/api/v1/openapi.json',
     principal: 'reader',
     summary: 'This description.',
     contentType: 'application/json',
-    answer: () => json(200, describe([...routes, route], version)),
+    answer: () => (answer ??= json(200, describe([...routes, route], version))),
   });
   return route;
 }

@@ -1,4 +1,4 @@
-/** Many connections that pipeline small requests, as fast as svc takes them, and read nothing. */
+/** Many connections that send what costs svc work, as fast as svc takes it, and read nothing. */
 import { connect, type Socket } from 'node:net';
 import { anotherHost } from '../../fake/many-hosts.ts';
 
@@ -17,15 +17,32 @@ export type Flooded = {
   readonly closed: number;
 };
 
-/** 26 to 40 bytes each. */
-const smallRequests = ['/ a', '/healthz a', '/healthz svc.home'].map((one) => {
-  const [path, host] = one.split(' ');
-  return `GET ${path} HTTP/1.1\r\nhost:${host}\r\n\r\n`;
-});
 const inOneWrite = 2_000;
-const bursts = smallRequests.map((request) => Buffer.from(request.repeat(inOneWrite)));
 
-export async function flood({ port, connections, requests, again, ms }: Flood): Promise<Flooded> {
+/** What a connection sends: `first` once, then `again` as often as it is to send requests. */
+type Burst = { readonly first: string; readonly again: Buffer; readonly requests: number };
+
+/** 26 to 67 bytes each; the last is the dearest that anybody may ask for. */
+const requests = ['/ a', '/healthz a', '/healthz svc.home', '/api/v1/openapi.json 127.0.0.1'].map(
+  (one) => {
+    const [path, host] = one.split(' ');
+    return `GET ${path} HTTP/1.1\r\nhost:${host}\r\n\r\n`;
+  },
+);
+const post = 'POST /webhook HTTP/1.1\r\nhost:a\r\ntransfer-encoding: chunked\r\n\r\n';
+const events = 'GET /api/v1/events HTTP/1.1\r\nhost:127.0.0.1\r\n\r\n';
+const bursts: readonly Burst[] = [
+  ...requests.map((request): Burst => {
+    return { first: '', again: Buffer.from(request.repeat(inOneWrite)), requests: inOneWrite };
+  }),
+  // As many as may be unanswered.
+  { first: requests.at(-1)!.repeat(16), again: Buffer.alloc(0), requests: 0 },
+  { first: post, again: Buffer.from('1\r\nx\r\n'.repeat(10_000)), requests: 0 },
+  // What cannot be read, behind an answer that does not end.
+  { first: `${events}\0`, again: Buffer.alloc(65_536), requests: 0 },
+];
+
+export async function flood({ port, connections, again, ms, ...order }: Flood): Promise<Flooded> {
   const sockets = new Set<Socket>();
   let [opened, sent, closed] = [0, 0, 0];
   let over = false;
@@ -37,13 +54,14 @@ export async function flood({ port, connections, requests, again, ms }: Flood): 
     socket.on('error', () => {});
     const write = (left: number): void => {
       if (left <= 0 || over) return;
-      socket.write(burst, (error) => {
+      socket.write(burst.again, (error) => {
         if (error) return;
-        sent += inOneWrite;
+        sent += burst.requests;
         write(left - inOneWrite);
       });
     };
-    write(requests);
+    socket.write(burst.first);
+    write(order.requests);
     socket.once('close', () => {
       sockets.delete(socket);
       if (over) return;

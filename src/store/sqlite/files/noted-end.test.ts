@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -51,6 +52,15 @@ test('a note of a crash that is torn anywhere says nothing', () => {
     writeFileSync(file, `${text}\nend\n`);
     assert.equal(notedEnd(place.path).crashed, null, text);
   }
+});
+
+test('what is there in the place of a note and cannot be read stops nothing', () => {
+  using place = scratch();
+  for (const kind of ['failed', 'crashed']) mkdirSync(`${place.path}.${kind}`);
+  assert.deepEqual(notedEnd(place.path), { failed: null, crashed: null });
+  forgetNotedEnd(place.path);
+  noteCrash(place.path, crash);
+  noteFailure(place.path, { alone: null });
 });
 
 test('where nothing can be written nothing is thrown', () => {

@@ -32,13 +32,18 @@ export function noteCrash(path: string, crash: NotedCrash): void {
   note(`${path}.crashed`, JSON.stringify(crash) + endMark);
 }
 
-/** @throws what the system says of a file that is there and cannot be read */
 export function notedEnd(path: string): NotedEnd {
   return { failed: notedFailure(`${path}.failed`), crashed: notedCrash(`${path}.crashed`) };
 }
 
 export function forgetNotedEnd(path: string): void {
-  for (const kind of ['failed', 'crashed']) rmSync(`${path}.${kind}`, { force: true });
+  for (const kind of ['failed', 'crashed']) {
+    try {
+      rmSync(`${path}.${kind}`, { force: true });
+    } catch {
+      // It is no note of ours, and stops no start.
+    }
+  }
 }
 
 /** Behind all else: a file without it was not written to its end. */
@@ -64,12 +69,12 @@ function notedCrash(file: string): NotedCrash | null {
   }
 }
 
+/** Null: there is none, or none that this user may read. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+  } catch {
+    return null;
   }
 }
 
