@@ -30,3 +30,18 @@ export async function tablesReadWhole(client: Client, asked: Asked): Promise<rea
     return node['Node Type'] === 'Seq Scan' && table !== undefined ? [table] : [];
   });
 }
+
+/**
+ * From here on the server gathers statistics only when it is told to. By itself it does so at any
+ * moment, and between its VACUUM of a table and its ANALYZE it knows the rows' number but nothing
+ * of what is in them: a plan of that moment would depend on chance.
+ */
+export async function gatherOnlyWhenTold(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' " +
+      "AND relnamespace = 'svc'::regnamespace",
+  );
+  for (const { name } of rows) {
+    await client.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
+  }
+}

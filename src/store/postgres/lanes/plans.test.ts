@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { hook } from '../../../../test/contract/ledger/kit.ts';
-import { planOf, tablesReadWhole, type PlanNode } from '../../../../test/fake/explain.ts';
+import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
+import type { PlanNode } from '../../../../test/fake/explain.ts';
 import { fill } from '../../../../test/fake/filled-postgres.ts';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
@@ -21,7 +22,11 @@ import { Moves } from './moves.ts';
 import { OwnedLanes } from './owned-lanes.ts';
 import { UnknownLanes } from './unknown-lanes.ts';
 
+/** ANALYZE looks at 30,000 rows of a table, chosen by chance: none here has more. */
 const messages = 12_000;
+const idle = 25_000;
+/** A page of rows is 2,000 of many more: of up to 12,000 all may be read, which is as quick. */
+const waitingMore = 16_000;
 const instance = 7;
 const named = Array.from({ length: 500 }, (_, n) => {
   return { channel: hook, conversation: `c${n}` as ConversationId };
@@ -99,7 +104,7 @@ async function askedByKeeper(): Promise<readonly Asked[]> {
   const free = async (): Promise<boolean> => true;
   await new LostLanes({ reads, takesParked: () => true, free, write }).look([1], true);
   const looksFor = { isKnown: () => true, async take() {} };
-  const unknown = new UnknownLanes({ instance, reads, now: Date.now, ...looksFor });
+  const unknown = new UnknownLanes({ instance, reads, now: () => 2e12, ...looksFor });
   for (let table = 0; table < 2; table++) await unknown.look();
   await new Counting(reads, steadyNow).count({
     held: () => ({ messages: 0, bytes: 0 }),
@@ -139,12 +144,28 @@ async function judge(client: Client, when: string): Promise<void> {
   assert.deepEqual(faults, [], when);
 }
 
-/** Many messages wait, some with their owner gone, and many more conversations are idle. */
-async function fillLanes(client: Client): Promise<void> {
+/**
+ * Many messages wait, some with their owner gone, and many more conversations are idle.
+ * @param act is done when the tables have a part of their rows
+ */
+async function fillLanes(client: Client, act: () => Promise<unknown>): Promise<void> {
   await fill(client, { messages, waiting: (messages * 3) / 4, turnsEach: 20 });
+  await act();
+  const more = `FROM generate_series(1, ${waitingMore}) AS i ORDER BY md5(i::text)`;
+  await client.query(
+    'INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, body) ' +
+      "SELECT lpad(i::text, 22, 'z'), 'webhook', 'c' || i % 600, 100000 + i, i, 's', false, '{}' " +
+      more,
+  );
+  await client.query(
+    'INSERT INTO svc.outbox (id, channel, conversation, seq, created_at, message_id, body) ' +
+      "SELECT lpad(i::text, 22, 'z'), 'webhook', 'c' || i % 600, 100000 + i, i, " +
+      "lpad(i::text, 22, 'z'), '{}' " +
+      more,
+  );
   await client.query(
     "INSERT INTO svc.lane (channel, conversation) SELECT 'webhook', 'idle ' || i " +
-      'FROM generate_series(1, 50000) AS i',
+      `FROM generate_series(1, ${idle}) AS i`,
   );
   await client.query(
     'UPDATE svc.lane SET waits = 2, owner = CASE length(conversation) WHEN 4 THEN $1::bigint END ' +
@@ -154,22 +175,52 @@ async function fillLanes(client: Client): Promise<void> {
   await client.query('UPDATE svc.outbox SET parked = true, due_at = created_at WHERE seq % 3 = 0');
 }
 
-/** The server itself gathers statistics of one table at a time, and whenever it likes. */
-const gatherings = ['', 'ANALYZE svc.outbox', 'ANALYZE svc.lane', 'VACUUM ANALYZE'];
+/**
+ * The server itself gathers statistics of one table at a time, and whenever it likes: first VACUUM
+ * tells it how many rows there are, then ANALYZE what is in them. Of the tables that are vacuumed
+ * any may be analyzed already. What ANALYZE has found is forgotten when it is rolled back.
+ */
+async function judgeAll(client: Client, order: readonly string[]): Promise<void> {
+  for (let known = 0; known <= order.length; known++) {
+    const vacuumed = order.slice(0, known);
+    if (known > 0) await client.query(`VACUUM ${vacuumed.at(-1)}`);
+    for (const analyzed of choicesOf(vacuumed)) {
+      await client.query('BEGIN');
+      for (const table of analyzed) await client.query(`ANALYZE ${table}`);
+      await judge(client, `vacuumed: ${vacuumed.join()}; analyzed: ${analyzed.join()}`);
+      await client.query('ROLLBACK');
+    }
+  }
+  await client.query('VACUUM ANALYZE');
+  await judge(client, 'all is known');
+}
 
-for (const before of ['', 'VACUUM ANALYZE']) {
-  const known = before === '' ? 'nothing' : 'that all is empty';
-  const title = `no lane is looked for in a whole table by a server that knows ${known} at first`;
+/** None of them, each, each two, and so on. */
+function choicesOf(tables: readonly string[]): readonly (readonly string[])[] {
+  return tables.reduce<readonly (readonly string[])[]>(
+    (choices, table) => [...choices, ...choices.map((choice) => [...choice, table])],
+    [[]],
+  );
+}
+
+/** What the server knows at first, and in which order it comes to know more. */
+const cases = [
+  { knows: 'nothing', order: ['svc.inbox', 'svc.outbox', 'svc.lane'] },
+  { knows: 'that all is empty', order: ['svc.outbox', 'svc.lane', 'svc.inbox'] },
+  { knows: 'a part of the rows', order: ['svc.lane', 'svc.inbox', 'svc.outbox'] },
+];
+
+for (const { knows, order } of cases) {
+  const title = `no lane is looked for in a whole table by a server that knows ${knows} at first`;
   postgresTest(title, async () => {
     const client = await connect(await newDatabase());
+    const gather = async (): Promise<unknown> => client.query('VACUUM ANALYZE');
     try {
       await migrate(client);
-      if (before !== '') await client.query(before);
-      await fillLanes(client);
-      for (const gathering of gatherings) {
-        if (gathering !== '') await client.query(gathering);
-        await judge(client, `after: ${gathering}`);
-      }
+      await gatherOnlyWhenTold(client);
+      if (knows === 'that all is empty') await gather();
+      await fillLanes(client, async () => knows === 'a part of the rows' && (await gather()));
+      await judgeAll(client, order);
     } finally {
       await client.end();
     }

@@ -1,7 +1,7 @@
 /** How the server finds what flights change, in a ledger of many messages. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
+import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
 import { beganAt, fillAll, idAt } from '../../../../test/fake/filled-postgres.ts';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ApprovalId } from '../../../domain/approval.ts';
@@ -147,6 +147,7 @@ postgresTest('no flight reads a large table whole, or joins two sets', async () 
   const client = await connect(await newDatabase());
   try {
     await migrate(client);
+    await gatherOnlyWhenTold(client);
     await fillAll(client, messages);
     await client.query(
       "INSERT INTO svc.lane (channel, conversation) SELECT 'webhook', 'idle ' || i " +
