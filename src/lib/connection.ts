@@ -242,9 +242,9 @@ export class Connection extends Linked implements Peer, StreamOwner {
     return true;
   }
 
-  get isAtBody(): boolean {
+  get bodyBytes(): number {
     this.#settle();
-    return this.#request !== null;
+    return Number(this.#request?.headers['content-length'] ?? 0);
   }
 
   /** The other side sends nothing more, and all that it sent was given to `node:http`. */

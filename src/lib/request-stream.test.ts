@@ -38,6 +38,20 @@ test('a long row of requests is answered, as long as not too many are unanswered
   assert.equal(answersOf(await readAll(socket)).length, 500);
 });
 
+test('a long row of requests with bodies is answered, one after the other', async () => {
+  await using it = await listen(async (request, response) => {
+    await once(request.resume(), 'end');
+    await setImmediate();
+    response.end('here');
+  });
+  for (const parts of [['text'], ['some', '\r\n\r\n', 'text']]) {
+    const [one, other] = [false, true].map((chunked) => textOf({ chunked, parts }));
+    const socket = connect(it.port, '127.0.0.1');
+    socket.write(one!.repeat(400) + other!.repeat(10) + one!.repeat(400) + close);
+    assert.equal(answersOf(await readAll(socket)).length, 811);
+  }
+});
+
 test('one request more than may be unanswered closes its connection, and no other', async () => {
   let begun = 0;
   await using it = await listen((request, response) => {

@@ -7,7 +7,8 @@
  * A socket gives up to 64 KiB at once, which may be two thousand requests, and Node begins all of a
  * piece before anything else runs. So the stream gives it in short pieces, each in a turn of the
  * connection's own. A piece ends behind an empty line, as a head does, so it begins one request, or
- * two where an empty line was cut.
+ * two where an empty line was cut. A body of announced length goes with its head, as far as that
+ * holds up nobody.
  *
  * Flowing → waiting for a turn (bytes are held, the socket is paused) → flowing. Nothing is given
  * while Node has paused the stream, as it does while answers are not taken or a body is not read.
@@ -79,8 +80,8 @@ export interface StreamOwner {
    * @returns false: they are thrown away instead
    */
   giving(bytes: Buffer): boolean;
-  /** The head of a request has come, and its body has not come whole. */
-  readonly isAtBody: boolean;
+  /** The announced length of the body of the request whose head came last; 0: none is to come. */
+  readonly bodyBytes: number;
   /** All was given, and nothing more comes. */
   ended(stream: RequestStream): void;
   /** Something was thrown when they were. */
@@ -94,6 +95,8 @@ export class RequestStream extends Duplex {
   #held: Buffer[] = [];
   /** A piece of what it holds has been given. */
   #hasBegun = false;
+  /** Of the body that is coming, where its length was announced. */
+  #bodyBytes = 0;
   #hasEnded = false;
 
   constructor(socket: Socket, owner: StreamOwner, turns: Turns) {
@@ -136,21 +139,25 @@ export class RequestStream extends Duplex {
     else this.#socket.resume();
   }
 
-  /** One piece; of a body as much as holds up nobody. */
+  /** One piece, and as much of its body as holds up nobody. */
   #give(bytes: Buffer): void {
     for (let rest = bytes; ;) {
       if (this.isPaused()) return this.#hold(rest);
-      const piece = firstPiece(rest);
+      const piece = this.#bodyBytes > 0 ? partOf(rest, this.#bodyBytes) : firstPiece(rest);
       if (!this.owner.giving(piece)) return;
       try {
         this.push(piece);
       } catch (error) {
         this.owner.fail(error);
       }
+      if (this.#bodyBytes > 0) this.#bodyBytes -= piece.length;
+      else if (piece.subarray(-emptyLine.length).equals(emptyLine)) {
+        this.#bodyBytes = this.owner.bodyBytes;
+      }
       if (this.destroyed || piece.length === rest.length) return;
       rest = rest.subarray(piece.length);
       this.#hasBegun = true;
-      if (!this.owner.isAtBody || !this.#turns.isFree) return this.#hold(rest);
+      if (this.#bodyBytes === 0 || !this.#turns.isFree) return this.#hold(rest);
     }
   }
 
@@ -202,8 +209,12 @@ type Done = (error?: Error | null) => void;
 type Written = { readonly chunk: Buffer | string; readonly encoding: BufferEncoding };
 
 function firstPiece(bytes: Buffer): Buffer {
-  const part = bytes.length > pieceBytesMax ? bytes.subarray(0, pieceBytesMax) : bytes;
+  const part = partOf(bytes, pieceBytesMax);
   const found = part.indexOf(emptyLine);
-  const end = found < 0 ? part.length : found + emptyLine.length;
-  return end === part.length ? part : part.subarray(0, end);
+  return found < 0 ? part : partOf(part, found + emptyLine.length);
+}
+
+function partOf(bytes: Buffer, most: number): Buffer {
+  const length = Math.min(most, pieceBytesMax);
+  return bytes.length > length ? bytes.subarray(0, length) : bytes;
 }

@@ -130,8 +130,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'Everything that is pipelined on a connection is begun at once.',
     file: 'src/lib/request-stream.ts',
-    find: 'return end === part.length ? part : part.subarray(0, end);',
-    replace: 'return bytes;',
+    find: 'return found < 0 ? part : partOf(part, found + emptyLine.length);',
+    replace: 'return found < 0 ? part : bytes;',
     seenBy: ['src/lib/request-stream.test.ts'],
   },
   {
