@@ -3,10 +3,10 @@
  * unanswered, how many it sent without a right bearer, and how long it has taken for what. The
  * socket is svc's own; `node:http` reads and answers by a stream over it (request-stream.ts).
  *
- * A connection with too many unanswered requests is closed. Where the other side ends its own, or
- * sends what cannot be read, what it asked before is still answered, and then it closes. A stranger
- * may send only so many requests on a connection; one that brings right bearers, as a proxy's does,
- * is not cut.
+ * A connection with too many unanswered requests is closed. When a client closes its sending side,
+ * or sends bytes that are no HTTP, svc still answers the requests before that, and then closes the
+ * connection. A stranger may send only so many requests on a connection; one that brings right
+ * bearers, as a proxy's does, is not cut.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -55,10 +55,10 @@ export type ConnectionLimits = {
   /** An answer of which the other side has taken nothing for so long ends its connection. */
   readonly untakenMs: number;
   /**
-   * For what is unanswered when the other side ends its own. Most who do have gone away, and what
-   * they asked for is to end soon.
+   * How long answers may take after the client has closed its sending side. Most clients that do so
+   * have gone away, and their live views and trials must end soon.
    */
-  readonly endedMs: number;
+  readonly halfClosedMs: number;
   readonly checkMs: number;
   readonly connectionsMax: number;
   /** Requests without a right bearer on one connection, which then closes. */
@@ -101,11 +101,11 @@ export class Connection extends Linked implements Peer, StreamOwner {
     readonly requests: number;
     readonly since: SteadyTime;
   } | null = null;
-  /** Since when nothing more is read, and answers alone are still to go out; null: it is read. */
-  #lastSince: SteadyTime | null = null;
-  /** Unanswered requests that are not waited for then: one that does not come whole. */
-  #unowed = 0;
-  #thrownBytes = 0;
+  /** Since when svc only sends the answers that it owes, and reads nothing; null: it reads. */
+  #closingSince: SteadyTime | null = null;
+  /** How many of the unanswered requests never came whole, so svc owes them no answer: 0 or 1. */
+  #incomplete = 0;
+  #discardedBytes = 0;
   /** Where it stands in the table of connections. */
   place: LinkedSet<Connection> | null = null;
 
@@ -141,19 +141,19 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   /**
-   * Lets go out what answers the requests that have come whole, and closes behind it. What comes
-   * meanwhile is thrown away.
-   * @returns false: there is no such answer
+   * Closes the connection once every request that came whole is answered. Bytes that come until
+   * then are discarded.
+   * @returns false: no such request is unanswered, and nothing was done
    */
-  closeBehindAnswers(): boolean {
+  closeAfterAnswers(): boolean {
     this.#settle();
-    const unowed = this.#request === null ? 0 : 1;
-    if (this.unanswered === unowed) return false;
-    this.#lastSince ??= this.#brakes.steady();
-    this.#unowed = unowed;
+    const incomplete = this.#request === null ? 0 : 1;
+    if (this.unanswered === incomplete) return false;
+    this.#closingSince ??= this.#brakes.steady();
+    this.#incomplete = incomplete;
     this.#isComing = false;
     const last = this.#answer;
-    if (unowed === 0 && last?.headersSent === false) last.setHeader('connection', 'close');
+    if (incomplete === 0 && last?.headersSent === false) last.setHeader('connection', 'close');
     return true;
   }
 
@@ -212,8 +212,8 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   readonly #answered = (): void => {
-    if (--this.unanswered > this.#unowed) return;
-    if (this.#lastSince === null) this.#changed(this);
+    if (--this.unanswered > this.#incomplete) return;
+    if (this.#closingSince === null) this.#changed(this);
     else this.close();
   };
 
@@ -236,7 +236,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   giving(bytes: Buffer): boolean {
-    if (this.#lastSince !== null) return false;
+    if (this.#closingSince !== null) return false;
     this.#settle();
     if (!isBlank(bytes)) this.#isComing = true;
     return true;
@@ -247,15 +247,15 @@ export class Connection extends Linked implements Peer, StreamOwner {
     return Number(this.#request?.headers['content-length'] ?? 0);
   }
 
-  /** The other side sends nothing more, and all that it sent was given to `node:http`. */
-  ended(stream: RequestStream): void {
-    if (this.#lastSince !== null) return;
-    if (this.#isAtPart || !this.closeBehindAnswers()) stream.push(null);
+  /** The client has closed its sending side, and `node:http` has all that it sent. */
+  inputEnded(stream: RequestStream): void {
+    if (this.#closingSince !== null) return;
+    if (this.#isAtPart || !this.closeAfterAnswers()) stream.push(null);
   }
 
   /** Closes it when it has taken too long for what it is at. */
   check(now: SteadyTime): void {
-    if (this.#lastSince !== null && now - this.#lastSince >= this.#limits.endedMs) {
+    if (this.#closingSince !== null && now - this.#closingSince >= this.#limits.halfClosedMs) {
       this.socket.destroy();
       return;
     }
@@ -294,7 +294,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   }
 
   readonly #take = (bytes: Buffer): void => {
-    if (this.#lastSince !== null) return this.#throwAway(bytes);
+    if (this.#closingSince !== null) return this.#discard(bytes);
     try {
       this.#streamOfNode().receive(bytes);
     } catch (error) {
@@ -302,10 +302,13 @@ export class Connection extends Linked implements Peer, StreamOwner {
     }
   };
 
-  /** What is unread when a socket closes may cost the other side its answer; a flood costs more. */
-  #throwAway(bytes: Buffer): void {
-    this.#thrownBytes += bytes.length;
-    if (this.#thrownBytes > thrownBytesMax) this.socket.pause();
+  /**
+   * Closing a socket with unread bytes sends a reset, which may cost the client its answer. So svc
+   * reads and discards a few bytes; of a client that floods it reads no more.
+   */
+  #discard(bytes: Buffer): void {
+    this.#discardedBytes += bytes.length;
+    if (this.#discardedBytes > discardedBytesMax) this.socket.pause();
   }
 
   /** `node:http` has it from the first bytes on. */
@@ -328,8 +331,7 @@ export class Connection extends Linked implements Peer, StreamOwner {
   };
 }
 
-/** Bytes behind what could be read that are thrown away; more are not read at all. */
-const thrownBytesMax = 64 * 1024;
+const discardedBytesMax = 64 * 1024;
 
 /** Empty lines before a request begin none: https://www.rfc-editor.org/rfc/rfc9112#section-2.2 */
 function isBlank(bytes: Buffer): boolean {

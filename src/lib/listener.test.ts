@@ -287,6 +287,7 @@ test('what was asked is answered, whatever comes behind it', async () => {
     response.end('here');
     const [answer, ...refusals] = answersOf(await all);
     assert.equal(answer?.body, 'here', JSON.stringify(sent));
+    if (sent === keep) assert.equal(answer?.headers.get('connection'), 'close');
     // What is read behind the answer may be refused.
     assert.ok(refusals.length <= 1 && refusals.every(({ status }) => status === 400));
   }
@@ -303,7 +304,8 @@ test('of what cannot be read little is taken while an answer is made', async () 
   socket.on('error', () => {}).write(`${keep}\0`);
   socket.write(Buffer.alloc(32 * 1024 * 1024));
   const response = await begun.promise;
-  while (!server.isPaused()) await setImmediate();
+  // Each turn of the event loop could read 64 KiB.
+  for (let turn = 0; turn < 500; turn++) await setImmediate();
   assert.ok(server.bytesRead < 1024 * 1024, `${server.bytesRead} bytes`);
   const all = readAll(socket);
   response.end('here');
@@ -321,7 +323,7 @@ test('once the other side has ended, an answer is not waited for long', async ()
     const passing = setInterval(() => bound.clock.pass(500), 1);
     assert.equal(await all, '');
     clearInterval(passing);
-    assert.ok(bound.clock.steady() - before >= listenLimits.endedMs);
+    assert.ok(bound.clock.steady() - before >= listenLimits.halfClosedMs);
   }
 });
 

@@ -81,7 +81,7 @@ export const listenLimits: ListenLimits = {
   requestMs: 10_000,
   keepAliveMs: 65_000,
   untakenMs: 60_000,
-  endedMs: 2_000,
+  halfClosedMs: 2_000,
   checkMs: 500,
   headerBytesMax: 16 * 1024,
   connectionsMax: 1_024,
@@ -187,7 +187,7 @@ class Listener {
     const server = createServer({
       keepAliveTimeout: keepAliveMs,
       maxHeaderSize: headerBytesMax,
-      // An answer of Node's own would count nowhere.
+      // Node's own 400 would not count among the unanswered requests; svc's does.
       requireHostHeader: false,
     });
     const handle: RequestListener = (request, response) => {
@@ -264,7 +264,7 @@ const broken: Readonly<Record<string, readonly [number, string, string]>> = {
 function answerBroken(code: string | undefined, connection: Connection): void {
   const { output, mayRefuse } = connection;
   if (!output.writable || !mayRefuse) {
-    if (!connection.closeBehindAnswers()) output.destroy();
+    if (!connection.closeAfterAnswers()) output.destroy();
     return;
   }
   const fallback = [400, 'bad_request', 'This could not be read as an HTTP request.'] as const;

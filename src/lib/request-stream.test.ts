@@ -117,15 +117,19 @@ test('what was pipelined waits while another connection is answered', async () =
 
 test('dear requests leave turns of the event loop to others', async () => {
   let [turns, begun] = [0, 0];
-  await using it = await listen((_request, response) => {
-    begun++;
-    for (const end = performance.now() + 3; performance.now() < end;);
+  await using it = await listen((request, response) => {
+    if (request.url === '/dear') {
+      begun++;
+      for (const end = performance.now() + 3; performance.now() < end;);
+    }
     response.end('here');
   });
   const sockets = Array.from({ length: 50 }, () => connect(it.port, '127.0.0.1'));
-  await Promise.all(sockets.map((one) => once(one, 'connect')));
+  // The listener takes in one connection a turn: each is to be there before.
+  for (const one of sockets) one.write(keep);
+  await Promise.all(sockets.map((one) => once(one, 'data')));
   const ends = sockets.map((one) => readAll(one));
-  for (const one of sockets) one.write(close);
+  for (const one of sockets) one.write(close.replace('/', '/dear'));
   for (; begun < sockets.length; turns++) await setImmediate();
   assert.ok(turns >= 20, `${turns} turns for 50 requests`);
   await Promise.all(ends);

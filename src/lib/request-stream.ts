@@ -7,8 +7,8 @@
  * A socket gives up to 64 KiB at once, which may be two thousand requests, and Node begins all of a
  * piece before anything else runs. So the stream gives it in short pieces, each in a turn of the
  * connection's own. A piece ends behind an empty line, as a head does, so it begins one request, or
- * two where an empty line was cut. A body of announced length goes with its head, as far as that
- * holds up nobody.
+ * two where an empty line was cut. A body of announced length goes with its head, unless another
+ * stream waits.
  *
  * Flowing → waiting for a turn (bytes are held, the socket is paused) → flowing. Nothing is given
  * while Node has paused the stream, as it does while answers are not taken or a body is not read.
@@ -17,18 +17,14 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 const pieceBytesMax = 2 * 1024;
-/** So long one turn of the event loop may be busy with pieces, in milliseconds. */
+/** For how long one turn of the event loop may give pieces to `node:http`, in milliseconds. */
 const turnMs = 1;
 const emptyLine = Buffer.from('\r\n\r\n');
 
-/**
- * What all connections together may do in one turn of the event loop. Streams that have given
- * nothing of what they hold go in turn with those that have: what is short waits for nothing long.
- */
+/** What all connections together may do in one turn of the event loop. */
 export class Turns {
-  /** In each, the one that has waited for longest is first. */
-  readonly #begun = new Set<RequestStream>();
-  readonly #unbegun = new Set<RequestStream>();
+  /** Streams that hold bytes. The one that has waited for longest is first. */
+  readonly #waiting = new Set<RequestStream>();
   /** When this turn has lasted long enough; null: nothing was given in it. */
   #until: number | null = null;
 
@@ -39,18 +35,14 @@ export class Turns {
     return now < this.#until;
   }
 
-  /** Whether that holds up no other stream. */
+  /** Whether no other stream waits, and there is time. */
   get isFree(): boolean {
-    return this.#waiting === 0 && this.hasTime;
-  }
-
-  get #waiting(): number {
-    return this.#begun.size + this.#unbegun.size;
+    return this.#waiting.size === 0 && this.hasTime;
   }
 
   /** It is to give a piece in a later turn. */
-  add(stream: RequestStream, hasBegun: boolean): void {
-    (hasBegun ? this.#begun : this.#unbegun).add(stream);
+  add(stream: RequestStream): void {
+    this.#waiting.add(stream);
     this.#until ??= this.#begin(performance.now());
   }
 
@@ -62,14 +54,13 @@ export class Turns {
   readonly #take = (): void => {
     this.#until = null;
     // Streams that are added meanwhile come behind those that are left.
-    for (let left = this.#waiting; left > 0 && this.hasTime; left--) {
-      const isBegun = this.#unbegun.size === 0 || (left % 2 === 0 && this.#begun.size > 0);
-      const queue = isBegun ? this.#begun : this.#unbegun;
-      const [stream] = queue;
-      queue.delete(stream!);
-      stream!.goOn();
+    let left = this.#waiting.size;
+    for (const stream of this.#waiting) {
+      if (left-- === 0 || !this.hasTime) break;
+      this.#waiting.delete(stream);
+      stream.goOn();
     }
-    if (this.#waiting > 0) this.#until ??= this.#begin(performance.now());
+    if (this.#waiting.size > 0) this.#until ??= this.#begin(performance.now());
   };
 }
 
@@ -77,13 +68,13 @@ export class Turns {
 export interface StreamOwner {
   /**
    * Bytes are about to be given to `node:http`.
-   * @returns false: they are thrown away instead
+   * @returns false: the stream discards them instead
    */
   giving(bytes: Buffer): boolean;
   /** The announced length of the body of the request whose head came last; 0: none is to come. */
   readonly bodyBytes: number;
-  /** All was given, and nothing more comes. */
-  ended(stream: RequestStream): void;
+  /** The client has closed its sending side, and all that it sent was given. */
+  inputEnded(stream: RequestStream): void;
   /** Something was thrown when they were. */
   readonly fail: (error: unknown) => void;
 }
@@ -93,8 +84,6 @@ export class RequestStream extends Duplex {
   readonly #socket: Socket;
   readonly #turns: Turns;
   #held: Buffer[] = [];
-  /** A piece of what it holds has been given. */
-  #hasBegun = false;
   /** Of the body that is coming, where its length was announced. */
   #bodyBytes = 0;
   #hasEnded = false;
@@ -116,16 +105,14 @@ export class RequestStream extends Duplex {
 
   /** @param bytes what came on the socket */
   receive(bytes: Buffer): void {
-    if (this.#held.length > 0) return this.#hold(bytes);
-    this.#hasBegun = false;
-    if (this.#turns.hasTime) this.#give(bytes);
+    if (this.#held.length === 0 && this.#turns.hasTime) this.#give(bytes);
     else this.#hold(bytes);
   }
 
   /** The other side sends nothing more. */
   endInput(): void {
     this.#hasEnded = true;
-    if (this.#held.length === 0) this.owner.ended(this);
+    if (this.#held.length === 0) this.owner.inputEnded(this);
   }
 
   /** Its turn: gives one piece of what is held. */
@@ -135,11 +122,11 @@ export class RequestStream extends Duplex {
     this.#held = [];
     this.#give(bytes);
     if (this.#held.length > 0) return;
-    if (this.#hasEnded) this.owner.ended(this);
+    if (this.#hasEnded) this.owner.inputEnded(this);
     else this.#socket.resume();
   }
 
-  /** One piece, and as much of its body as holds up nobody. */
+  /** Gives one piece, and as much of its body as keeps no other stream waiting. */
   #give(bytes: Buffer): void {
     for (let rest = bytes; ;) {
       if (this.isPaused()) return this.#hold(rest);
@@ -156,7 +143,6 @@ export class RequestStream extends Duplex {
       }
       if (this.destroyed || piece.length === rest.length) return;
       rest = rest.subarray(piece.length);
-      this.#hasBegun = true;
       if (this.#bodyBytes === 0 || !this.#turns.isFree) return this.#hold(rest);
     }
   }
@@ -168,7 +154,7 @@ export class RequestStream extends Duplex {
   }
 
   #wait(): void {
-    if (this.#held.length > 0 && !this.isPaused()) this.#turns.add(this, this.#hasBegun);
+    if (this.#held.length > 0 && !this.isPaused()) this.#turns.add(this);
   }
 
   /** As the method of a socket, which `node:http` calls after the last answer. */

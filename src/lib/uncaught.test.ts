@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 /** Runs lines in a process of its own. @returns its exit code, and what it printed on stderr */
 async function run(lines: string): Promise<{ code: number | null; err: string }> {
-  const program = `import { beforeUncaughtEnd } from './uncaught.ts';
+  const program = `import { onUncaughtException } from './uncaught.ts';
     const say = (text) => process._rawDebug('said ' + text);
     ${lines}`;
   const args = ['--input-type=module', '--eval', program];
@@ -20,9 +20,9 @@ const said = (err: string): readonly string[] => err.match(/(?<=^said ).*/gm) ??
 
 test('acts run before the exception ends the process, which ends as it would without', async () => {
   const throws = "setImmediate(() => { throw new Error('a fault'); }); setInterval(() => {}, 1e6);";
-  const { code, err } = await run(`beforeUncaughtEnd(() => say('one'));
-    beforeUncaughtEnd(() => { throw new Error('of an act'); });
-    beforeUncaughtEnd(() => say('two')); ${throws}`);
+  const { code, err } = await run(`onUncaughtException(() => say('one'));
+    onUncaughtException(() => { throw new Error('of an act'); });
+    onUncaughtException(() => say('two')); ${throws}`);
   assert.deepEqual([code, said(err)], [1, ['one', 'two']]);
   assert.match(err, /Error: a fault\n +at /);
   assert.doesNotMatch(err, /of an act/);
@@ -30,18 +30,18 @@ test('acts run before the exception ends the process, which ends as it would wit
 });
 
 test('a rejection that nobody handles is an exception', async () => {
-  const { code, err } = await run(`beforeUncaughtEnd(() => say('one'));
+  const { code, err } = await run(`onUncaughtException(() => say('one'));
     void Promise.reject(new Error('a fault'));`);
   assert.deepEqual([code, said(err)], [1, ['one']]);
 });
 
 test('one that was taken back does not run, nor does any at another end', async () => {
-  const { code, err } = await run(`const back = beforeUncaughtEnd(() => say('one'));
-    beforeUncaughtEnd(() => say('two'));
+  const { code, err } = await run(`const back = onUncaughtException(() => say('one'));
+    onUncaughtException(() => say('two'));
     back();
     setImmediate(() => { throw new Error('a fault'); });`);
   assert.deepEqual([code, said(err)], [1, ['two']]);
   for (const end of ['process.exit(1)', "process.kill(process.pid, 'SIGTERM')"]) {
-    assert.deepEqual(said((await run(`beforeUncaughtEnd(() => say('one')); ${end};`)).err), []);
+    assert.deepEqual(said((await run(`onUncaughtException(() => say('one')); ${end};`)).err), []);
   }
 });

@@ -1,14 +1,14 @@
-/** What is still done when an uncaught exception ends this process. */
+/** What this process still does when an uncaught exception is about to end it. */
 
 const acts = new Set<() => void>();
 
 /**
  * Node prints the exception and ends the process with exit code 1, as without this.
- * @param act called once the end is certain, also for a rejection that nobody handles. It must be
- * done when it returns; what it throws is ignored.
- * @returns takes `act` back
+ * @param act called just before that end, also for an unhandled rejection. It must finish before it
+ * returns; its own exceptions are ignored.
+ * @returns unregisters `act`
  */
-export function beforeUncaughtEnd(act: () => void): () => void {
+export function onUncaughtException(act: () => void): () => void {
   if (acts.size === 0) process.on('uncaughtExceptionMonitor', actAll);
   acts.add(act);
   return () => {

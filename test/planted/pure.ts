@@ -144,7 +144,7 @@ export const lib: readonly Fault[] = [
   {
     name: 'What cannot be read is taken without end while an answer is made.',
     file: 'src/lib/connection.ts',
-    find: 'if (this.#thrownBytes > thrownBytesMax) this.socket.pause();',
+    find: 'if (this.#discardedBytes > discardedBytesMax) this.socket.pause();',
     replace: '',
     seenBy: ['src/lib/listener.test.ts'],
   },
@@ -198,14 +198,14 @@ export const lib: readonly Fault[] = [
   {
     name: 'A client that ends its side loses the answer that is being made.',
     file: 'src/lib/connection.ts',
-    find: 'if (this.#isAtPart || !this.closeBehindAnswers()) stream.push(null);',
+    find: 'if (this.#isAtPart || !this.closeAfterAnswers()) stream.push(null);',
     replace: 'stream.push(null);',
     seenBy: ['src/lib/listener.test.ts'],
   },
   {
     name: 'What cannot be read takes the answer before it along.',
     file: 'src/lib/listener.ts',
-    find: 'if (!connection.closeBehindAnswers()) output.destroy();',
+    find: 'if (!connection.closeAfterAnswers()) output.destroy();',
     replace: 'output.destroy();',
     seenBy: ['src/lib/listener.test.ts'],
   },

@@ -245,7 +245,7 @@ export class SqliteStorage implements LedgerStorage {
   async close(): Promise<void> {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that. It may not once a sync has failed: then the next start finds what is on the disk.
-    const { reader, lock, noteNoCrash } = this.#parts;
+    const { reader, lock, stopCrashNotes } = this.#parts;
     this.spend.flush();
     let hasEnded = true;
     try {
@@ -257,7 +257,7 @@ export class SqliteStorage implements LedgerStorage {
         hasEnded = await this.#journal.close();
       }
     } finally {
-      noteNoCrash();
+      stopCrashNotes();
       // A thread that hangs may write yet: the lock is the next process's once this one is gone.
       if (hasEnded) lock.release();
     }

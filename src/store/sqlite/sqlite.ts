@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { beforeUncaughtEnd } from '../../lib/uncaught.ts';
+import { onUncaughtException } from '../../lib/uncaught.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
@@ -70,14 +70,14 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     forgetNotedEnd(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
     const written = journal;
-    const noteNoCrash = beforeUncaughtEnd(() => {
+    const stopCrashNotes = onUncaughtException(() => {
       const { lastSeq, atWork } = rows;
-      // On a disk that does not answer the process would never end.
+      // On a disk that does not answer, this write would keep the process from ending.
       if (!written.silent) noteCrash(path, { lastSeq, atWork });
     });
     const { news = {} } = options;
     const base = { now, steady, limits, lock, reader, rows, journal, suspects, held, stamps };
-    const parts = { ...base, noteFailure: note, noteNoCrash, news };
+    const parts = { ...base, noteFailure: note, stopCrashNotes, news };
     return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {
     await (journal === null ? writer?.terminate() : journal.abandon());

@@ -1,7 +1,7 @@
 /**
- * What a process says about its end before it ends other than by a stop: small files beside the
- * database. The next start reads them, and deletes them. Where none could be written, or one is
- * torn, the end counts as any crash.
+ * Small files beside the database, by which a process that does not end by a stop tells the next
+ * start why. The next start reads and deletes them. Without a file, or with a torn one, the next
+ * start takes the end for a crash like any other.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 

@@ -19,8 +19,8 @@ export type SqliteParts = Clock & {
   readonly rows: WorkingSet;
   readonly journal: Journal;
   readonly noteFailure: (failure: NotedFailure) => void;
-  /** From now on an uncaught exception leaves no note beside the database. */
-  readonly noteNoCrash: () => void;
+  /** After this call an uncaught exception writes no note beside the database. */
+  readonly stopCrashNotes: () => void;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
   /** Conversations that an operator answered by hand when the process before ended. */

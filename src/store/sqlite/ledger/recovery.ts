@@ -32,7 +32,7 @@ export function recover(
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const last = lastSeq(db);
-  // A later process has written here since, and left no note: a release that writes none.
+  // An older release, which writes no notes, has written to this database since the note.
   const atWork = crashed === null || crashed.lastSeq < last ? null : new Set(crashed.atWork);
   const mayBlame = ({ head }: InRow): boolean =>
     failed === null && (atWork === null || atWork.has(head.id));
