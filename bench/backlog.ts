@@ -9,7 +9,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort, webhookConfig } from '../test/program.ts';
+import { freePort, webhookConfig } from '../test/support/program.ts';
 import { keep } from './kept.ts';
 import { Lab, subjectName } from './lab.ts';
 import { median } from './stats.ts';

@@ -15,7 +15,7 @@ import { connect } from '../src/store/postgres/server/connect.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import type { Effects, InClaim, Ledger } from '../src/store/store.ts';
 import { PostgresServer } from '../test/fake/postgres/server.ts';
-import { scratch } from '../test/program.ts';
+import { scratch } from '../test/support/program.ts';
 import { serverCpuSecondsOf } from './cpu-time.ts';
 import { table } from './stats.ts';
 

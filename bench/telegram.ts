@@ -5,8 +5,8 @@
  */
 import { startFakeOllama } from '../test/fake/ollama.ts';
 import { startFakeTelegram } from '../test/fake/telegram.ts';
-import { freePort, scratch } from '../test/program.ts';
-import { spawnOn, writeTelegramConfig } from '../test/telegram-program.ts';
+import { freePort, scratch } from '../test/support/program.ts';
+import { spawnOn, writeTelegramConfig } from '../test/telegram/program.ts';
 
 const messages = 1_000;
 const chats = 250;

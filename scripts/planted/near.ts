@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import type { Fault } from '../../test/planted/fault.ts';
 
 /** Tests that look at the text of the sources: what they see is no behaviour. */
-const readers = new Set(['test/planted.test.ts', 'test/tidy.test.ts']);
+const readers = new Set(['test/project/planted.test.ts', 'test/project/tidy.test.ts']);
 
 /**
  * Test files in three rounds: those beside the fault's file or which import it, those which import

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ChannelKey, MessageId, ModelName } from '../domain/ids.ts';
 import { createEvents } from '../events.ts';

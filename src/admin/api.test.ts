@@ -4,8 +4,8 @@ import { answered, ids, pathOf, said, unsent } from '../../test/fake/admin-ledge
 import { adminToken, live, makeWorld, openAdmin, revision } from '../../test/fake/admin-world.ts';
 import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, doneOf, operationsOf, requestOf } from '../../test/open-api.ts';
-import type { OpenApi } from '../../test/open-api.ts';
+import { assertDescribed, doneOf, operationsOf, requestOf } from '../../test/admin/open-api.ts';
+import type { OpenApi } from '../../test/admin/open-api.ts';
 import { anyMessage } from '../domain/records.ts';
 import { ReadFailed } from '../store/store.ts';
 

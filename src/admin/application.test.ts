@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeApplication } from '../../test/fake/admin-application.ts';
 import { makeWorld, openAdmin, type Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, operationsOf, type OpenApi } from '../../test/open-api.ts';
+import { assertDescribed, operationsOf, type OpenApi } from '../../test/admin/open-api.ts';
 import type { ApplicationView } from './application.ts';
 import type { OperatorAccess } from './http/auth.ts';
 import type { applicationSchema } from './schemas/application.ts';

@@ -1,7 +1,7 @@
 /** Who may use which route, written down apart from the table: the walks take the table's word. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startWalk } from '../../test/admin-walk.ts';
+import { startWalk } from '../../test/admin/walk.ts';
 
 const expected = `
 prober   GET /healthz

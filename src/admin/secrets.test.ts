@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
 import type { Reply, World } from '../../test/fake/admin-world.ts';
-import { assertDescribed, operationsOf, type OpenApi } from '../../test/open-api.ts';
+import { assertDescribed, operationsOf, type OpenApi } from '../../test/admin/open-api.ts';
 import type { SecretChange } from './secret-control.ts';
 
 const own = 'Host: 127.0.0.1';

@@ -1,7 +1,7 @@
 /** What was spent and how full budgets are, over the API, as the ledger tells it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { own, right, startWalk } from '../../test/admin-walk.ts';
+import { own, right, startWalk } from '../../test/admin/walk.ts';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { spentBy } from '../../test/fake/admin-spend.ts';
 import type { SpendRow } from '../domain/spend.ts';

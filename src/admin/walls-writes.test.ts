@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { own, right, startWalk, type Stop, type Walk } from '../../test/admin-walk.ts';
+import { own, right, startWalk, type Stop, type Walk } from '../../test/admin/walk.ts';
 import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
 import { revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, doneOf, requestOf } from '../../test/open-api.ts';
+import { assertDescribed, doneOf, requestOf } from '../../test/admin/open-api.ts';
 import { strayBytesMax } from './http/request-body.ts';
 
 const here = 'Host: 127.0.0.1:2112';

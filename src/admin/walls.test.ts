@@ -1,10 +1,10 @@
 /** The whole route table, asked by those who may not: each gets the right no, and nothing else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byPrincipal, own, right, startWalk as start, walk } from '../../test/admin-walk.ts';
+import { byPrincipal, own, right, startWalk as start, walk } from '../../test/admin/walk.ts';
 import { pathOf } from '../../test/fake/admin-ledger.ts';
 import { adminToken, revision } from '../../test/fake/admin-world.ts';
-import { assertDescribed, doneOf, isTaken, requestOf } from '../../test/open-api.ts';
+import { assertDescribed, doneOf, isTaken, requestOf } from '../../test/admin/open-api.ts';
 import type { OperatorAccess } from './http/auth.ts';
 import type { Route } from './routes/route.ts';
 

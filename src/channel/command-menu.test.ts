@@ -1,7 +1,7 @@
 /** When a platform is told the commands: once, as soon as it can be, and not what it refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import { CommandMenu, type Told } from './command-menu.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { GrowingMessage, type Shown } from './growing-message.ts';
 
 const long = 'This answer has more than forty characters in it.';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { LooseEnds } from './loose-ends.ts';
 
 function start(remove: (tries: number) => boolean = () => false) {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, assert as hold, constantFrom, integer, property, tuple } from 'fast-check';
 import { splitText, type Part } from './splitting.ts';
-import { anyText } from '../../test/any-text.ts';
-import { runs } from '../../test/runs.ts';
+import { anyText } from '../../test/support/any-text.ts';
+import { runs } from '../../test/support/runs.ts';
 
 const utf16 = (text: string): number => text.length;
 const points = (text: string): number => Array.from(text).length;

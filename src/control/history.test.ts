@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../test/program.ts';
+import { scratch } from '../../test/support/program.ts';
 import { revisionOf } from '../config/inspect.ts';
 import { keep, listKept, pruneKept, readKept } from './history.ts';
 import { replaceFile } from './saved-file.ts';

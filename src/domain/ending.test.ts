@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acceptedAt, story } from '../../test/stories.ts';
+import { acceptedAt, story } from '../../test/support/stories.ts';
 import { endingOf } from './ending.ts';
 import { failure, type FailureKind } from './failure.ts';
 import type { ModelName } from './ids.ts';

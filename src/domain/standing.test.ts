@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runs } from '../../test/runs.ts';
+import { runs } from '../../test/support/runs.ts';
 import {
   emptyWindow,
   nextStanding,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import type { Desk } from '../brain/brain.ts';
 import type { Message } from '../domain/message.ts';
 import type { Unread } from '../domain/unread.ts';

@@ -1,7 +1,7 @@
 /** What an answer by hand leaves: a turn with its question's stamp, and a trace that says who. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import type { Brain } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';

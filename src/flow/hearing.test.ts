@@ -1,7 +1,7 @@
 /** How long a voice message may take to be written down, and what is said where it is not. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import { failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';

@@ -1,7 +1,7 @@
 /** What is told of a claim that was lost while it was worked on: nothing of what did not happen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import type { Brain, Desk } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';

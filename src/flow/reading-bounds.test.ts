@@ -1,7 +1,7 @@
 /** How much is read at once, and for how long. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { Message } from '../domain/message.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';

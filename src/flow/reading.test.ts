@@ -1,7 +1,7 @@
 /** Where what is spoken may go, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { Turn } from '../brain/brain.ts';
 import { failure } from '../domain/failure.ts';

@@ -5,7 +5,7 @@ import type { SessionConfig } from '../config/config.ts';
 import type { Message } from '../domain/message.ts';
 import type { Memory } from '../store/store.ts';
 import { decideSession } from './sessions.ts';
-import { runs } from '../../test/runs.ts';
+import { runs } from '../../test/support/runs.ts';
 
 const defaults: SessionConfig = {
   triggers: ['/new', '/reset'],

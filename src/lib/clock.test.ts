@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runs } from '../../test/runs.ts';
+import { runs } from '../../test/support/runs.ts';
 import { FollowingClock, type ClockReading, type SteadyTime } from './clock.ts';
 
 /** A clock of a machine whose time of day is put forward, and both go on when told to. */

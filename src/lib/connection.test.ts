@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { answersOf, exchange, readAll } from '../../test/fake/webhook.ts';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { createListeners, type Handler, type ListenLimits } from './listener.ts';
 
 const keep = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;

@@ -10,7 +10,7 @@ import { closedPort } from '../../test/fake/closed-port.ts';
 import { floods, noFloods } from '../../test/fake/floods.ts';
 import { ownHost } from '../../test/fake/own-host.ts';
 import { startWeb } from '../../test/fake/web.ts';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
 import { Stopper } from './stop.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { runs } from '../../test/runs.ts';
+import { runs } from '../../test/support/runs.ts';
 import { bytesOf } from './ip-address.ts';
 
 const versionOf = (text: string): number => ({ 4: 4, 16: 6 })[bytesOf(text)?.length ?? 0] ?? 0;

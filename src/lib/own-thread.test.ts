@@ -4,7 +4,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
-import { scratch } from '../../test/program.ts';
+import { scratch } from '../../test/support/program.ts';
 import { startThread } from './own-thread.ts';
 
 test('a thread is started from its file, with what it is given', async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { floods, noFloods } from '../../test/fake/floods.ts';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import { startWeb } from '../../test/fake/web.ts';
 import { createDeadlines } from './deadlines.ts';
 import { sendPinned, type PinnedResult } from './pinned-client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { RecentCount, RecentPairs } from './recent-count.ts';
 
 test('what is older than a minute does not count', () => {

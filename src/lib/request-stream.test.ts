@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { answersOf, readAll } from '../../test/fake/webhook.ts';
-import { runs } from '../../test/runs.ts';
+import { runs } from '../../test/support/runs.ts';
 import { createListeners, type Handler } from './listener.ts';
 import { unansweredMax } from './connection.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
-import { runs } from '../../test/runs.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
+import { runs } from '../../test/support/runs.ts';
 import { SlidingShare } from './sliding-share.ts';
 
 test('each kind counts for as long as it was asked for, and no longer than five minutes', () => {

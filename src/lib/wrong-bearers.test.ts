@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../test/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import { addressesMax, delayMsMax, WrongBearers } from './wrong-bearers.ts';
 
 test('the first wrong bearers do not wait, the others longer and longer up to a limit', () => {

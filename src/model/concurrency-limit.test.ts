@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';

@@ -1,7 +1,7 @@
 import { FakePurse } from '../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import { failure } from '../domain/failure.ts';
 import type { Outcome } from '../domain/outcome.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import * as hosted from './hosted-runtime/wire.ts';
 import * as local from './local-runtime/wire.ts';
 import type { ModelRequest } from './model.ts';

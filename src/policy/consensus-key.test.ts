@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { consensusKey, undress, undressedCharactersMax } from './consensus-key.ts';
-import { anyText } from '../../test/any-text.ts';
-import { runs } from '../../test/runs.ts';
+import { anyText } from '../../test/support/any-text.ts';
+import { runs } from '../../test/support/runs.ts';
 
 const same: readonly (readonly string[])[] = [
   ['Paris', 'paris', ' PARIS.', '**Paris**', '"Paris"', '“Paris”'],

@@ -1,7 +1,7 @@
 /** Every way through the steps, by a search over all choices and all that may be found. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { outcomes, walkAll, type Seen } from '../../test/setup-walk.ts';
+import { outcomes, walkAll, type Seen } from '../../test/desktop/setup-walk.ts';
 import { channelTypes, kindOf } from '../channel/kinds.ts';
 import { textOf } from '../config/templates/templates.ts';
 import { validateText } from '../config/validate.ts';

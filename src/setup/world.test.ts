@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { fakeKeychain } from '../../test/fake/keychain.ts';
-import { freePort, scratch } from '../../test/program.ts';
+import { freePort, scratch } from '../../test/support/program.ts';
 import { createLog } from '../lib/log.ts';
 import { createLookupBeside } from '../secret-lookup.ts';
 import { createSetupWorld } from './world.ts';

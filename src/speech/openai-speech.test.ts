@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeSpeech, type SpeechAnswer } from '../../test/fake/speech.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { Stopper } from '../lib/stop.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeTool } from '../../test/fake/tools.ts';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import type { GrantConfig } from '../config/config.ts';
 import type { AskAnswer, WantedCall } from '../domain/approval.ts';
 import { systemClock } from '../lib/clock.ts';

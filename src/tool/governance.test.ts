@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../test/hand-clock.ts';
+import { fromNow } from '../../test/support/hand-clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { fakeTool } from '../../test/fake/tools.ts';
 import type { ChannelType, GrantConfig, ToolName } from '../config/config.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { bodyOf, fetchWith } from '../../test/fake/fetches.ts';
 import { redirectTo, startWeb } from '../../test/fake/web.ts';
-import type { Called } from '../../test/tool-call.ts';
+import type { Called } from '../../test/agents/tool-call.ts';
 
 test('redirects are followed to listed hosts, so many and no more', async () => {
   await using other = await startWeb({ '/end': { body: 'the end' } });

@@ -6,8 +6,8 @@ import { bodyOf, fetchWith, show } from '../../test/fake/fetches.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { noReserved } from '../../test/fake/reserved.ts';
 import { endless, startWeb, type Page, type Show, type Web } from '../../test/fake/web.ts';
-import { fromNow, handClock } from '../../test/hand-clock.ts';
-import { callTool } from '../../test/tool-call.ts';
+import { fromNow, handClock } from '../../test/support/hand-clock.ts';
+import { callTool } from '../../test/agents/tool-call.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpFetch } from './http-fetch.ts';
 

@@ -1,7 +1,7 @@
 /** The tools that need no cage, and the one that only hands a note on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callTool } from '../../test/tool-call.ts';
+import { callTool } from '../../test/agents/tool-call.ts';
 import { createEcho } from './echo.ts';
 import { createMemoryNote } from './memory-note.ts';
 import { createTime } from './time.ts';

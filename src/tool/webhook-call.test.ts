@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { noReserved } from '../../test/fake/reserved.ts';
 import { endless, redirectTo, startWeb, type Web } from '../../test/fake/web.ts';
-import { handClock } from '../../test/hand-clock.ts';
-import { callTool, type Called } from '../../test/tool-call.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
+import { callTool, type Called } from '../../test/agents/tool-call.ts';
 import type { Tool, ToolSurroundings } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 

@@ -1,11 +1,11 @@
 /** Calls that wait for a yes, in the live view: looked at, approved, refused, and decided twice. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { asks, lastOf } from '../agent-stage.ts';
+import { asks, lastOf } from '../agents/stage.ts';
 import type { Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { browserTest, pressOn, type Site } from './browser.ts';
 import { operatorToken, signIn } from './operator-stage.ts';
 

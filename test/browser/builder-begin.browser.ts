@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
-import { adminToken } from '../config-program.ts';
-import { freePort } from '../program.ts';
+import { adminToken } from '../config/program.ts';
+import { freePort } from '../support/program.ts';
 import { browserTest } from './browser.ts';
 import { deskWith, show, signIn } from './builder-desk.ts';
 

@@ -1,7 +1,7 @@
 /** The builder of a running service, and somebody who is signed in there. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { adminToken, startConfigured } from '../config-program.ts';
+import { adminToken, startConfigured } from '../config/program.ts';
 import type { Site, View } from './browser.ts';
 
 export type Desk = Site & { readonly service: Awaited<ReturnType<typeof startConfigured>> };

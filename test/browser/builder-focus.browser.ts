@@ -1,6 +1,6 @@
 /** After each action in the builder the focus is on what it led to, never nowhere. */
 import type { Page } from 'playwright-core';
-import { adminToken } from '../config-program.ts';
+import { adminToken } from '../config/program.ts';
 import { answerConfig, deskWith, enter, knock, show, signIn } from './builder-desk.ts';
 import { browserTest, pressOn } from './browser.ts';
 import { lateFrames } from './watching.ts';

@@ -7,7 +7,7 @@ import { schema } from '../../src/config/schema.ts';
 import { memberPath } from '../../src/config/locate.ts';
 import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
-import { adminToken } from '../config-program.ts';
+import { adminToken } from '../config/program.ts';
 import { answerConfig, deskWith, enter, leave, signIn, stopClock } from './builder-desk.ts';
 
 const golden = join(import.meta.dirname, '../golden');

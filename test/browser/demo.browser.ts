@@ -1,8 +1,8 @@
 /** The demo has a builder: what is changed there is in use, and gone with the demo. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { startCommand, type CommandRun } from '../in-process.ts';
-import { scratch } from '../program.ts';
+import { startCommand, type CommandRun } from '../support/in-process.ts';
+import { scratch } from '../support/program.ts';
 import { browserTest, type Site } from './browser.ts';
 import { show } from './builder-desk.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { browserTest, type Site } from './browser.ts';
 import { operatorToken, signIn } from './operator-stage.ts';
 

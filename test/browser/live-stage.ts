@@ -1,6 +1,6 @@
 /** A running svc for the live view: a private brain that votes, storage, sessions, an operator. */
 import type { Page } from 'playwright-core';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { Script } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { untilTrue } from '../chaos/outside.ts';
 import type { Script } from '../fake/model-server.ts';
-import { runCommand } from '../in-process.ts';
+import { runCommand } from '../support/in-process.ts';
 import { browserTest } from './browser.ts';
 import { operatorToken, startLiveStage } from './live-stage.ts';
 import { signIn, startOperatorStage } from './operator-stage.ts';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { browserTest, pressOn, type Site, type Stage } from './browser.ts';
 import { operatorToken } from './live-stage.ts';
 import { signIn } from './operator-stage.ts';

@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { asks, lastOf } from '../agent-stage.ts';
+import { asks, lastOf } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import type { Site } from './browser.ts';
 
 export const operatorToken = 'the-token-of-the-operator';

@@ -9,8 +9,8 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Answer } from '../fake/receiver.ts';
 import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
-import type { Program } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
 import type { Site } from './browser.ts';
 
 /** Between two messages of the pump, which go to one channel and to the other. */

@@ -6,7 +6,7 @@ import type { ChannelKey, ModelName } from '../../src/domain/ids.ts';
 import { makeWorld, messageId, openAdmin, type World } from '../fake/admin-world.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { browserTest, type Site } from './browser.ts';
 
 /** The overview as the real server tells it of a world, whose clock the test moves. */

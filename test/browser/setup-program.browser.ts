@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startFakeOllama } from '../fake/ollama.ts';
-import { scratch } from '../program.ts';
-import { runSvc, type Run } from '../run-svc.ts';
+import { scratch } from '../support/program.ts';
+import { runSvc, type Run } from '../support/run-svc.ts';
 import { browserTest, pressOn, type Site } from './browser.ts';
 import { stepOf } from './setup-stage.ts';
 

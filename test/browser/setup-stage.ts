@@ -12,7 +12,7 @@ import type { SetupSession } from '../../src/setup/setup.ts';
 import { createSetupWorld } from '../../src/setup/world.ts';
 import { fakeKeychain, keptIn } from '../fake/keychain.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
-import { freePort, scratch } from '../program.ts';
+import { freePort, scratch } from '../support/program.ts';
 import type { Site, Stage, View } from './browser.ts';
 
 export type SetupStage = Site & {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { shellPage } from '../fake/shell.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { KeychainState } from '../../src/domain/keychain-state.ts';
-import { startFirstRun, type FirstRunStage } from '../first-run-stage.ts';
+import { startFirstRun, type FirstRunStage } from '../desktop/first-run-stage.ts';
 import { browserTest, pressOn, type Stage, type View } from './browser.ts';
 import { stepOf } from './setup-stage.ts';
 

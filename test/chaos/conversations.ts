@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ModelCall } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 
 const people = 50;

@@ -3,7 +3,7 @@
  * the same `webhook-id` until they get a 200, and write down every 200.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { post } from '../program.ts';
+import { post } from '../support/program.ts';
 
 /** One request, however it ended; `status` null: without an answer, for the reason `fault`. */
 export type Tried = {

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Program } from '../program.ts';
+import type { Program } from '../support/program.ts';
 import { Cuts } from './cuts.ts';
 import { buildShim, type Fault } from './disk.ts';
 import { seeded, type Proof } from './proof.ts';

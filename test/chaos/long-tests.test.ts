@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import { filesWithRuns, runLong } from './long-tests.ts';
 
 test('the tests with random values are found', () => {
@@ -15,7 +15,7 @@ test('the tests with random values are found', () => {
 test('they are tried so many times as often, and what fails is told', async () => {
   await using folder = await scratch();
   const file = join(folder.path, 'law.mjs');
-  const runs = join(import.meta.dirname, '..', 'runs.ts');
+  const runs = join(import.meta.dirname, '..', 'support', 'runs.ts');
   const text = `
     import { test } from 'node:test';
     import { runs } from '${runs}';

@@ -1,4 +1,4 @@
-/** The tests that try random values so many times (test/runs.ts), tried far more often. */
+/** The tests that try random values so many times (test/support/runs.ts), tried far more often. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

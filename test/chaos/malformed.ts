@@ -5,7 +5,14 @@ import { anotherHost } from '../fake/many-hosts.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { post as requestText, readAll } from '../fake/webhook.ts';
-import { freePort, scratch, secret, serve, webhookConfig, writeConfig } from '../program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  serve,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
 import { malformed, smuggled, type Good } from './malformed-requests.ts';
 import { ask, metricOf, untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';

@@ -3,7 +3,7 @@
  * not be reached, it is started again. That it ends after it listened is told as a failure.
  */
 import assert from 'node:assert/strict';
-import type { Program } from '../program.ts';
+import type { Program } from '../support/program.ts';
 
 /** As long as all starts in a row may take: a server that recovers is soon there. */
 const startsMs = 60_000;

@@ -1,6 +1,6 @@
 /** When a process is to be struck. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Program } from '../program.ts';
+import type { Program } from '../support/program.ts';
 import type { World } from './world.ts';
 
 const moments = ['start', 'running', '200', 'model', 'reply'] as const;

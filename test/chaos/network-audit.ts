@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { sentences } from '../../src/flow/sentences.ts';
-import { lastOf } from '../agent-stage.ts';
+import { lastOf } from '../agents/stage.ts';
 import type { NetworkFault } from '../fake/fault-proxy.ts';
 import type { ModelCall } from '../fake/model-server.ts';
 import type { Received } from '../fake/receiver.ts';

@@ -10,7 +10,14 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
-import { freePort, scratch, secret, serve, webhookConfig, writeConfig } from '../program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  serve,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
 import { checkTurns, lastLine, type Link, type Said } from './network-audit.ts';
 import { ask, handlesOf, metricOf, untilAll, untilTrue } from './outside.ts';
 import { seeded } from './proof.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type Agent } from 'node:http';
-import type { Program } from '../program.ts';
+import type { Program } from '../support/program.ts';
 
 /** @param share 0.99 is the 99th percentile */
 export function percentile(values: readonly number[], share: number): number {

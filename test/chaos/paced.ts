@@ -4,11 +4,11 @@
  * in five seconds in a channel, and 50 requests a second.
  */
 import assert from 'node:assert/strict';
-import { lastOf } from '../agent-stage.ts';
+import { lastOf } from '../agents/stage.ts';
 import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
-import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
+import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../support/program.ts';
 import { stopAsAsked, untilAll } from './outside.ts';
 import type { Proof } from './proof.ts';
 

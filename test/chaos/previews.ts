@@ -6,9 +6,9 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { lastOf } from '../agent-stage.ts';
+import { lastOf } from '../agents/stage.ts';
 import type { Script } from '../fake/model-server.ts';
-import type { Program } from '../program.ts';
+import type { Program } from '../support/program.ts';
 import { leftIn } from './audit.ts';
 import { stopAsAsked } from './outside.ts';
 import { answersIn, answerTo } from './previews/answers.ts';

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import type { Finding } from './private/inside.ts';
 import type { Proof, Proved } from './proof.ts';
 

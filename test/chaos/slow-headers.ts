@@ -4,7 +4,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, scratch, secret, serve, webhookConfig, writeConfig } from '../program.ts';
+import {
+  freePort,
+  scratch,
+  secret,
+  serve,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
 import { ask, metricOf, percentile, untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { freePort, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
-import { childrenOf } from '../run-svc.ts';
+import { freePort, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { childrenOf } from '../support/run-svc.ts';
 import { untilTrue } from './outside.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Crowd } from './soak/crowd.ts';

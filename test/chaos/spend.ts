@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import { untilTrue } from './outside.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Bill, callKey, type Killed } from './spend/bill.ts';

@@ -3,7 +3,7 @@
  * whose schema has a step more, and then by this one again, which goes on with that schema.
  */
 import { noPostgres } from '../fake/postgres.ts';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import { makeNextRelease, thisRelease } from './many/releases.ts';
 import { Rollout } from './many/rollout.ts';
 import { seeded, type Proof } from './proof.ts';

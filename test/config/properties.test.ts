@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { parseListenAddress, parseWebAddress } from '../../src/config/address.ts';
 import { locate } from '../../src/config/locate.ts';
 import { validateText } from '../../src/config/validate.ts';
-import { anyText } from '../any-text.ts';
-import { runs } from '../runs.ts';
+import { anyText } from '../support/any-text.ts';
+import { runs } from '../support/runs.ts';
 import { agent, plain } from './cases.ts';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);

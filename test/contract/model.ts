@@ -13,7 +13,7 @@ import { RelayDetections } from '../../src/model/relay-detection.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
-import { fromNow, handClock } from '../hand-clock.ts';
+import { fromNow, handClock } from '../support/hand-clock.ts';
 
 export type ModelKind = {
   readonly provider: ModelConfig['provider'];

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { canRun, isOnPath } from '../../src/lib/executable.ts';
-import { launcher } from '../run-svc.ts';
+import { launcher } from '../support/run-svc.ts';
 
 export type Account = { readonly uid: number; readonly gid: number };
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { suite } from 'node:test';
 import { untilTrue } from '../chaos/outside.ts';
-import { gone } from '../run-svc.ts';
+import { gone } from '../support/run-svc.ts';
 import { sharedServing, signedIn, type Serving } from './serving.ts';
 import { applicationPage, applicationTest } from './stage.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { outcomeOf } from '../run-svc.ts';
+import { outcomeOf } from '../support/run-svc.ts';
 import { accounts } from './account.ts';
 import { applicationTest, openDesktop, type Desktop } from './stage.ts';
 import { openWorld, secret } from './world.ts';

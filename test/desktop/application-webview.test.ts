@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { untilTrue } from '../chaos/outside.ts';
-import { gone } from '../run-svc.ts';
+import { gone } from '../support/run-svc.ts';
 import { kill, Marked } from './marked.ts';
 import { windowTest, type Stage } from './window-stage.ts';
 import { openWorld, secret, type World } from './world.ts';

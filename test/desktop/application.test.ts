@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'node:test';
-import { gone } from '../run-svc.ts';
+import { gone } from '../support/run-svc.ts';
 import { openServing, sharedServing, signedIn } from './serving.ts';
 import { applicationTest, pressLast, titled, type Desktop } from './stage.ts';
 

@@ -12,7 +12,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { placesOf, type Places } from '../../src/desktop/places.ts';
 import { untilTrue } from '../chaos/outside.ts';
 import { openSession, type Keyring } from '../keyring/session.ts';
-import { followed, launcher, type Run } from '../run-svc.ts';
+import { followed, launcher, type Run } from '../support/run-svc.ts';
 import { accounts, notHere, type Account } from './account.ts';
 import { openDisplay, type Display } from './display.ts';
 import { makeHome, type Home } from './home.ts';

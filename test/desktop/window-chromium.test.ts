@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { gone } from '../run-svc.ts';
+import { gone } from '../support/run-svc.ts';
 import { windowTest, type Shell, type Stage } from './window-stage.ts';
 
 const here = { where: 'here', programs: ['chromium'] } as const;

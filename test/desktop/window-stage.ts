@@ -14,7 +14,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { isOnPath } from '../../src/lib/executable.ts';
-import { followed, launcher, root, type Run } from '../run-svc.ts';
+import { followed, launcher, root, type Run } from '../support/run-svc.ts';
 import type { Order, Told } from './window-shell.ts';
 
 /** `nobody`, by whatever name. */

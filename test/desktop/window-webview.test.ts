@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { childrenOf, gone, root } from '../run-svc.ts';
+import { childrenOf, gone, root } from '../support/run-svc.ts';
 import { until, windowTest, type Shell, type Stage } from './window-stage.ts';
 
 const there = { where: 'debian 13', programs: ['unshare'] } as const;

@@ -2,7 +2,7 @@
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
-import { freePort, post, webhookConfig } from '../program.ts';
+import { freePort, post, webhookConfig } from '../support/program.ts';
 
 export type World = AsyncDisposable & {
   readonly model: FakeModel;
@@ -17,7 +17,7 @@ export type World = AsyncDisposable & {
 };
 
 /** The value of WEBHOOK_SECRET in the environment of a desktop. */
-export { secret } from '../program.ts';
+export { secret } from '../support/program.ts';
 
 export async function openWorld(): Promise<World> {
   await using parts = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 /** The fenced blocks of the documents. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../run-svc.ts';
+import { root } from '../support/run-svc.ts';
 
 /** Every page that a person reads for svc itself; how to change svc is another matter. */
 export const pages: readonly string[] = globSync(

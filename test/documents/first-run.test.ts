@@ -5,7 +5,7 @@ import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
-import { startInit, type InitStage } from '../init-stage.ts';
+import { startInit, type InitStage } from '../cli/init-stage.ts';
 import { blocksOf, textOf } from './blocks.ts';
 import { assertShown } from './run-page.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../run-svc.ts';
+import { root } from '../support/run-svc.ts';
 import { blocksOf, isShell, pages, textOf, type Block } from './blocks.ts';
 import { faultOf, fresh, isRun, marks, stopped, testsOf } from './marks.ts';
 import { stages } from './stages.ts';

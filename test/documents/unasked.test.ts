@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
-import { runCommand, startServe } from '../in-process.ts';
-import { freePort, scratch } from '../program.ts';
+import { runCommand, startServe } from '../support/in-process.ts';
+import { freePort, scratch } from '../support/program.ts';
 import { blocksOf, textOf } from './blocks.ts';
 
 /** The words of `svc init --yes` as the page has them, and the variables exported before. */

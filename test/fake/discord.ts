@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { freePort } from '../program.ts';
+import { freePort } from '../support/program.ts';
 import { sendAnswer } from './breakage.ts';
 import type { HttpAnswer } from './breakage.ts';
 import { Cdn } from './discord/cdn.ts';

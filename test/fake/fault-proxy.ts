@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { freePort } from '../program.ts';
+import { freePort } from '../support/program.ts';
 
 export const networkFaults = [
   /** Half of the request arrives, then both sides are disconnected. */

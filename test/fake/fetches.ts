@@ -1,8 +1,8 @@
 /** Calls of the tool `http_fetch`. */
 import { createHttpFetch } from '../../src/tool/http-fetch.ts';
 import type { ToolSurroundings } from '../../src/tool/tool.ts';
-import { handClock } from '../hand-clock.ts';
-import { callTool, type Called } from '../tool-call.ts';
+import { handClock } from '../support/hand-clock.ts';
+import { callTool, type Called } from '../agents/tool-call.ts';
 import { noReserved } from './reserved.ts';
 import { startWeb, type Show } from './web.ts';
 

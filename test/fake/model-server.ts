@@ -1,7 +1,7 @@
 /** What the fake model servers share: a real HTTP server on a free port that follows a script. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
-import { freePort } from '../program.ts';
+import { freePort } from '../support/program.ts';
 import { closedPort } from './closed-port.ts';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';

@@ -5,7 +5,7 @@ import { createPace } from '../../src/channel/telegram/pace.ts';
 import { send } from '../../src/channel/telegram/sending.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { handClock } from '../hand-clock.ts';
+import { handClock } from '../support/hand-clock.ts';
 import { ScriptedTelegram, token } from './scripted-telegram.ts';
 import type { Planned } from './scripted-telegram.ts';
 

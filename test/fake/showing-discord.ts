@@ -8,7 +8,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
-import { hastened } from '../hand-clock.ts';
+import { hastened } from '../support/hand-clock.ts';
 import { startFakeDiscord, type DiscordOptions } from './discord.ts';
 import { NotingLedger } from './discord-bench.ts';
 import type { Channel as Place } from './discord/wire.ts';

@@ -7,7 +7,7 @@ import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { createTelegramChannel } from '../../src/channel/telegram/telegram.ts';
-import { hastened } from '../hand-clock.ts';
+import { hastened } from '../support/hand-clock.ts';
 import { NotingLedger } from './discord-bench.ts';
 import { startFakeTelegram } from './telegram.ts';
 import { noteEvents } from './webhook.ts';

@@ -5,7 +5,7 @@
  * text: for a smoke test only. The fake in `telegram.ts` is the one to test against.
  */
 import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js';
-import { freePort } from '../program.ts';
+import { freePort } from '../support/program.ts';
 import { Watch } from './watch.ts';
 
 /** What a bot sent: the parameters of its sendMessage. */

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { freePort } from '../program.ts';
+import { freePort } from '../support/program.ts';
 import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
 import { CommandList } from './telegram/commands.ts';

@@ -14,7 +14,7 @@ import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { type Stop, Stopper } from '../../src/lib/stop.ts';
 import { createPriority } from '../../src/policy/priority.ts';
-import { mockedClock } from '../hand-clock.ts';
+import { mockedClock } from '../support/hand-clock.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
 type Thinking = {

@@ -11,7 +11,7 @@ import type { ListenKit, ListenLimits, Listeners } from '../../src/lib/listener.
 import type { Accepted, Receive, Refused } from '../../src/channel/channel.ts';
 import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
-import { handClock } from '../hand-clock.ts';
+import { handClock } from '../support/hand-clock.ts';
 
 const unsigned = { outboundSecret: null, signingKey: null };
 export const secret = 'a-secret-for-tests';

@@ -1,6 +1,6 @@
 /** Talks to a svc until its database holds something of everything, and kills it in the midst. */
 import assert from 'node:assert/strict';
-import type { Program } from '../program.ts';
+import type { Program } from '../support/program.ts';
 import { answerTo, note, noted, pairedName, said, type Expected } from './said.ts';
 import { messenger, webhook } from './said.ts';
 import type { World } from './world.ts';

@@ -7,9 +7,9 @@ import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
-import { type Outcome, runCommand, serveHere } from '../in-process.ts';
-import { freePort, post, programOf, scratch, secret, type Program } from '../program.ts';
-import { launcher, runProgram } from '../run-svc.ts';
+import { type Outcome, runCommand, serveHere } from '../support/in-process.ts';
+import { freePort, post, programOf, scratch, secret, type Program } from '../support/program.ts';
+import { launcher, runProgram } from '../support/run-svc.ts';
 import { placed, type Places } from './document.ts';
 import { model } from './said.ts';
 

@@ -6,8 +6,8 @@ import { suite } from 'node:test';
 import type { SecretList } from '../../src/admin/secret-control.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { startCommand } from '../in-process.ts';
-import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../program.ts';
+import { startCommand } from '../support/in-process.ts';
+import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
 import { keyringTest, openSession, type Session } from './session.ts';
 
 const token = 'an-administrator-token-of-the-tests';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'node:test';
-import { runCommand, startCommand, type Outcome } from '../in-process.ts';
-import { freePort, webhookConfig, writeConfig } from '../program.ts';
-import { runSvc } from '../run-svc.ts';
-import { openRealTerminal, openTerminal } from '../terminal.ts';
+import { runCommand, startCommand, type Outcome } from '../support/in-process.ts';
+import { freePort, webhookConfig, writeConfig } from '../support/program.ts';
+import { runSvc } from '../support/run-svc.ts';
+import { openRealTerminal, openTerminal } from '../support/terminal.ts';
 import { keyringTest, openSession, type Session } from './session.ts';
 
 const name = 'WEBHOOK_SECRET';

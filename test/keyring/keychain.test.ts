@@ -8,7 +8,7 @@ import { openKeychain } from '../../src/keychain.ts';
 import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
 import type { KeychainSurroundings } from '../../src/secrets/keychain/os-keychain.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
-import { childrenOf } from '../run-svc.ts';
+import { childrenOf } from '../support/run-svc.ts';
 import { keyringTest, openSession, type Session } from './session.ts';
 
 const name = 'KEPT_TOKEN';

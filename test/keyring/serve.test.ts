@@ -7,9 +7,9 @@ import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
 import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { runCommand, startServe } from '../in-process.ts';
-import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../program.ts';
-import { childrenOf } from '../run-svc.ts';
+import { runCommand, startServe } from '../support/in-process.ts';
+import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+import { childrenOf } from '../support/run-svc.ts';
 import { keyringTest, openSession, type Session } from './session.ts';
 
 async function stage(session: Session) {

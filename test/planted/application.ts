@@ -1,7 +1,7 @@
 /** Faults of the service as the core of an application. */
 import type { Fault } from './fault.ts';
 
-const core = ['test/desktop-core.test.ts'];
+const core = ['test/desktop/core.test.ts'];
 
 export const application: readonly Fault[] = [
   {
@@ -43,7 +43,7 @@ export const application: readonly Fault[] = [
     file: 'src/desktop/core/service-core.ts',
     find: '    this.#link.withdrawn();\n',
     replace: '',
-    seenBy: ['test/desktop-shell.test.ts'],
+    seenBy: ['test/desktop/shell.test.ts'],
   },
   {
     name: 'The token of the window counts on an address for other machines.',

@@ -77,7 +77,7 @@ export const postgres: readonly Fault[] = [
     file: 'src/store/postgres/write/deliveries.ts',
     find: 'CASE WHEN x.tried IS NULL THEN was.tries ELSE',
     replace: 'CASE WHEN x.tried IS NULL THEN NULL ELSE',
-    seenBy: ['test/reader-postgres.test.ts'],
+    seenBy: ['test/ledger/reader-postgres.test.ts'],
   },
   {
     name: 'A server that loses what was acknowledged is taken.',
@@ -114,14 +114,14 @@ export const postgres: readonly Fault[] = [
     file: 'src/store/postgres/peers/joining.ts',
     find: 'if (former.length > 0) {',
     replace: 'if (former.length > 99) {',
-    seenBy: ['test/former-release-postgres.test.ts'],
+    seenBy: ['test/upgrade/former-release-postgres.test.ts'],
   },
   {
     name: 'What the release before had in hand counts as tried at each start.',
     file: 'src/store/postgres/peers/joining.ts',
     find: 'SET beside = true WHERE dead AND NOT beside',
     replace: 'SET beside = false WHERE dead AND NOT beside',
-    seenBy: ['test/former-release-postgres.test.ts'],
+    seenBy: ['test/upgrade/former-release-postgres.test.ts'],
   },
   {
     name: 'Of what another release says of conversations the half that is known is believed.',
@@ -141,7 +141,7 @@ export const postgres: readonly Fault[] = [
     find: 'for (const step of steps.slice(version)) await client.query(step);',
     replace:
       'for (const step of steps.slice(version)) await client.query(`${step}; COMMIT; BEGIN`);',
-    seenBy: ['test/upgrade-killed-postgres.test.ts'],
+    seenBy: ['test/upgrade/killed-postgres.test.ts'],
   },
   {
     name: 'A change of the tables and a flight wait for each other.',
@@ -160,13 +160,13 @@ export const postgres: readonly Fault[] = [
     file: 'src/store/migrate/instances.ts',
     find: '(await countOf(client, unclean)) === 0',
     replace: '(await countOf(client, unclean)) >= 0',
-    seenBy: ['test/migrate-instances-postgres.test.ts'],
+    seenBy: ['test/ledger/migrate-instances-postgres.test.ts'],
   },
   {
     name: 'One that was halted writes into a database that was filled meanwhile.',
     file: 'src/store/migrate/instances.ts',
     find: 'SET dead = true, beside = true, buried = true',
     replace: 'SET beside = true, buried = true',
-    seenBy: ['test/migrate-instances-postgres.test.ts'],
+    seenBy: ['test/ledger/migrate-instances-postgres.test.ts'],
   },
 ];

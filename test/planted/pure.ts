@@ -262,7 +262,7 @@ export const domain: readonly Fault[] = [
     file: 'src/domain/conversation.ts',
     find: 'if (characters > windowCharactersMax) break;',
     replace: '',
-    seenBy: ['test/ledger-sqlite.test.ts'],
+    seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {
     name: 'A provider that refused the key is asked with it again.',

@@ -74,6 +74,6 @@ export const secrets: readonly Fault[] = [
     file: 'src/cli/secrets/set.ts',
     find: "if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, inArguments(args));",
     replace: "if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, parsed.message);",
-    seenBy: ['test/secrets-command.test.ts'],
+    seenBy: ['test/secrets/command.test.ts'],
   },
 ];

@@ -28,7 +28,7 @@ export const tool: readonly Fault[] = [
     file: 'src/config/by-hand.ts',
     find: 'if (known.some((one) => isEqual(one, command))) return [];',
     replace: 'if (known.length >= 0) return [];',
-    seenBy: ['test/mcp-by-hand.test.ts'],
+    seenBy: ['test/mcp/by-hand.test.ts'],
   },
   {
     name: 'A grant for one channel holds on every channel.',

@@ -1,7 +1,7 @@
 /** Faults of trial/, and of what a configuration keeps for it. */
 import type { Fault } from './fault.ts';
 
-const seenBy = ['test/try-command.test.ts', 'test/try-shapes.test.ts'];
+const seenBy = ['test/cli/try-command.test.ts', 'test/cli/try-shapes.test.ts'];
 
 export const trial: readonly Fault[] = [
   {

@@ -1,6 +1,6 @@
 /** Plays a case with real models over sockets and writes down what came of it. */
 import { FakePurse } from '../fake/purse.ts';
-import { fromNow } from '../hand-clock.ts';
+import { fromNow } from '../support/hand-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
 import { createResponder } from '../../src/brain/responder.ts';

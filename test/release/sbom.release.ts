@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { run } from '../../scripts/release/run.ts';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import { made } from './made.ts';
 import { newNode, npm, packagesIn, shellOf } from './npm-install.ts';
 import { debName, version } from './smoke.ts';

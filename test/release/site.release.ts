@@ -10,8 +10,8 @@ import { pathToFileURL } from 'node:url';
 import { Parser } from 'htmlparser2';
 import { makeSite } from '../../scripts/release/site/site.ts';
 import { browserTest } from '../browser/browser.ts';
-import { scratch } from '../program.ts';
-import { root } from '../run-svc.ts';
+import { scratch } from '../support/program.ts';
+import { root } from '../support/run-svc.ts';
 
 const place = await scratch();
 after(() => place[Symbol.asyncDispose]());

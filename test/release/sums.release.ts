@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { keyOf, makeSums } from '../../scripts/release/sums.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import { made, notMade, releaseFolder } from './made.ts';
 import { debName, version } from './smoke.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { signForWindows } from '../../scripts/release/sign-windows.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
-import { scratch } from '../program.ts';
+import { scratch } from '../support/program.ts';
 import { made } from './made.ts';
 import { version } from './smoke.ts';
 

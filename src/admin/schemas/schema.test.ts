@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { story as known } from '../../../test/stories.ts';
+import { story as known } from '../../../test/support/stories.ts';
 import { integer, map, Misshapen, read, readAny, type Schema } from './schema.ts';
 import { storySchema } from './story.ts';
 

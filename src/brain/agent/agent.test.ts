@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brief, call, calls, results, Stage, type Said } from '../../../test/agent-play.ts';
+import { brief, call, calls, results, Stage, type Said } from '../../../test/agents/play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
 import type { RequestLine } from '../../model/model.ts';
 

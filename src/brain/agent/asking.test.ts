@@ -1,7 +1,7 @@
 /** A turn that asks ends there; the turn that follows begins with what became of the call. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brief, call, calls, Stage } from '../../../test/agent-play.ts';
+import { brief, call, calls, Stage } from '../../../test/agents/play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
 import type { WantedCall } from '../../domain/approval.ts';
 import type { AgentConfig } from '../../config/config.ts';

@@ -2,8 +2,8 @@
 import { FakePurse } from '../../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow, mockedClock } from '../../../test/hand-clock.ts';
-import { brief, call, calls, results, Stage, type Said } from '../../../test/agent-play.ts';
+import { fromNow, mockedClock } from '../../../test/support/hand-clock.ts';
+import { brief, call, calls, results, Stage, type Said } from '../../../test/agents/play.ts';
 import { settled } from '../../../test/fake/scripted-model.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
 import type { Message } from '../../domain/message.ts';

@@ -1,9 +1,9 @@
 /** Where one model fails, the next by rank goes on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brief, call, calls, results, Stage } from '../../../test/agent-play.ts';
+import { brief, call, calls, results, Stage } from '../../../test/agents/play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
-import { mockedClock } from '../../../test/hand-clock.ts';
+import { mockedClock } from '../../../test/support/hand-clock.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 
 const calc = () => fakeTool('calc', 'expression', { does: (given) => `${given} = 2` });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { mockedClock } from '../../../test/hand-clock.ts';
+import { mockedClock } from '../../../test/support/hand-clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { BotPace } from './bot-pace.ts';
 

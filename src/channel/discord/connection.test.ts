@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
-import { fromNow, handClock } from '../../../test/hand-clock.ts';
+import { fromNow, handClock } from '../../../test/support/hand-clock.ts';
 import { connectionLimits } from './connection.ts';
 import { Pulse } from './pulse.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
-import { failImportOnce } from '../../../test/failing-import.ts';
+import { failImportOnce } from '../../../test/support/failing-import.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { IdentifyBudget } from './identify-budget.ts';
 
 const limits = { atOnceMax: 3, oneEveryMs: 60_000, spacingMs: 5_000 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
-import { fromNow, mockedClock } from '../../../test/hand-clock.ts';
+import { fromNow, mockedClock } from '../../../test/support/hand-clock.ts';
 import { startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import type { DiscordBench } from '../../../test/fake/discord-bench.ts';
 import type { RestAnswer } from '../../../test/fake/scripted-discord.ts';

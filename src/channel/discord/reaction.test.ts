@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { FirstTimes } from '../first-times.ts';
 import { Holds } from '../holds.ts';
 import { limited } from './answers.ts';

@@ -1,7 +1,7 @@
 /** What may be left out in a chat: it costs no reply its place, and a 429 to it holds it alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { startShowing } from '../../../test/fake/showing-telegram.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { Courtesies } from './courtesies.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { format, loadLexer } from './markdown.ts';
-import { runs } from '../../../test/runs.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const lexer = await loadLexer();
 

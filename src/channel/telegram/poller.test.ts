@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startPolling } from '../../../test/fake/polling.ts';
 import { said, token } from '../../../test/fake/scripted-telegram.ts';
 import type { Planned } from '../../../test/fake/scripted-telegram.ts';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 
 const refusal = (error_code: number, description = ''): Planned => ({
   ok: false,

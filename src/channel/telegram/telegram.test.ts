@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../../test/hand-clock.ts';
+import { fromNow } from '../../../test/support/hand-clock.ts';
 import type { EnvName, MessengerConfig } from '../../config/config.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';

@@ -6,7 +6,7 @@ import presses from '../../../test/fixtures/telegram/presses.json' with { type: 
 import { bot } from '../../../test/fake/scripted-telegram.ts';
 import { directChatOf, parseTarget } from './place.ts';
 import { parseBot, parseUpdates } from './wire.ts';
-import { runs } from '../../../test/runs.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 test('what was said, to whom, and where the answer goes', async (t) => {
   for (const { name, message, expected } of messages) {

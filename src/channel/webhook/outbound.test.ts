@@ -9,7 +9,7 @@ import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { createDeliver } from './outbound.ts';
 import type { Deliver, OutboundParts } from './outbound.ts';
 

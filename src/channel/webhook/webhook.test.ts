@@ -17,7 +17,7 @@ import {
   secret,
   webhookConfig,
 } from '../../../test/fake/webhook.ts';
-import { freePort } from '../../../test/program.ts';
+import { freePort } from '../../../test/support/program.ts';
 import { createWebhookChannel } from './webhook.ts';
 import type { WebhookChannel } from './webhook.ts';
 

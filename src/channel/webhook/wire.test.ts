@@ -6,8 +6,8 @@ import type { Reply } from '../../domain/reply.ts';
 import { defaultMapping as mapping } from '../../../test/fake/webhook.ts';
 import { createReplyWriter, parseInbound } from './wire.ts';
 import type { WireMessage } from './wire.ts';
-import { anyText } from '../../../test/any-text.ts';
-import { runs } from '../../../test/runs.ts';
+import { anyText } from '../../../test/support/any-text.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 function messageOf(json: string, by: Mapping = mapping): WireMessage {
   const wire = parseInbound(json, by);

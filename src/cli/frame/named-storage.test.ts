@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { outcomeOf } from '../../../test/run-svc.ts';
-import { scratch } from '../../../test/program.ts';
+import { outcomeOf } from '../../../test/support/run-svc.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { beginNamedStorage, namesSqlite } from './named-storage.ts';
 
 test('only a storage that plainly is a file is begun ahead', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Decision } from '../../domain/decision.ts';
 import type { ChannelKey, MessageId, ModelName } from '../../domain/ids.ts';
 import type { Sender } from '../../domain/message.ts';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { TurnLines } from './turn-lines.ts';
 
 const reply: Decision = {

@@ -5,7 +5,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { fakeSession } from '../../../test/fake/setup-session.ts';
 import { showInBrowser, type FaceTimes } from './browser.ts';
 

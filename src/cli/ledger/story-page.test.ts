@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Story } from '../../domain/story.ts';
 import type { TraceStep } from '../../domain/trace.ts';
-import { acceptedAt, story, storyText } from '../../../test/stories.ts';
+import { acceptedAt, story, storyText } from '../../../test/support/stories.ts';
 import { timelineOf } from '../../domain/timeline.ts';
 import { storyPage } from './story-page.ts';
 import { localTime } from './table.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shellPage } from '../../../test/fake/shell.ts';
 import { startFakeOllama } from '../../../test/fake/ollama.ts';
-import { post, startFirstRun, type FirstRunStage } from '../../../test/first-run-stage.ts';
+import { post, startFirstRun, type FirstRunStage } from '../../../test/desktop/first-run-stage.ts';
 
 const model = { answer: 'Hello from the model.' };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import type { ApplicationState, WindowKind } from '../desktop.ts';
 import { ShellApplication } from './application.ts';
 import { SettingsFile } from './settings.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { autostartOf, desktopEntry, launchAgent, quoteForWindows } from './autostart.ts';
 
 const program = { file: '/opt/my svc/node', args: ['/opt/svc.js', 'desktop', '--hidden'] };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { lives } from '../../lib/living.ts';
 import { beginCore, watchCore } from './core-process.ts';
 

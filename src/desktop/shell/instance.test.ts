@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, rename, symlink } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { receive } from './reception.ts';
 import { becomeInstance } from './instance.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { parseSettings, SettingsFile } from './settings.ts';
 
 test('what is broken or of another kind counts as not set', () => {

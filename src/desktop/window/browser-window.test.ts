@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { BrowserWindow, isOfSnap, whyNoBrowser } from './browser-window.ts';
 
 const url = 'http://127.0.0.1:4001/open/once';

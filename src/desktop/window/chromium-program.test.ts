@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { chromiumPlaces, findChromium } from './chromium-program.ts';
 import type { WindowEvents } from '../desktop.ts';
 import { chromiumArguments, chromiumProfile, ChromiumWindow, holderOf } from './chromium-window.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { HttpResult } from '../http-client.ts';
 import { ownHttpVariable } from '../own-http.ts';
 import { Stopper } from '../stop.ts';

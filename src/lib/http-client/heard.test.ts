@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { createHttpClient } from '../http-client.ts';
 
 for (const plain of [true, false]) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { asPlainSocket, BufferSocket } from '../../../test/chaos/plain-client/memory-socket.ts';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { HttpResult } from '../http-client.ts';
 import { Connections } from '../http-client/connections.ts';
 import { Exchange } from '../http-client/exchange.ts';

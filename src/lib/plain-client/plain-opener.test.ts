@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type NetConnectOpts } from 'node:net';
 import { test } from 'node:test';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { HttpRequest, HttpResult } from '../http-client.ts';
 import { Connections } from '../http-client/connections.ts';
 import { Exchange } from '../http-client/exchange.ts';

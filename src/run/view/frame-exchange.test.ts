@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { until } from '../../../test/contract/ledger/kit.ts';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { Frames } from '../../frames.ts';
 import { FrameExchange, framesMax } from './frame-exchange.ts';

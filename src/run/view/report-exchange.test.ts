@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { until } from '../../../test/contract/ledger/kit.ts';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
-import { handClock } from '../../../test/hand-clock.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
 import { createAlone } from '../../store/alone.ts';
 import { ReportExchange, type ReportTimes } from './report-exchange.ts';
 

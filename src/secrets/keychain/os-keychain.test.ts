@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { helperLimits } from './helper-process.ts';
 import { OsKeychain, type KeychainSurroundings } from './os-keychain.ts';
 import { SecretIndex } from './secret-index.ts';

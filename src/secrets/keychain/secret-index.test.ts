@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { runProgram } from '../../../test/run-svc.ts';
-import { scratch } from '../../../test/program.ts';
+import { runProgram } from '../../../test/support/run-svc.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { SecretIndex } from './secret-index.ts';
 
 async function indexIn(home: string): Promise<SecretIndex> {

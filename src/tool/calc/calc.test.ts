@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callTool } from '../../../test/tool-call.ts';
+import { callTool } from '../../../test/agents/tool-call.ts';
 import { createCalc } from './calc.ts';
 
 const values: Readonly<Record<string, string>> = {

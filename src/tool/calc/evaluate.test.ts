@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Decimal } from 'decimal.js';
 import * as fc from 'fast-check';
 import { evaluate } from './evaluate.ts';
-import { runs } from '../../../test/runs.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const settings = { seed, numRuns: runs(500) };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { untilTrue } from '../../../test/chaos/outside.ts';
-import { scratch } from '../../../test/program.ts';
+import { scratch } from '../../../test/support/program.ts';
 import { isAlive } from '../../../test/fake/mcp/alive.ts';
 import { McpStage, pinned } from '../../../test/fake/mcp/stage.ts';
 

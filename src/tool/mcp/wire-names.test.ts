@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as holds, constantFrom, oneof, property } from 'fast-check';
 import { stringMatching, tuple, uniqueArray } from 'fast-check';
-import { runs } from '../../../test/runs.ts';
+import { runs } from '../../../test/support/runs.ts';
 import { wireNames } from './wire-names.ts';
 
 test('names for models are valid, and one to one', () => {

@@ -3,14 +3,20 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { scratch } from '../../../test/program.ts';
-import { attacksOn, bait, buildWorld, bytesMax, canary } from '../../../test/read-file-attacks.ts';
-import { callTool, type Called } from '../../../test/tool-call.ts';
+import { scratch } from '../../../test/support/program.ts';
+import {
+  attacksOn,
+  bait,
+  buildWorld,
+  bytesMax,
+  canary,
+} from '../../../test/agents/read-file-attacks.ts';
+import { callTool, type Called } from '../../../test/agents/tool-call.ts';
 import type { Cage } from './cage.ts';
 import { openOnLinux } from './linux-cage.ts';
 import { openByComparing } from './portable-cage.ts';
 import { createReadFile } from './read-file.ts';
-import { runs } from '../../../test/runs.ts';
+import { runs } from '../../../test/support/runs.ts';
 
 const onLinux = process.platform === 'linux';
 const byHandles: Cage = async (root, parts) => (await openOnLinux(root, parts))!;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Chat, User } from '../../fake/telegram/wire.ts';
-import { post } from '../../program.ts';
+import { post } from '../../support/program.ts';
 import { untilTrue } from '../outside.ts';
 import type { OrderKey } from './orders.ts';
 import type { Put } from './people.ts';

@@ -6,8 +6,8 @@ import { startFakeOllama } from '../../fake/ollama.ts';
 import { startFakeOpenai } from '../../fake/openai.ts';
 import type { FakeModel, ModelCall, Step } from '../../fake/model-server.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
-import { freePort, scratch, webhookConfig, writeConfig } from '../../program.ts';
-import { runSvc, type Run } from '../../run-svc.ts';
+import { freePort, scratch, webhookConfig, writeConfig } from '../../support/program.ts';
+import { runSvc, type Run } from '../../support/run-svc.ts';
 import { canary, type Canary, type Seen } from './leaks.ts';
 
 const secretNames = {

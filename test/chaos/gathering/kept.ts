@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { newDatabase } from '../../fake/postgres.ts';
-import type { Program } from '../../program.ts';
+import type { Program } from '../../support/program.ts';
 import { leftIn, type Left } from '../audit.ts';
 import { Rows } from '../many/rows.ts';
 import { spawnAfter, spawnPast } from '../ran-alone.ts';

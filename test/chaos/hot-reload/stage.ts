@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { lastOf } from '../../agent-stage.ts';
-import { adminToken, askAdmin, type Told } from '../../config-program.ts';
+import { lastOf } from '../../agents/stage.ts';
+import { adminToken, askAdmin, type Told } from '../../config/program.ts';
 import type { ModelCall } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { startReceiver } from '../../fake/receiver.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
-import { freePort, scratch, secret, startProgram, writeConfig } from '../../program.ts';
-import type { Program } from '../../program.ts';
+import { freePort, scratch, secret, startProgram, writeConfig } from '../../support/program.ts';
+import type { Program } from '../../support/program.ts';
 import { privateChats, Talk } from '../talk.ts';
 import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 

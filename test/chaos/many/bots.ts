@@ -8,7 +8,7 @@ import { startFakeOllama } from '../../fake/ollama.ts';
 import type { ModelCall } from '../../fake/model-server.ts';
 import { PostgresServer } from '../../fake/postgres/server.ts';
 import { percentile, untilTrue } from '../outside.ts';
-import { webhookConfig } from '../../program.ts';
+import { webhookConfig } from '../../support/program.ts';
 import { Entries, type Entered } from './entries.ts';
 import { aloneServer, Fleet } from './fleet.ts';
 import type { Instance } from './instance.ts';

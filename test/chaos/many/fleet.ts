@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { Way } from '../../fake/postgres/way.ts';
 import type { PostgresServer } from '../../fake/postgres/server.ts';
-import { freePort, scratch, startProgram, writeConfig, type Program } from '../../program.ts';
+import {
+  freePort,
+  scratch,
+  startProgram,
+  writeConfig,
+  type Program,
+} from '../../support/program.ts';
 import { untilTrue } from '../outside.ts';
 import { Instance } from './instance.ts';
 import { Rows } from './rows.ts';

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Way } from '../../fake/postgres/way.ts';
-import type { Program } from '../../program.ts';
+import type { Program } from '../../support/program.ts';
 import { untilTrue } from '../outside.ts';
 
 /**

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programVersion } from '../../../src/lib/program.ts';
 import { migrationFiles } from '../../../src/store/postgres/server/migrations.ts';
-import { programOf, type Program } from '../../program.ts';
-import { launcher, root, runProgram } from '../../run-svc.ts';
+import { programOf, type Program } from '../../support/program.ts';
+import { launcher, root, runProgram } from '../../support/run-svc.ts';
 
 export type Release = {
   readonly version: string;

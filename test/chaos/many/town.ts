@@ -4,7 +4,7 @@ import type { FakeModel } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { ServerPair } from '../../fake/postgres/standby.ts';
 import { startReceiver, type Received, type Receiver } from '../../fake/receiver.ts';
-import { secret, webhookConfig } from '../../program.ts';
+import { secret, webhookConfig } from '../../support/program.ts';
 import { assertKept, audit, type Audit } from '../audit.ts';
 import { Crowd } from '../crowd.ts';
 import { History } from '../history.ts';

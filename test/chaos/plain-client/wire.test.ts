@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import { createHttpClient, type HttpRequest } from '../../../src/lib/http-client.ts';
-import { fromNow } from '../../hand-clock.ts';
+import { fromNow } from '../../support/hand-clock.ts';
 import { corpus } from './corpus.ts';
 
 /** A server of bare sockets, and both clients to ask it with. */

@@ -1,6 +1,6 @@
 /** What the proof of growing replies needs of a messenger, and what it learns from it. */
 import type { Script } from '../../fake/model-server.ts';
-import type { Program } from '../../program.ts';
+import type { Program } from '../../support/program.ts';
 
 /** Where people talk with the bot. */
 export type Place = { readonly id: string };

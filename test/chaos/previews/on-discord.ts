@@ -3,7 +3,13 @@ import { startFakeDiscord, type FakeDiscord } from '../../fake/discord.ts';
 import type { Channel, Message } from '../../fake/discord/wire.ts';
 import type { Script } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
-import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../../program.ts';
+import {
+  freePort,
+  scratch,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+} from '../../support/program.ts';
 import { goesOn, type Deed, type Made, type Messenger } from './messenger.ts';
 
 const [create, edit] = ['POST /channels/:id/messages', 'PATCH /channels/:id/messages/:id'] as const;

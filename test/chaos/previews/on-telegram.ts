@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Script } from '../../fake/model-server.ts';
 import type { FakeTelegram } from '../../fake/telegram.ts';
 import { refuse, type Chat } from '../../fake/telegram/wire.ts';
-import { openTelegram } from '../../telegram-program.ts';
+import { openTelegram } from '../../telegram/program.ts';
 import { privateChats } from '../talk.ts';
 import { goesOn, type Deed, type Made, type Messenger } from './messenger.ts';
 

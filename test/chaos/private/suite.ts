@@ -4,10 +4,17 @@
  * for in all that left.
  */
 import assert from 'node:assert/strict';
-import { adminToken, askAdmin } from '../../config-program.ts';
+import { adminToken, askAdmin } from '../../config/program.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
-import { freePort, post, scratch, secret, startProgram, writeConfig } from '../../program.ts';
-import type { Program } from '../../program.ts';
+import {
+  freePort,
+  post,
+  scratch,
+  secret,
+  startProgram,
+  writeConfig,
+} from '../../support/program.ts';
+import type { Program } from '../../support/program.ts';
 import { untilTrue } from '../outside.ts';
 import { seeded } from '../proof.ts';
 import { cases, honestCase, startRuntime, vendor, type Runtime } from './lies.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Lines } from '../../../bench/lines.ts';
 import { frames } from '../../../bench/sockets.ts';
-import { secret } from '../../program.ts';
+import { secret } from '../../support/program.ts';
 
 const inFlightMax = 256;
 /** So many conversations are at work at a time, of all that there are. */

@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { adminToken, askAdmin } from '../../config-program.ts';
+import { adminToken, askAdmin } from '../../config/program.ts';
 import { newDatabase } from '../../fake/postgres.ts';
 import { Way } from '../../fake/postgres/way.ts';
-import { freePort, secret, startProgram, webhookConfig, writeConfig } from '../../program.ts';
-import type { Program } from '../../program.ts';
-import { outcomeOf } from '../../run-svc.ts';
+import {
+  freePort,
+  secret,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+} from '../../support/program.ts';
+import type { Program } from '../../support/program.ts';
+import { outcomeOf } from '../../support/run-svc.ts';
 import { Rows } from '../many/rows.ts';
 import { stopAsAsked, untilTrue } from '../outside.ts';
 import { spawnPast } from '../ran-alone.ts';

@@ -7,9 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { TryResult } from '../../../src/admin/config-trials.ts';
 import type { Story } from '../../../src/domain/story.ts';
 import type { Trace } from '../../../src/domain/trace.ts';
-import { askAdmin } from '../../config-program.ts';
+import { askAdmin } from '../../config/program.ts';
 import type { Receiver } from '../../fake/receiver.ts';
-import { post } from '../../program.ts';
+import { post } from '../../support/program.ts';
 import { brainName } from './brains.ts';
 import type { Deployment } from './deployment.ts';
 

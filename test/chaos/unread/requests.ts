@@ -2,9 +2,9 @@
  * Every request that a connection may pipeline: each route of the admin server by its own
  * description, with each bearer, and what a sender may say to the webhook.
  */
-import type { OpenApi, Operation } from '../../open-api.ts';
-import { operationsOf } from '../../open-api.ts';
-import { secret } from '../../program.ts';
+import type { OpenApi, Operation } from '../../admin/open-api.ts';
+import { operationsOf } from '../../admin/open-api.ts';
+import { secret } from '../../support/program.ts';
 
 export const adminToken = 'an-administrator-token-of-the-tests';
 

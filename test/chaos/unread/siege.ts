@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../../fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../../program.ts';
+import {
+  freePort,
+  post,
+  scratch,
+  serve,
+  webhookConfig,
+  writeConfig,
+} from '../../support/program.ts';
 import { ask, metricOf, untilAll, untilTrue } from '../outside.ts';
 import type { AttackerOrders } from './attacker.ts';
 import type { ControlOrders } from './control.ts';

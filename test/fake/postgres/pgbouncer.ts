@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canRun } from '../../../src/lib/executable.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { freePort } from '../../program.ts';
+import { freePort } from '../../support/program.ts';
 import { guard, own, pause, serverAccount } from './server.ts';
 
 const program = '/usr/sbin/pgbouncer';

@@ -9,7 +9,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { freePort } from '../../program.ts';
+import { freePort } from '../../support/program.ts';
 
 const run = promisify(execFile);
 const startMs = 60_000;

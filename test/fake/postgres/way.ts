@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { freePort } from '../../program.ts';
+import { freePort } from '../../support/program.ts';
 
 type Side = { readonly from: Socket; readonly to: Socket };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { story } from '../../../test/stories.ts';
+import { story } from '../../../test/support/stories.ts';
 import type { FailureTold, ReplyStory, Story } from '../../../src/domain/story.ts';
 import { deliveriesIn, lettersIn } from './of-story.ts';
 

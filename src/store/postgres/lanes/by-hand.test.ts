@@ -16,7 +16,7 @@ import {
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { comesIn, comesOut, TestStores } from '../../../../test/fake/postgres/stores.ts';
 import type { TestStore } from '../../../../test/fake/postgres/stores.ts';
-import { runs } from '../../../../test/runs.ts';
+import { runs } from '../../../../test/support/runs.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
 

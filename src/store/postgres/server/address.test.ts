@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
-import { runs } from '../../../../test/runs.ts';
+import { runs } from '../../../../test/support/runs.ts';
 import type { ServerAddress } from './address.ts';
 import { readAddress } from './address.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
-import { runs } from '../../../../test/runs.ts';
+import { runs } from '../../../../test/support/runs.ts';
 import { connect } from './connect.ts';
 import { fromText, toText } from './text.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { takeBack } from '../../../../test/former-database.ts';
+import { takeBack } from '../../../../test/upgrade/former-database.ts';
 import {
   accept,
   deliver,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { digestOf, fillFormer, makeFormer } from '../../../../test/former-database.ts';
+import { digestOf, fillFormer, makeFormer } from '../../../../test/upgrade/former-database.ts';
 import { newIds } from '../../../../test/contract/ledger/kit.ts';
 import { writeHere } from '../../../../test/fake/writer-here.ts';
 import { systemClock } from '../../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { handClock } from '../../../../test/hand-clock.ts';
+import { handClock } from '../../../../test/support/hand-clock.ts';
 import { Rush } from './rush.ts';
 
 test('a rush is more than five writes a millisecond since the last question', () => {

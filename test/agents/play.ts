@@ -1,0 +1,179 @@
+/** Plays one agent's turns against answers that a test gives by hand. */
+import { FakePurse } from '../fake/purse.ts';
+import { later, systemClock, type Clock } from '../../src/lib/clock.ts';
+import { createAgent } from '../../src/brain/agent/agent.ts';
+import type { AgentOptions } from '../../src/brain/agent/agent.ts';
+import type { Brain, Desk, Followed, Turn } from '../../src/brain/brain.ts';
+import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import type { ChannelType, GrantConfig } from '../../src/config/config.ts';
+import type { TurnRow } from '../../src/domain/conversation.ts';
+import type { Decision } from '../../src/domain/decision.ts';
+import type { FailureKind } from '../../src/domain/failure.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { Note } from '../../src/domain/note.ts';
+import type { ToolCall } from '../../src/domain/outcome.ts';
+import type { ToolUse } from '../../src/domain/tool-use.ts';
+import type { TraceStep } from '../../src/domain/trace.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { type Stop, Stopper } from '../../src/lib/stop.ts';
+import type { ModelRequest } from '../../src/model/model.ts';
+import { createPriority } from '../../src/policy/priority.ts';
+import { createToolbox } from '../../src/tool/governance.ts';
+import type { Tool } from '../../src/tool/tool.ts';
+import { ScriptedModel, settled } from '../fake/scripted-model.ts';
+
+/** What the model says: text, calls with text beside them, a failure, or nothing for ever. */
+export type Said =
+  | string
+  | { readonly calls: readonly ToolCall[]; readonly text?: string }
+  | { readonly fails: FailureKind }
+  /** It says nothing; the test lets time pass meanwhile. */
+  | { readonly meanwhile: () => void };
+
+export type Played = {
+  readonly decision: Decision;
+  readonly requests: readonly ModelRequest[];
+  /** The ids of the models that were asked, in order. */
+  readonly asked: readonly string[];
+  readonly uses: readonly ToolUse[];
+  readonly steps: readonly TraceStep[];
+  readonly notes: readonly Note[];
+};
+
+export type Setting = Partial<AgentOptions> & {
+  readonly tools?: readonly Tool[];
+  readonly grants?: readonly GrantConfig[];
+  /** Models behind the first one, by rank: `m`, and these. */
+  readonly behind?: readonly { readonly id: string; readonly locality: 'local' | 'cloud' }[];
+  /** By which its deadlines go. */
+  readonly clock?: Clock;
+};
+
+export type Moment = {
+  readonly text?: string;
+  readonly attachments?: Turn['attachments'];
+  readonly quoted?: Turn['quoted'];
+  readonly channel?: ChannelType;
+  readonly history?: readonly TurnRow[];
+  readonly notes?: Note[];
+  readonly desk?: Partial<Desk>;
+  readonly turnMs?: number;
+  readonly stop?: Stop;
+  readonly followed?: Followed;
+};
+
+/** An agent whose model is scripted; what it learns about its model lasts over its turns. */
+export class Stage {
+  readonly faults: unknown[] = [];
+  readonly model = new ScriptedModel('m');
+  readonly brain: Brain;
+  readonly #steady: Clock['steady'];
+
+  constructor(setting: Setting = {}) {
+    const { tools = [], grants = [], behind = [], clock = systemClock, ...more } = setting;
+    this.#steady = clock.steady;
+    const { questions } = this.model;
+    const others = behind.map(({ id, locality }) => new ScriptedModel(id, locality, questions));
+    const onFault = (error: unknown): void => void this.faults.push(error);
+    this.brain = createAgent({
+      name: 'helper',
+      sensitivity: 'public',
+      dispatch: 'sequential',
+      budget: null,
+      deadlineMs: 600_000,
+      members: [this.model, ...others].map((model, rank) => ({ model, rank, retriesMax: 2 })),
+      policy: createPriority(),
+      ...clock,
+      deadlines: createDeadlines(clock.steady),
+      retryDelayMs: () => null,
+      onFault,
+      toolbox: createToolbox({ tools, grants, ...clock, onFault }),
+      stepsMax: 5,
+      operatorPrompt: null,
+      skills: null,
+      notes: null,
+      asking: null,
+      mark: () => 'MARK',
+      ...more,
+    });
+  }
+
+  /** One turn; the model says one after the other, and the last again and again. */
+  async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
+    const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
+    const { turnMs = 600_000, stop = new Stopper(), followed, attachments, quoted } = moment;
+    const message = {
+      id: 'message',
+      channel,
+      text,
+      media: null,
+      sensitivity: 'public',
+    } as unknown as Message;
+    const rehearsal = new RehearsalDesk(
+      stop,
+      later(this.#steady(), turnMs),
+      new FakePurse(),
+      notes,
+    );
+    const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
+    const first = this.model.questions.length;
+    const thinking = this.brain.think(
+      {
+        message,
+        text,
+        history,
+        ...(followed && { followed }),
+        ...(attachments && { attachments }),
+        ...(quoted && { quoted }),
+      },
+      desk,
+    );
+    const decision = await this.#talk(thinking, said, first);
+    const questions = this.model.questions.slice(first);
+    const requests = questions.map(({ request }) => request);
+    const asked = questions.map((question) => question.asked);
+    return { decision, requests, asked, uses: rehearsal.toolUses, steps: rehearsal.steps, notes };
+  }
+
+  /** @param first the number of the turn's first question */
+  async #talk(
+    thinking: Promise<Decision>,
+    said: readonly Said[],
+    first: number,
+  ): Promise<Decision> {
+    for (let at = 0; ;) {
+      const decision = await Promise.race([settled(), thinking]);
+      if (decision !== undefined) return decision;
+      const question = this.model.questions[first + at];
+      if (question === undefined) continue;
+      const next = said[Math.min(at, said.length - 1)]!;
+      at++;
+      if (typeof next === 'object' && 'meanwhile' in next) {
+        next.meanwhile();
+        continue;
+      }
+      if (typeof next === 'string') await question.answer(next);
+      else if ('fails' in next) await question.fail(next.fails);
+      else await question.answer(next.text ?? '', next.calls);
+    }
+  }
+}
+
+let ids = 0;
+export function call(name: string, given: unknown = {}): ToolCall {
+  return { id: `id-${ids++}`, name, arguments: given };
+}
+
+export function calls(...all: ToolCall[]): Said {
+  return { calls: all };
+}
+
+/** The decision in a few words. */
+export function brief({ decision }: Pick<Played, 'decision'>): string {
+  return decision.kind === 'reply' ? decision.text : `(${decision.apology})`;
+}
+
+/** What the last request tells of calls and results. */
+export function results({ requests }: Pick<Played, 'requests'>): readonly string[] {
+  return requests.at(-1)!.lines.flatMap((line) => (line.role === 'result' ? [line.text] : []));
+}

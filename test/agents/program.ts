@@ -1,0 +1,39 @@
+/** The running program with an agent whose model makes the call it is told, and says the result. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asks, lastOf, stage, wires } from './stage.ts';
+import type { Step } from '../fake/model-server.ts';
+
+export type AgentProgram = AsyncDisposable & {
+  /** Sends a message in whose turn the model makes this call; resolves with what it was told. */
+  call(tool: string, args: unknown): Promise<string>;
+  /** All that was asked, answered, told, logged and stored until now, by where it was found. */
+  everything(): Promise<Readonly<Record<string, string>>>;
+};
+
+/** @param agent the block of the brain */
+export async function startAgentProgram(agent: object): Promise<AgentProgram> {
+  const calls: Step[] = [];
+  const scene = await stage(wires[0]!, agent, (call) => {
+    const { role, content } = lastOf(call);
+    if (role === 'user') return calls[Number(content)]!;
+    const [, , told] = /^\[data (\S+)\] result of \w+\n([^]*)\n\[end \1\]$/.exec(content)!;
+    return { answer: told! };
+  });
+  return {
+    call: (tool, args) => scene.say(String(calls.push(asks(tool, args)) - 1)),
+    async everything() {
+      const found: Record<string, string> = {
+        metrics: await scene.metrics(),
+        requests: scene.model.calls.map(({ text }) => text).join('\n'),
+        replies: scene.receiver.received.map(({ text }) => text).join('\n'),
+        log: scene.log(),
+      };
+      for (const name of readdirSync(scene.folder)) {
+        if (name !== 'svc.json') found[name] = readFileSync(join(scene.folder, name), 'utf8');
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
+  };
+}

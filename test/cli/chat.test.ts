@@ -1,0 +1,215 @@
+/** `svc chat` as a person uses it: at a terminal, and with a pipe in front of it. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { closedPort } from '../fake/closed-port.ts';
+import { runCommand } from '../support/in-process.ts';
+import { scratch } from '../support/program.ts';
+import { oldNode, runSvc } from '../support/run-svc.ts';
+import { openRealTerminal, openTerminal } from '../support/terminal.ts';
+
+test('three exchanges at a terminal: a greeting, memory, and a new conversation', async () => {
+  await using terminal = openRealTerminal(['chat', '--demo']);
+  await terminal.sees(/practice model.*\r\n.*\/quit ends\.[^>]*> /s);
+  terminal.type('Hello there\r');
+  await terminal.sees(/Hello! I read: “Hello there”.*no language model.*\r\n[^>]*> /s);
+  terminal.type('and now?\r');
+  await terminal.sees(/I read: “and now\?”.*one earlier message.*“Hello there”.*\r\n[^>]*> /s);
+  terminal.type('/new\r');
+  await terminal.sees(/A new conversation begins\.[^>]*> /s);
+  terminal.type('third\r');
+  await terminal.sees(/I read: “third”.*the first message of our conversation[^>]*> /s);
+  terminal.type('/quit\r');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('Ctrl-C clears a line that was begun, and ends at an empty one', async () => {
+  await using terminal = openTerminal(['chat', '--demo']);
+  await terminal.sees(/> /);
+  terminal.type('not to be sent');
+  await terminal.sees(/not to be sent/);
+  terminal.type('\x03');
+  await terminal.sees(/\^C\r?\n[^>]*> /s);
+  terminal.type('sent\r');
+  await terminal.sees(/I read: “sent”.*> /s);
+  terminal.type('\x03');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('Ctrl-D ends', async () => {
+  await using terminal = openTerminal(['chat', '--demo']);
+  await terminal.sees(/> /);
+  terminal.type('\x04');
+  assert.equal(await terminal.ended, 0);
+});
+
+const old = oldNode();
+const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
+
+test('the terminal works through the launcher of an old Node', { skip }, async () => {
+  await using terminal = openRealTerminal(['chat', '--demo'], { node: old ?? '' });
+  await terminal.sees(/> /);
+  terminal.type('Hello\r');
+  await terminal.sees(/I read: “Hello”.*> /s);
+  terminal.type('\x03');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('from a pipe every line is a message, and only replies are on standard output', async () => {
+  await using folder = await scratch();
+  const input = 'Hello\n\nwhat now\n/new\nafresh';
+  const { code, out, err } = await runCommand(['chat'], { cwd: folder.path, input });
+  assert.equal(code, 0, err);
+  const replies = out.trimEnd().split('\n');
+  assert.equal(replies.length, 3, out);
+  assert.match(replies[1]!, /“what now”.*one earlier message/);
+  assert.match(replies[2]!, /“afresh”.*the first message/);
+});
+
+test('--explain tells the models, their times and the reason on standard error', async () => {
+  const words = ['chat', '--demo', '--explain'];
+  const { out, err } = await runCommand(words, { input: 'Hello\n' });
+  assert.match(err, /local_runtime\/practice: answer in \d+ ms\n.*priority: .*\n.*ms in all/);
+  assert.doesNotMatch(out, /ms in all/);
+});
+
+function brain(name: string, model: object): object {
+  return { name, sensitivity: 'public', policy: { kind: 'priority' }, models: [model] };
+}
+
+/**
+ * A configuration with two brains: one asks a runtime that never answers, the other needs a key.
+ * `asked` resolves when the runtime is asked.
+ */
+async function stage() {
+  const own = new AsyncDisposableStack();
+  const folder = own.use(await scratch());
+  const asked = Promise.withResolvers<void>();
+  const slow = own.use(
+    createServer((request) => {
+      request.resume();
+      asked.resolve();
+    }).listen(0, '127.0.0.1'),
+  );
+  await once(slow, 'listening');
+  own.defer(() => slow.closeAllConnections());
+  const base_url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const file = join(folder.path, 'chat.json');
+  const channel = {
+    type: 'webhook',
+    token_env: 'CHAT_TEST_SECRET',
+    webhook: { outbound_url: 'http://127.0.0.1:9/' },
+  };
+  const hosted = { provider: 'hosted_runtime', model_id: 'm', locality: 'cloud' };
+  const config = {
+    channels: [channel],
+    brains: [
+      brain('slow', { provider: 'local_runtime', model_id: 'm', locality: 'local', base_url }),
+      brain('paid', { ...hosted, api_key_env: 'CHAT_TEST_KEY', base_url }),
+    ],
+    routes: [{ channel: 'webhook', brain: 'slow' }],
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return {
+    file,
+    cwd: folder.path,
+    asked: asked.promise,
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+test('Ctrl-C gives up the answer under way, and the conversation goes on', async () => {
+  await using on = await stage();
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/brain "slow" \(local_runtime\/m\).*> /s);
+  terminal.type('Hello\r');
+  await on.asked;
+  terminal.type('\x03');
+  await terminal.sees(/Given up\.[^>]*> /s);
+  terminal.type('/quit\r');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('SIGTERM ends it while an answer is under way', async () => {
+  await using on = await stage();
+  const run = runSvc(['chat', '--config', on.file], { cwd: on.cwd });
+  run.child.stdin?.write('Hello\n');
+  await on.asked;
+  run.child.kill('SIGTERM');
+  assert.equal((await run.ended).signal, null);
+});
+
+test('a missing key of the chosen brain is named, and no other one', async () => {
+  await using on = await stage();
+  const { code, err } = await runCommand(['chat', '--config', on.file, '--brain', 'paid']);
+  assert.equal(code, 78);
+  assert.match(err, /CHAT_TEST_KEY is not set; .*brains\[1\]\.models\[0\]\.api_key_env/);
+  assert.match(err, /\n {2}Set it in the environment: export CHAT_TEST_KEY=…\n/);
+  assert.doesNotMatch(err, /CHAT_TEST_SECRET/);
+  const env = { CHAT_TEST_KEY: '' };
+  const empty = await runCommand(['chat', '--config', on.file, '--brain', 'paid'], { env });
+  assert.equal(empty.code, 78);
+  assert.match(
+    empty.err,
+    /CHAT_TEST_KEY is set, but empty; .*\n.*CHAT_TEST_KEY in the environment \(empty\)/,
+  );
+});
+
+test('a brain that is not there, a file that is not there and a wrong flag are said', async () => {
+  await using on = await stage();
+  const nobody = await runCommand(['chat', '--config', on.file, '--brain', 'nobody']);
+  assert.equal(nobody.code, 2);
+  assert.match(nobody.err, /no brain "nobody"; it has "slow", "paid"/);
+  const nothing = await runCommand(['chat', '--config', 'nothing.json'], { cwd: on.cwd });
+  assert.equal(nothing.code, 78);
+  assert.match(nothing.err, /nothing\.json/);
+  const wrong = await runCommand(['chat', '--explian']);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /Did you mean --explain\?/);
+});
+
+/** The file of a configuration whose model is not reached. */
+function writeUnreached(folder: string): string {
+  const file = join(folder, 'unreached.json');
+  const local = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
+  const config = {
+    channels: [
+      {
+        type: 'webhook',
+        token_env: 'CHAT_TEST_SECRET',
+        webhook: { outbound_url: 'http://127.0.0.1:9/' },
+      },
+    ],
+    brains: [brain('away', { ...local, base_url: `http://127.0.0.1:${closedPort}` })],
+    routes: [{ channel: 'webhook', brain: 'away' }],
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+test('from a pipe, a model that is not reached is told, and ends with 1', async () => {
+  await using folder = await scratch();
+  const file = writeUnreached(folder.path);
+  const run = await runCommand(['chat', '--config', file], { input: 'Hello\nand once more\n' });
+  assert.equal(run.code, 1, run.err);
+  assert.equal(run.out, '');
+  const told = new RegExp(
+    '^I am busy .*\\n {2}· local_runtime/m: connect_failed after 3 tries in \\d+ ms\\. ' +
+      'Ollama is not running: `ollama serve`\\. If it is, check base_url\\.$',
+    'gm',
+  );
+  assert.equal(run.err.match(told)?.length, 2, run.err);
+  assert.doesNotMatch(run.err, /model_failed/, 'it is told once');
+});
+
+test('a process whose input is over stays until it has said that there is no answer', async () => {
+  await using folder = await scratch();
+  const run = runSvc(['chat', '--config', writeUnreached(folder.path)]);
+  run.child.stdin?.end('Hello\n');
+  assert.deepEqual(await run.ended, { code: 1, signal: null });
+  assert.match(run.err(), /^I am busy .*\n.*Ollama is not running: `ollama serve`/);
+});

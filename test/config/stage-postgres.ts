@@ -1,0 +1,225 @@
+/**
+ * Instances that share a configuration in a real database, in this process: each with its file, its
+ * secrets, its host and its own sockets. Their ledgers are in memory, since messages are not what
+ * this is about.
+ */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import type { Applied } from '../../src/admin/config-control.ts';
+import { inspectConfig, revisionOf, type Inspection } from '../../src/config/inspect.ts';
+import { namedSecrets, resolveSecrets } from '../../src/config/secrets.ts';
+import { Control } from '../../src/control/control.ts';
+import { inspectShared } from '../../src/control/starting.ts';
+import { createIdSource } from '../../src/domain/ids.ts';
+import { createEvents } from '../../src/events.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Host } from '../../src/run/host.ts';
+import { createLookupBeside } from '../../src/secret-lookup.ts';
+import { createPlan, createServiceKit } from '../../src/service.ts';
+import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { Instances, type Member } from '../fake/postgres/config-members.ts';
+import { scratch } from '../support/program.ts';
+
+const nowhere = 'http://127.0.0.1:9';
+const secrets = { WEBHOOK_SECRET: 'a-secret-of-16-characters', DATABASE_URL: 'postgres://x/y' };
+
+type Document = Record<string, unknown> & { channels: object[]; brains: object[] };
+
+/** Its webhook is on any port. @param changes of the whole document */
+export function sharedDocument(changes: object = {}): Document {
+  const models = [{ provider: 'local_runtime', model_id: 'm', locality: 'local' }];
+  return {
+    channels: [webhookAt('127.0.0.1:0')],
+    brains: [{ name: 'main', sensitivity: 'private', policy: { kind: 'priority' }, models }],
+    routes: [{ channel: 'webhook', brain: 'main' }],
+    storage: { url_env: 'DATABASE_URL' },
+    observability: { enabled: false },
+    ...changes,
+  };
+}
+
+export function webhookAt(bind: string, more: object = {}): object {
+  const webhook = { bind, outbound_url: nowhere, ...more };
+  return { type: 'webhook', token_env: 'WEBHOOK_SECRET', webhook };
+}
+
+/** The same configuration with another revision. */
+export const marked = (mark: string): Document => sharedDocument({ _mark: mark });
+
+export type Started = {
+  /** What its file has; where another one is in use, it takes that. */
+  readonly document?: object;
+  readonly env?: Record<string, string>;
+  readonly silentMs?: number;
+  /** By which it reaches the database. */
+  readonly url?: string;
+  /** The number of the configuration that it takes itself to have; left out: what is in use. */
+  readonly n?: number;
+};
+
+/** The database, and whoever works on it. */
+export class House implements AsyncDisposable {
+  readonly instances: Instances;
+  readonly #opened = new AsyncDisposableStack();
+
+  private constructor(instances: Instances) {
+    this.instances = instances;
+    this.#opened.use(instances);
+  }
+
+  static async open(): Promise<House> {
+    return new House(await Instances.open());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#opened.disposeAsync();
+  }
+
+  /** @param host by which a person finds it */
+  async start(host: string, started: Started = {}): Promise<Instance> {
+    const { silentMs = 600_000, url } = started;
+    const member = await this.instances.join(host, {
+      silentMs,
+      ...(url === undefined ? {} : { url }),
+    });
+    const folder = this.#opened.use(await scratch());
+    return this.#opened.use(await Instance.start(member, folder.path, started));
+  }
+}
+
+export class Instance implements AsyncDisposable {
+  readonly member: Member;
+  readonly folder: string;
+  readonly file: string;
+  readonly control: Control;
+  /** Why it was to end. */
+  readonly behind: string[] = [];
+  readonly #host: Host;
+  readonly #kit: ReturnType<typeof createServiceKit>;
+  readonly #stopping = new AbortController();
+  readonly #said: () => string;
+  #reload: () => void = () => {};
+
+  private constructor(member: Member, folder: string, parts: Awaited<ReturnType<typeof parted>>) {
+    const { host, kit, said, first, n, rest } = parts;
+    this.member = member;
+    this.folder = folder;
+    this.file = join(folder, 'svc.json');
+    this.#host = host;
+    this.#kit = kit;
+    this.#said = said;
+    const { configs, peers } = member;
+    const place = { file: this.file, env: {} };
+    const onBehind = (why: string): void => {
+      this.behind.push(why);
+      this.#stopping.abort();
+    };
+    const shared = { ...place, configs, peers, n, version: '1.2.3', steady: kit.steady, onBehind };
+    const source = { ...place, onReload: (act: () => void) => void (this.#reload = act) };
+    const stop = this.#stopping.signal;
+    const onUsed = (): void => {};
+    this.control = new Control({ ...rest, source, shared, host, kit, stop, onUsed }, first);
+  }
+
+  static async start(member: Member, folder: string, started: Started): Promise<Instance> {
+    return new Instance(member, folder, await parted(member, folder, started));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** As a signal to end does. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#host.drain();
+    await this.control[Symbol.asyncDispose]();
+    await this.#kit.http.close();
+  }
+
+  get id(): number {
+    return this.member.id;
+  }
+
+  get revision(): string {
+    return this.control.used.revision;
+  }
+
+  /** All that it logged. */
+  get said(): string {
+    return this.#said();
+  }
+
+  /** How many sockets it listens on. */
+  get listening(): number {
+    return this.#kit.listeners.places.length;
+  }
+
+  async write(document: object): Promise<void> {
+    await writeFile(this.file, JSON.stringify(document));
+  }
+
+  hangUp(): void {
+    this.#reload();
+  }
+
+  /** @param revision that it is to replace; left out: what is in use here */
+  put(document: object | string, revision = this.revision): Promise<Applied> {
+    const text = typeof document === 'string' ? document : JSON.stringify(document);
+    return this.control.apply({ text, revision, edited: null, mayAskWith: () => true });
+  }
+}
+
+/** As a start does. */
+async function inspectHere(
+  file: string,
+  configs: Member['configs'],
+  { n }: Started,
+): Promise<Inspection> {
+  const own = await inspectConfig(file, {});
+  if (n !== undefined) return own;
+  const current = await configs.begin({
+    text: own.text,
+    revision: revisionOf(own.text),
+    by: 'start',
+  });
+  if (current.text === own.text) return own;
+  return inspectShared(current, own, { file, env: {} });
+}
+
+async function parted({ configs, peers }: Member, folder: string, started: Started) {
+  const { document = sharedDocument(), env = {} } = started;
+  const file = join(folder, 'svc.json');
+  await writeFile(file, JSON.stringify(document));
+  let said = '';
+  const stream = new Writable({
+    write: (part: Buffer, _encoding, done) => {
+      said += part.toString();
+      done();
+    },
+  });
+  const log = createLog({ stream, level: 'info', format: 'json' });
+  const { now, steady } = systemClock;
+  const events = createEvents({ log, now, steady });
+  const lookup = createLookupBeside({ env: { ...secrets, ...env }, cwd: folder });
+  const { validation, text, storage } = await inspectHere(file, configs, started);
+  assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
+  const { config, problems: warnings } = validation;
+  const found = await lookup.find(namedSecrets(config).map(({ name }) => name));
+  lookup.hold(found);
+  const kit = createServiceKit(events, '1.2.3', null, false);
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const ledger = createMemoryLedger({ now, steady, ids });
+  const host = new Host({ ledger, events, ids, now, steady, random: Math.random }, { peers });
+  const values = resolveSecrets(config, found).secrets;
+  assert.equal(await host.use(createPlan(text, config, values, kit, new Map())), null);
+  const revision = revisionOf(text);
+  const n = started.n ?? (await configs.begin({ text, revision, by: 'start' })).n;
+  const reader = { privateConversations: async () => 0 };
+  const first = { text, revision, config, storage, warnings };
+  const rest = { reader, lookup, log, tokenWanted: true };
+  return { host, kit, said: () => said, first, n, rest };
+}

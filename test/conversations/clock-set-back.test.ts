@@ -1,0 +1,97 @@
+/** The time of day is set back by an hour while things wait: none of them waits longer for that. */
+import { FakePurse } from '../fake/purse.ts';
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { Brain } from '../../src/brain/brain.ts';
+import type { Decision } from '../../src/domain/decision.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
+import { validateText } from '../../src/config/validate.ts';
+import { later } from '../../src/lib/clock.ts';
+import { Stopper } from '../../src/lib/stop.ts';
+import { createBrain, createServiceKit, type ServiceKit } from '../../src/service.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { noteEvents } from '../fake/webhook.ts';
+import { webhookConfig } from '../support/program.ts';
+
+/** What waits an hour longer fails here: a busy machine takes seconds. */
+const bound = { timeout: 30_000 };
+
+/** The time of day stands still at first; the other clock, and all timers, go on. */
+function dayOf(t: TestContext): { setBack(): void } {
+  const now = Date.now();
+  t.mock.timers.enable({ apis: ['Date'], now });
+  return { setBack: () => t.mock.timers.setTime(now - 3_600_000) };
+}
+
+function brainOf(kit: ServiceKit, modelUrl: string, more: object): Brain {
+  const where = { port: 8090, adminPort: 2112, receiverUrl: 'http://127.0.0.1:9/', modelUrl };
+  const document = webhookConfig(where);
+  const [brain] = document.brains;
+  const [model] = brain!['models'] as [object];
+  const brains = [{ ...brain, sensitivity: 'public', models: [{ ...model, ...more }] }];
+  const validation = validateText(JSON.stringify({ ...document, brains }));
+  assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
+  return createBrain(validation.config.brains[0]!, new Map(), kit);
+}
+
+function think(brain: Brain, kit: ServiceKit, turnMs: number): Promise<Decision> {
+  const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
+  const desk = new RehearsalDesk(new Stopper(), later(kit.steady(), turnMs), new FakePurse());
+  return brain.think({ message, text: message.text, history: [] }, desk);
+}
+
+/** The timers of deadlines let the process end, so whoever waits for one holds it. */
+async function held<T>(promise: Promise<T>): Promise<T> {
+  const hold = setInterval(() => {}, 60_000);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(hold);
+  }
+}
+
+test('a model that hangs loses its turn', bound, async (t) => {
+  const day = dayOf(t);
+  await using model = await startFakeOllama({ fail: 'hang' });
+  const kit = createServiceKit(noteEvents().events, '0');
+  const thinking = think(brainOf(kit, model.url, { max_retries: 0 }), kit, 200);
+  await model.call(0);
+  day.setBack();
+  const decision = await held(thinking);
+  assert.ok(decision.kind === 'apology' && decision.apology === 'busy');
+  await kit.http.close();
+});
+
+test('a model is asked again after its pause', bound, async (t) => {
+  const day = dayOf(t);
+  await using model = await startFakeOllama({ fail: '503' });
+  const kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0.5 };
+  const thinking = think(brainOf(kit, model.url, { max_retries: 1 }), kit, 60_000);
+  await model.call(0);
+  day.setBack();
+  assert.equal((await held(thinking)).kind, 'apology');
+  assert.equal(model.calls.length, 2);
+  await kit.http.close();
+});
+
+test('a request whose answer hangs comes to its end', bound, async (t) => {
+  const day = dayOf(t);
+  await using receiver = await startReceiver();
+  receiver.script.push('hang');
+  const kit = createServiceKit(noteEvents().events, '0');
+  const sending = kit.http.send({
+    method: 'POST',
+    url: new URL(receiver.url),
+    headers: {},
+    body: '{}',
+    deadlineAt: later(kit.steady(), 200),
+    bodyBytesMax: 100,
+  });
+  await receiver.waitFor(1);
+  day.setBack();
+  const result = await held(sending);
+  assert.ok(result.kind === 'fault' && result.fault === 'timeout');
+  await kit.http.close();
+});

@@ -1,0 +1,15 @@
+/** A conversation is taken over and given back against its turns: a thousand times by night. */
+import { test } from 'node:test';
+import { raceByHand } from '../contract/ledger/by-hand.ts';
+import { memoryForm, openSound, sqliteForm } from '../contract/ledger/forms.ts';
+import { runs } from '../support/runs.ts';
+
+for (const [name, form] of [
+  ['memory', memoryForm],
+  ['SQLite', sqliteForm],
+] as const) {
+  test(`one answer to each message, and none is lost: ${name}`, async () => {
+    await using it = await openSound(form)({});
+    await raceByHand(it, runs(34));
+  });
+}

@@ -1,0 +1,179 @@
+/**
+ * `svc desktop` as a person's session has it: a home, a runtime folder, a display that takes
+ * connections, and an `xdg-open` that writes down what it was given. It never runs as root.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { freePort, scratch, secret, webhookConfig } from '../support/program.ts';
+import { gone, launcher, processesWith, type Run, watchProcess } from '../support/run-svc.ts';
+
+const nowhere = 'http://127.0.0.1:9';
+/** Of a user without rights, where these tests are run by root. */
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+const identity = isRoot ? { uid: nobody, gid: nobody } : {};
+
+/** false, or why these tests cannot run here. */
+export function whyNoStage(): string | false {
+  if (process.platform !== 'linux') return 'The stage is made for Linux.';
+  const read = spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(launcher)})`], {
+    ...identity,
+    cwd: '/',
+  });
+  return read.status === 0 ? false : 'SKIPPED: a user without rights cannot read this checkout.';
+}
+
+export type DesktopStage = AsyncDisposable & {
+  readonly folder: string;
+  readonly config: string;
+  readonly socket: string;
+  readonly log: string;
+  /** Starts `svc desktop --window browser …`. */
+  start(args?: readonly string[], env?: Record<string, string>): Run;
+  /** The address that the browser was given to open after those of before. */
+  opened(): Promise<string>;
+  /** The process that is known to be the core; another one than that. */
+  core(than?: number): Promise<number>;
+  /** The person logs out. */
+  endSession(): void;
+};
+
+/** Asks until there is an answer; a start that fails is told by the test's own limit of time. */
+export async function until<T>(ask: () => T | null | Promise<T | null>): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+export async function openStage(): Promise<DesktopStage> {
+  await using opening = new AsyncDisposableStack();
+  const folder = opening.use(await scratch()).path;
+  const display = opening.use(await openDisplay());
+  await writeFolders(folder);
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const document = webhookConfig({ port, adminPort, modelUrl: nowhere, receiverUrl: nowhere });
+  const config = join(folder, 'home', 'svc.json');
+  await writeOwn(config, JSON.stringify({ ...document, storage: { path: 'svc.db' } }));
+  const openedFile = join(folder, 'home', 'opened');
+  const runtime = join(folder, 'run', 'svc');
+  const runs: Run[] = [];
+  let seen = 0;
+  const coreNow = (): number | null => {
+    const file = join(runtime, 'core.json');
+    if (!existsSync(file)) return null;
+    return Number(/"pid":(\d+)/.exec(readFileSync(file, 'utf8'))?.[1] ?? 0) || null;
+  };
+  opening.defer(async () => {
+    for (const { child } of runs) if (child.exitCode === null) child.kill('SIGKILL');
+    for (const { ended } of runs) await ended;
+    // A core that has taken its file away still writes below the home as it ends.
+    for (const pid of processesWith(`HOME=${join(folder, 'home')}`)) await endIt(pid);
+  });
+  const stack = opening.move();
+  return {
+    folder,
+    config,
+    socket: join(runtime, 'desktop.sock'),
+    log: join(folder, 'home', '.local', 'state', 'svc', 'log', 'desktop.log'),
+    start: (args = ['--config', config], env = {}) => {
+      const run = startDesktop(args, { ...sessionOf(folder, display.name), ...env });
+      runs.push(run);
+      return run;
+    },
+    opened: () =>
+      until(() => {
+        const all = existsSync(openedFile) ? readFileSync(openedFile, 'utf8').trim() : '';
+        const addresses = all === '' ? [] : all.split('\n');
+        return addresses[seen] === undefined ? null : addresses[seen++]!;
+      }),
+    core: (than = 0) => until(() => (coreNow() === than ? null : coreNow())),
+    endSession: () => display.end(),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function startDesktop(args: readonly string[], env: Record<string, string>): Run {
+  const words = [launcher, 'desktop', '--window', 'browser', ...args];
+  const child = spawn(process.execPath, words, {
+    ...identity,
+    cwd: env['HOME'],
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return watchProcess(child);
+}
+
+async function endIt(pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    return;
+  }
+  await gone(pid);
+}
+
+/** No bus: nothing of the session is to be found or begun. */
+function sessionOf(folder: string, display: string): Record<string, string> {
+  return {
+    HOME: join(folder, 'home'),
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+    TMPDIR: join(folder, 'tmp'),
+    PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+    DISPLAY: display,
+    DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus',
+    NODE_COMPILE_CACHE: join(folder, 'home', 'compiled'),
+    WEBHOOK_SECRET: secret,
+  };
+}
+
+async function writeFolders(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const name of ['home', 'run', 'tmp', 'bin']) {
+    await mkdir(join(folder, name), { mode: 0o700 });
+    if (isRoot) await chown(join(folder, name), nobody, nobody);
+  }
+  const address = String.raw`s/.*http-equiv="refresh" content="0; url=\([^"]*\)".*/\1/p`;
+  const open = `#!/bin/sh\nsed -n '${address}' "$1" >> "$HOME/opened"\n`;
+  await writeOwn(join(folder, 'bin', 'xdg-open'), open, 0o755);
+  await writeOwn(join(folder, 'bin', 'xdg-settings'), '#!/bin/sh\necho browser.desktop\n', 0o755);
+}
+
+/** As a file of the person. */
+export async function writeOwn(file: string, text: string, mode = 0o600): Promise<void> {
+  await writeFile(file, text, { mode });
+  if (isRoot) await chown(file, nobody, nobody);
+}
+
+type Display = AsyncDisposable & { readonly name: string; end(): void };
+
+/** An X server as far as it is asked here: it takes connections, by X(7) at 6000 + its number. */
+async function openDisplay(): Promise<Display> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).once('close', () => sockets.delete(socket));
+  });
+  const port = await freePort();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const end = (): void => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    name: `127.0.0.1:${port - 6_000}`,
+    end,
+    [Symbol.asyncDispose]: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      end();
+      await closed;
+    },
+  };
+}

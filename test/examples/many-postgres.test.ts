@@ -1,0 +1,121 @@
+/** examples/many: three instances behind a balancer, started as processes by its own files. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { validateText } from '../../src/config/validate.ts';
+import { namedSecrets } from '../../src/config/secrets.ts';
+import { lastOf } from '../agents/stage.ts';
+import { metricOf, untilAll, untilTrue } from '../chaos/outside.ts';
+import { noHaproxy } from '../fake/haproxy.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { newDatabase, noPostgres } from '../fake/postgres.ts';
+import { startReceiver, type Receiver } from '../fake/receiver.ts';
+import {
+  exampleText,
+  filledIn,
+  instanceNames,
+  services,
+  startMany,
+  type Instance,
+} from './many-set.ts';
+import { post, scratch, secret } from '../support/program.ts';
+
+const values = {
+  POSTGRES_PASSWORD: 'a-password-of-the-database',
+  WEBHOOK_SECRET: secret,
+  ADMIN_TOKEN: 'an-admin-token-of-the-tests',
+};
+
+test('the files of the set fit together', () => {
+  assert.deepEqual(instanceNames, ['svc-1', 'svc-2', 'svc-3']);
+  const validation = validateText(exampleText('svc.json'));
+  assert.ok(validation.kind === 'valid');
+  const secrets = namedSecrets(validation.config).map(({ name }) => name);
+  const balancer = exampleText('haproxy.cfg');
+  for (const name of instanceNames) {
+    const { environment = {}, ports = [] } = services[name]!;
+    assert.deepEqual(Object.keys(environment).toSorted(), secrets.toSorted());
+    for (const text of Object.values(environment)) filledIn(text, values);
+    assert.match(ports.join(), /^127\.0\.0\.1:\d+:2112$/, 'its admin server, on loopback alone');
+    assert.match(balancer, new RegExp(`^ +server ${name} ${name}:8090 check port 2112$`, 'm'));
+  }
+  const written = Array.from(exampleText('.env.example').matchAll(/^(\w+)=$/gm), ([, one]) => one);
+  assert.deepEqual(written, Object.keys(values));
+});
+
+/** Replies of that conversation, in the order in which they came. */
+function repliesOf(receiver: Receiver, conversation: string): readonly string[] {
+  const own = receiver.received.filter(({ body }) => body['conversation_id'] === conversation);
+  return own.map(({ body }) => String(body['text']));
+}
+
+/** At most so many messages of a conversation are without a reply at once. */
+const unansweredMax = 3;
+
+/**
+ * Says one thing after the other, each once the one before was accepted, until it is told to stop.
+ * @returns what it said
+ */
+async function converse(
+  url: string,
+  conversation: string,
+  receiver: Receiver,
+  over: AbortSignal,
+): Promise<readonly string[]> {
+  const said: string[] = [];
+  while (!over.aborted) {
+    const text = `${conversation} ${said.length}`;
+    const headers = { 'webhook-id': text };
+    const answer = await post(url, { sender_id: conversation, text }, headers);
+    assert.equal(answer.status, 200, `${text}: ${JSON.stringify(answer.body)}`);
+    said.push(text);
+    const isAnswered = (): boolean =>
+      said.length - repliesOf(receiver, conversation).length <= unansweredMax;
+    await untilTrue(`a reply in ${conversation}`, isAnswered);
+  }
+  return said;
+}
+
+async function acceptedBy({ adminPort }: Instance): Promise<number> {
+  const page = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  return metricOf(page, 'svc_messages_accepted_total', 'channel="webhook"');
+}
+
+const conversations = ['ada', 'bob', 'cleo', 'dan', 'eve', 'fay'];
+
+test(
+  'instances are restarted one after the other: nothing is refused, lost, doubled or out of order',
+  { skip: noPostgres || noHaproxy },
+  async () => {
+    await using folder = await scratch();
+    await using receiver = await startReceiver();
+    await using model = await startFakeOllama((call) => ({
+      answer: `to ${lastOf(call).content}`,
+      delayMs: 20,
+    }));
+    const where = { folder: folder.path, modelUrl: model.url, receiverUrl: receiver.url, values };
+    await using set = await startMany({ ...where, databaseUrl: await newDatabase() });
+    const over = new AbortController();
+    const talking = conversations.map((one) => converse(set.url, one, receiver, over.signal));
+    const failed = Promise.all(talking).then(() => new Promise<never>(() => {}));
+    const restarting = async (): Promise<void> => {
+      for (const instance of set.instances) {
+        const works = `${instance.name} takes messages`;
+        await untilTrue(works, async () => (await acceptedBy(instance)) > 0);
+        assert.equal(await instance.stop(), 0, instance.log());
+        await instance.start();
+        await untilTrue(`${works} again`, async () => (await acceptedBy(instance)) > 0);
+      }
+    };
+    await Promise.race([restarting(), failed]);
+    over.abort();
+    const said = await Promise.all(talking);
+    await untilAll(said.flat().length, () => receiver.received.length);
+    // What they have in hand is done when they have ended: nothing comes later.
+    const codes = await Promise.all(set.instances.map((instance) => instance.stop()));
+    assert.deepEqual(codes, [0, 0, 0]);
+    for (const [index, conversation] of conversations.entries()) {
+      const expected = said[index]!.map((text) => `to ${text}`);
+      assert.deepEqual(repliesOf(receiver, conversation), expected);
+    }
+  },
+);

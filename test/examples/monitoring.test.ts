@@ -1,0 +1,253 @@
+/** examples/monitoring, beside a running svc: what its files name is there, and they find it. */
+import assert from 'node:assert/strict';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { unavailable } from '../../src/channel/webhook/refusals.ts';
+import { untilTrue } from '../chaos/outside.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { noPrometheus, promtool, startPrometheus } from '../fake/prometheus.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { startFakeTelegram } from '../fake/telegram.ts';
+import {
+  dashboard,
+  expressions,
+  folder,
+  labelsIn,
+  metricsIn,
+  panelTargets,
+  prometheusConfig,
+  rules,
+} from './monitoring-kit.ts';
+import { states } from './monitoring-states.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+
+/** A running svc with a webhook and a messenger. */
+async function stage() {
+  const own = new AsyncDisposableStack();
+  const { path } = own.use(await scratch());
+  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
+  const model = own.use(
+    await startFakeOllama((call) =>
+      JSON.stringify(call.body).includes('fail') ? { fail: '404' } : { answer: 'hello' },
+    ),
+  );
+  const receiver = own.use(await startReceiver());
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const document = webhookConfig(where);
+  document.channels.push({
+    type: 'telegram',
+    mode: 'polling',
+    token_env: 'TELEGRAM_TOKEN',
+    base_url: telegram.url,
+    access: { allow: ['1'] },
+  });
+  document.routes.push({ channel: 'telegram', brain: 'echo' });
+  const file = await writeConfig(path, document);
+  const svc = own.use(await serve(file, port, { TELEGRAM_TOKEN: telegram.token }));
+  const page = async (): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  const shows = (series: string): Promise<void> =>
+    untilTrue(series, async () => (await page()).includes(`\n${series}`));
+  return {
+    path,
+    adminPort,
+    page,
+    /** One of everything: answered, known, refused, unanswered, given up, turned away, waiting. */
+    async happens() {
+      const say = (text: string, id: string, headers = {}) =>
+        post(svc.url, { sender_id: 'ada', text }, { 'webhook-id': id, ...headers });
+      await say('hello', 'a');
+      await say('hello', 'a');
+      await say('hello', 'b', { authorization: 'Bearer wrong' });
+      await receiver.waitFor(1);
+      await say('fail', 'c');
+      await receiver.waitFor(2);
+      receiver.script.push(500, 410);
+      await say('gone', 'd');
+      telegram.say(telegram.privateChat(telegram.person('Ann')), 'let me in');
+      await shows('svc_messages_turned_away_total{channel="messenger_a"');
+      await shows('svc_dead_letters_total{channel="webhook",box="out"} 1');
+      receiver.script.push('hang');
+      await say('waits', 'e');
+      await shows('svc_backlog_oldest_seconds{channel="webhook"}');
+      await writeFile(file, JSON.stringify(document).replace('llama3.2', 'qwen3'));
+      svc.child.kill('SIGHUP');
+      await shows('svc_config_reloads_total{result="applied"} 1');
+      await writeFile(file, '{');
+      svc.child.kill('SIGHUP');
+      await shows('svc_config_reloads_total{result="config_invalid"} 1');
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+/** What Prometheus itself adds to each series. */
+const ofPrometheus = new Map([
+  ['job', new Set(['svc'])],
+  ['instance', new Set<string>()],
+  ['le', new Set<string>()],
+]);
+
+/** Every name that the page has series of, with their labels and values. */
+function exposedOn(page: string): Map<string, Map<string, Set<string>>> {
+  const exposed = new Map([['up', new Map<string, Set<string>>()]]);
+  for (const [, name = '', pairs = ''] of page.matchAll(/^([a-z_]+)(?:\{(.*)\})? \S+$/gm)) {
+    const labels = exposed.get(name) ?? new Map<string, Set<string>>();
+    exposed.set(name, labels);
+    for (const [, label = '', value = ''] of pairs.matchAll(/(\w+)="([^"]*)"/g)) {
+      labels.set(label, (labels.get(label) ?? new Set()).add(value));
+    }
+  }
+  return exposed;
+}
+
+/** Values that come with a full inbox or a broken disk alone. */
+const rare = new Set((['full', 'storage_failed'] as const).map((one) => unavailable(one, 0).code));
+
+/** What the expression names and the page does not have. */
+function missingOf(
+  { expr, words }: { readonly expr: string; readonly words: string },
+  exposed: ReturnType<typeof exposedOn>,
+): readonly string[] {
+  const named = metricsIn(expr);
+  const known = new Map(ofPrometheus);
+  const missing: string[] = named.length === 0 ? ['a metric'] : [];
+  for (const { name, matchers } of named) {
+    const labels = exposed.get(name);
+    if (labels === undefined) missing.push(name);
+    for (const [label, values] of labels ?? []) known.set(label, values);
+    for (const { label, values } of matchers) {
+      const there = labels?.get(label) ?? ofPrometheus.get(label);
+      if (there === undefined) missing.push(`${name}{${label}}`);
+      if (label === 'instance') continue;
+      const absent = values.filter((value) => !there?.has(value) && !rare.has(value));
+      missing.push(...absent.map((value) => `${name}{${label}="${value}"}`));
+    }
+  }
+  return [...missing, ...labelsIn(expr, words).filter((label) => !known.has(label))];
+}
+
+test('a running svc exposes each metric, label and value that rules and panels name', async () => {
+  await using it = await stage();
+  await it.happens();
+  const exposed = exposedOn(await it.page());
+  for (const one of expressions) assert.deepEqual(missingOf(one, exposed), [], one.where);
+  const wrong = 'sum by (nobody) (svc_none) + svc_rows{box="side", shelf="a"}';
+  assert.deepEqual(missingOf({ expr: wrong, words: '{{ $labels.who }}' }, exposed), [
+    'svc_none',
+    'svc_rows{box="side"}',
+    'svc_rows{shelf}',
+    'svc_rows{shelf="a"}',
+    'nobody',
+    'who',
+  ]);
+});
+
+test('the dashboard asks the data source that is picked, and no panel lies on another', () => {
+  const { panels, templating } = dashboard;
+  const ids = new Set(panels.map(({ id }) => id));
+  assert.equal(ids.size, panels.length);
+  const names = templating.list.map(({ name }) => name);
+  assert.deepEqual(names, ['datasource', 'instance']);
+  const cells = new Set<string>();
+  for (const { title, type, gridPos, datasource, targets = [] } of panels) {
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      assert.ok(x < 24, `${title} is within the grid`);
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        assert.ok(!cells.has(`${x} ${y}`), `${title} lies on another panel`);
+        cells.add(`${x} ${y}`);
+      }
+    }
+    if (type === 'row') continue;
+    assert.ok(targets.length > 0, title);
+    for (const one of [datasource, ...targets.map((target) => target.datasource)]) {
+      assert.deepEqual(one, { type: 'prometheus', uid: '${datasource}' }, title);
+    }
+  }
+  for (const { expr, where } of panelTargets) assert.ok(!expr.includes('$'), `${where}: ${expr}`);
+});
+
+test('promtool finds no fault in the configuration and the rules', { skip: noPrometheus }, () => {
+  const { ok, said } = promtool(['check', 'config', join(folder, 'prometheus.yml')]);
+  assert.ok(ok, said);
+  assert.match(said, new RegExp(`${rules.length} rules found`));
+});
+
+test(
+  'each alert fires in the state that it is for, and in no other',
+  { skip: noPrometheus },
+  async () => {
+    await using place = await scratch();
+    assert.deepEqual(
+      Object.keys(states),
+      rules.map(({ alert }) => alert),
+    );
+    const firing = (alert: string): string =>
+      `count(ALERTS{alertname="${alert}", alertstate="firing"})`;
+    const tests = Object.entries(states).flatMap(([alert, { bad, good }]) =>
+      [bad, good].map((series) => ({
+        interval: '1m',
+        name: `${alert} ${series === bad ? 'fires' : 'rests'}`,
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        promql_expr_test: [
+          {
+            expr: firing(alert),
+            eval_time: '60m',
+            exp_samples: series === bad ? [{ labels: '{}', value: 1 }] : [],
+          },
+        ],
+      })),
+    );
+    const file = join(place.path, 'alerts.test.yml');
+    const all = { rule_files: [join(folder, 'svc-alerts.yml')], evaluation_interval: '1m', tests };
+    await writeFile(file, stringify(all));
+    const { ok, said } = promtool(['test', 'rules', file]);
+    assert.ok(ok, said);
+  },
+);
+
+type Told = { readonly groups: { readonly rules: { name: string; health: string }[] }[] };
+type Alerts = { readonly alerts: { labels: Record<string, string>; state: string }[] };
+
+test(
+  'Prometheus scrapes a running svc: alerts fire, and each panel has something to show',
+  { skip: noPrometheus },
+  async () => {
+    await using it = await stage();
+    const config = prometheusConfig();
+    config.global = { scrape_interval: '200ms', evaluation_interval: '200ms' };
+    config.scrape_configs[0]!.static_configs[0]!.targets = [`127.0.0.1:${it.adminPort}`];
+    for (const name of config.rule_files) {
+      await copyFile(join(folder, name), join(it.path, name));
+    }
+    const file = join(it.path, 'prometheus.yml');
+    await writeFile(file, stringify(config));
+    await using prometheus = await startPrometheus(file, await freePort());
+    // A counter that was scraped only afterwards has not grown.
+    await untilTrue('a first scrape', async () => {
+      return (await prometheus.query('svc_dead_letters_total')).length > 0;
+    });
+    await it.happens();
+    for (const alert of ['SvcDeadLetters', 'SvcConfigurationRefused', 'SvcNoAnswers']) {
+      await untilTrue(alert, async () => {
+        const { alerts } = await prometheus.ask<Alerts>('alerts');
+        return alerts.some(({ labels }) => labels['alertname'] === alert);
+      });
+    }
+    for (const { where, expr } of panelTargets) {
+      const isShown = async (): Promise<boolean> => (await prometheus.query(expr)).length > 0;
+      await untilTrue(`${where} shows ${expr}`, isShown);
+    }
+    const { groups } = await prometheus.ask<Told>('rules');
+    const healths = groups
+      .flatMap((group) => group.rules)
+      .map(({ name, health }) => [name, health]);
+    assert.deepEqual(
+      healths,
+      rules.map(({ alert }) => [alert, 'ok']),
+    );
+  },
+);

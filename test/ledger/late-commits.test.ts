@@ -1,0 +1,282 @@
+/**
+ * What is told late: the ledger over a storage whose commits come when the test lets them, after
+ * its end, or never. And a third form, to which every promise of the contract holds.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { steadyNow } from '../../src/lib/clock.ts';
+import { failure } from '../../src/domain/failure.ts';
+import type { ConversationId, MessageId } from '../../src/domain/ids.ts';
+import { LaneLedger } from '../../src/store/ledger/ledger.ts';
+import type { Ledger } from '../../src/store/store.ts';
+import { WorkingSet } from '../../src/store/order/working-set.ts';
+import { testLedgerContract } from '../contract/ledger.ts';
+import { openSound, type Form } from '../contract/ledger/forms.ts';
+import {
+  accepted,
+  effects,
+  hook,
+  isSettled,
+  newIds,
+  noneIn,
+  noneOut,
+} from '../contract/ledger/kit.ts';
+import { oneIn, oneOut, said, takeIn, type Bench, type Limits } from '../contract/ledger/kit.ts';
+import { HeldStorage } from '../fake/held-storage.ts';
+
+const why = failure('server_error');
+const hot = { park: false, possibleDuplicate: false };
+
+/** Commits come one turn of the loop after they were asked for, several at once. */
+const lateForm: Form = {
+  durable: false,
+  async open(limits, plant) {
+    let aheadMs = 0;
+    const now = (): number => Date.now() + aheadMs;
+    const storage = new HeldStorage(limits, (held) => void setImmediate(() => held.commit()));
+    const ledger = plant(ledgerOver(storage, now));
+    return {
+      ledger,
+      shiftClock: (ms) => void (aheadMs += ms),
+      reopen: () => Promise.reject(new Error('it keeps nothing')),
+      [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
+    };
+  },
+};
+
+testLedgerContract('late', lateForm, openSound(lateForm));
+
+suite('what is on its way to the storage', () => {
+  test('counts against the bound, and is not handed out', async () => {
+    await using it = open({ messagesMax: 2 });
+    const accepting = it.ledger.accept([said('ann', 'one')]);
+    assert.equal(it.ledger.room().messages, 1);
+    assert.ok(it.ledger.room().bytes < open().ledger.room().bytes);
+    const both = await it.ledger.accept([said('bob', 'two'), said('cid', 'three')]);
+    assert.ok(both.kind === 'refused' && both.reason === 'full');
+    await noneIn(it);
+    it.storage.commit();
+    assert.equal((await accepting).kind, 'accepted');
+    assert.equal(it.ledger.room().messages, 1);
+    await oneIn(it);
+  });
+
+  test('that was refused by the storage gives its room back', async () => {
+    await using it = open({ messagesMax: 1 });
+    const accepting = it.ledger.accept([said('ann', 'one')]);
+    const waiting = it.ledger.whenRoom(new AbortController().signal);
+    it.storage.fail(new Error('the disk is gone'));
+    const refusal = await accepting;
+    assert.ok(refusal.kind === 'refused' && refusal.reason === 'storage_failed');
+    assert.equal(it.ledger.room().messages, 1);
+    await waiting;
+  });
+
+  test('as a turn keeps its lane, and its replies are not out yet', async () => {
+    await using it = open();
+    await it.accept('ann', 'one', 'two');
+    const claim = await oneIn(it);
+    const written = it.ledger.complete(claim, effects(claim, ['a']));
+    assert.equal(await it.ledger.complete(claim, effects(claim, ['b'])), false, 'it ended before');
+    await noneIn(it);
+    await noneOut(it);
+    assert.equal(await isSettled(written), false);
+    it.storage.commit();
+    assert.equal(await written, true);
+    assert.equal((await oneIn(it)).message.text, 'two');
+    assert.equal((await oneOut(it)).reply.text, 'a');
+  });
+
+  test('as a deferral counts as an attempt only then', async () => {
+    await using it = open();
+    const out = await it.replyOf('ann', 'a');
+    const deferring = it.ledger.defer(out, Date.now() + 3_600_000, why, { ...hot, park: true });
+    assert.equal(it.ledger.gauges().outboxDeferred, 0);
+    it.storage.commit();
+    assert.equal(await deferring, true);
+    assert.equal(it.ledger.gauges().outboxDeferred, 1);
+  });
+
+  test('as a reply that is to be tried now is not handed out yet, nor once forgotten', async () => {
+    await using it = open();
+    for (const isForgotten of [false, true]) {
+      const out = await it.replyOf('ann', 'a');
+      const { id } = out.reply;
+      const deferring = it.ledger.defer(out, Date.now() + 3_600_000, why, hot);
+      it.storage.commit();
+      await deferring;
+      const trying = it.ledger.deferred.tryNow({ kind: 'one', id }, 1);
+      assert.equal(await isSettled(trying), false);
+      await noneOut(it);
+      assert.equal(it.ledger.gauges().outboxDeferred, 0);
+      const conversation = 'ann' as ConversationId;
+      const whose = { kind: 'conversation', channel: hook, conversation } as const;
+      const theirs = { whose, beforeId: 'z'.repeat(22) as MessageId };
+      const forgotten = isForgotten ? it.storage.told.forgetHere(theirs, new Set()) : null;
+      it.storage.commit();
+      await forgotten;
+      assert.deepEqual(await trying, { kind: 'moved', moved: 1, more: false });
+      if (isForgotten) return noneOut(it);
+      const delivered = it.ledger.delivered(await oneOut(it));
+      it.storage.commit();
+      await delivered;
+    }
+  });
+
+  test('as a call that could not be written down may be asked for again', async () => {
+    await using it = open();
+    await it.accept('ann', 'one');
+    const claim = await oneIn(it);
+    const use = { at: 1, tool: 'webhook_call', mode: 'allow', rule: 'a rule' } as const;
+    const call = {
+      ...use,
+      key: 'a key',
+      hash: 'a hash',
+      arguments: '{}',
+      sensitivity: 'public',
+    } as const;
+    const unwritten = it.ledger.calls.journal(claim, call);
+    assert.equal(await isSettled(unwritten), false);
+    it.storage.refuse();
+    assert.deepEqual(await unwritten, { kind: 'unwritten' });
+    const again = it.ledger.calls.journal(claim, call);
+    assert.equal(await isSettled(again), false);
+    it.storage.commit();
+    assert.deepEqual(await again, { kind: 'run' });
+  });
+
+  test('leaves nothing behind when it is forgotten meanwhile', async () => {
+    await using it = open();
+    await it.accept('ann', 'one');
+    const claim = await oneIn(it);
+    const turn = it.ledger.complete(claim, effects(claim, ['a']));
+    const accepting = it.ledger.accept([said('ann', 'on its way')]).then(accepted);
+    const whose = { channel: hook, conversation: 'ann' as ConversationId };
+    const forgotten = it.ledger.forget({ kind: 'conversation', ...whose });
+    const after = it.ledger.accept([said('ann', 'after it')]);
+    assert.equal(await isSettled(forgotten), false);
+    it.storage.commit();
+    await Promise.all([turn, forgotten, after]);
+    await (
+      await accepting
+    )[0]!.safe;
+    await noneOut(it);
+    assert.equal((await oneIn(it)).message.text, 'after it');
+    assert.equal(it.ledger.unsettled(9).length, 1);
+  });
+});
+
+suite('after a commit that failed', () => {
+  test('nothing ended well, and nothing is handed out or taken in', async () => {
+    const faults: unknown[] = [];
+    await using it = open({}, (error) => faults.push(error));
+    const waits = await it.replyOf('ann', 'a', 'b');
+    const dies = await it.replyOf('bob', 'c');
+    await it.accept('cid', 'one');
+    await it.accept('dee', 'two');
+    const [cid] = await takeIn(it, 1);
+    const ends = [
+      it.ledger.complete(cid!, effects(cid!, ['d'])),
+      it.ledger.delivered(waits),
+      it.ledger.bury(dies, why),
+      it.ledger.recordWrite({ at: 1, action: 'replay', target: {}, status: 200, reason: null }),
+    ];
+    const forgotten = it.ledger.forget({ kind: 'sender', channel: hook, sender: 'nobody' });
+    const told = assert.rejects(forgotten, /storage has failed/);
+    it.storage.fail(new Error('the disk is gone'));
+    assert.deepEqual(await Promise.all(ends), [false, false, false, false]);
+    await told;
+    assert.equal(it.ledger.gauges().deadLetters, 0);
+    await noneIn(it);
+    await noneOut(it);
+    const refusal = await it.ledger.accept([said('eve', 'late')]);
+    assert.ok(refusal.kind === 'refused' && refusal.reason === 'storage_failed');
+    assert.equal(faults.length, 1);
+    it.storage.fail(new Error('again'));
+    assert.equal(faults.length, 1, 'it is told once');
+  });
+
+  test('what was never under way is given back, and stays unclaimed', async () => {
+    await using it = open();
+    await it.accept('ann', 'one');
+    const claim = await oneIn(it);
+    it.storage.fail(new Error('the disk is gone'));
+    await it.ledger.release(claim);
+    await noneIn(it);
+    assert.equal(it.ledger.gauges().inboxWaiting, 1);
+  });
+
+  test('what is unroutable for too long is not buried either', async () => {
+    let now = Date.now();
+    await using it = open({}, undefined, () => now);
+    await it.accept('ann', 'one');
+    it.storage.fail(new Error('the disk is gone'));
+    it.ledger.serve([]);
+    now += 8 * 86_400_000;
+    it.ledger.serve([]);
+    assert.equal(it.ledger.gauges().inboxWaiting, 1);
+    assert.equal(it.buried, 0, 'nobody is told what did not happen');
+  });
+});
+
+class LateBench implements Bench {
+  readonly storage: HeldStorage;
+  readonly ledger: Ledger;
+  buried = 0;
+
+  constructor(limits: Limits, onFault: (error: unknown) => void, now: () => number) {
+    this.storage = new HeldStorage(limits);
+    this.ledger = ledgerOver(this.storage, now, onFault, () => void this.buried++);
+  }
+
+  reopen(): Promise<void> {
+    return Promise.reject(new Error('it keeps nothing'));
+  }
+
+  /** Messages of one conversation, each a commit of its own. */
+  async accept(who: string, ...texts: string[]): Promise<void> {
+    const accepting = texts.map((text) => this.ledger.accept([said(who, text)]));
+    this.storage.commit();
+    for (const { kind } of await Promise.all(accepting)) assert.equal(kind, 'accepted');
+  }
+
+  /** The first of these replies to a message, claimed. */
+  async replyOf(who: string, ...texts: string[]) {
+    await this.accept(who, 'hi');
+    const claim = await oneIn(this);
+    const written = this.ledger.complete(claim, effects(claim, texts));
+    this.storage.commit();
+    assert.equal(await written, true);
+    return oneOut(this);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.ledger[Symbol.asyncDispose]();
+  }
+}
+
+function open(
+  limits: Limits = {},
+  onFault: (error: unknown) => void = () => {},
+  now = Date.now,
+): LateBench {
+  return new LateBench(limits, onFault, now);
+}
+
+function ledgerOver(
+  storage: HeldStorage,
+  now: () => number,
+  onFault: (error: unknown) => void = () => {},
+  buried: () => void = () => {},
+): Ledger {
+  const news = { buried };
+  return new LaneLedger({
+    now,
+    steady: steadyNow,
+    ids: newIds(),
+    rows: new WorkingSet({ now, steady: steadyNow }),
+    storage,
+    news,
+    onFault,
+  });
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { testLedgerContract } from '../contract/ledger.ts';
+import { memoryForm, openSound } from '../contract/ledger/forms.ts';
+import { ids, said } from '../contract/ledger/kit.ts';
+
+testLedgerContract('memory', memoryForm, openSound(memoryForm));
+
+test('in memory, 64 MiB accepted and not settled are the most', async () => {
+  await using ledger = createMemoryLedger({ ...systemClock, ids });
+  const mebibyte = 'x'.repeat(524_288);
+  let accepted = 0;
+  while (accepted < 100) {
+    const acceptance = await ledger.accept([said(`c${accepted}`, mebibyte)]);
+    if (acceptance.kind === 'refused') break;
+    accepted++;
+  }
+  assert.equal(accepted, 63, 'what a row costs beside its text counts too');
+  assert.equal((await ledger.accept([said('small', 'hello')])).kind, 'accepted');
+});

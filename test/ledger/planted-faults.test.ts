@@ -1,0 +1,56 @@
+/** The contract's cases are worth something: each planted fault makes some of them fail. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { casesFor, runCase } from '../contract/ledger.ts';
+import { faults } from '../contract/ledger/faults.ts';
+import { memoryForm, postgresForm, sqliteForm } from '../contract/ledger/forms.ts';
+import type { Form, Plant } from '../contract/ledger/forms.ts';
+import { patience, type LedgerCase } from '../contract/ledger/kit.ts';
+import { noPostgres } from '../fake/postgres.ts';
+
+const cases = casesFor(memoryForm);
+
+test('there are at least 60 promises and eight faults', () => {
+  assert.ok(cases.length >= 60, `${cases.length} cases of every form`);
+  assert.equal(Object.keys(faults).length, 8);
+});
+
+// A case mostly fails by waiting in vain, so the faults wait together.
+suite('a planted fault is noticed in every form', { concurrency: true }, () => {
+  const { looks } = patience;
+  // A second and more: what a sound ledger in memory is waited for comes within 150 ms.
+  before(() => void (patience.looks = 500));
+  after(() => void (patience.looks = looks));
+
+  for (const [name, plant] of Object.entries(faults)) {
+    test(name, async (t) => {
+      const red = await firstRed(plant);
+      assert.ok(red !== null, 'noticed in the memory form');
+      t.diagnostic(red.name);
+      assert.ok(await fails(red, sqliteForm, plant), 'noticed in the SQLite form');
+    });
+    test(`${name}, on PostgreSQL`, { skip: noPostgres }, async () => {
+      const red = await firstRed(plant);
+      assert.ok(await fails(red!, postgresForm, plant), 'noticed in the PostgreSQL form');
+      assert.equal(
+        await fails(red!, postgresForm, (ledger) => ledger),
+        false,
+        'by the fault alone',
+      );
+    });
+  }
+});
+
+async function firstRed(plant: Plant): Promise<LedgerCase | null> {
+  for (const one of cases) if (await fails(one, memoryForm, plant)) return one;
+  return null;
+}
+
+async function fails(one: LedgerCase, form: Form, plant: Plant): Promise<boolean> {
+  try {
+    await runCase(one, (limits) => form.open(limits, plant));
+    return false;
+  } catch {
+    return true;
+  }
+}

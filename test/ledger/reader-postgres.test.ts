@@ -1,0 +1,26 @@
+import { systemClock } from '../../src/lib/clock.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
+import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
+import { connect } from '../../src/store/postgres/server/connect.ts';
+import { newIds } from '../contract/ledger/kit.ts';
+import { testReaderContract } from '../contract/reader.ts';
+import { newDatabase, noPostgres } from '../fake/postgres.ts';
+
+async function open() {
+  const url = await newDatabase();
+  const clock = { ...systemClock, ids: newIds() };
+  const store = await openPostgresStore({ url, ...clock, retentionDays: 30, version: 'test' });
+  if ('kind' in store) throw new Error(store.message);
+  const { ledger } = store;
+  const reader = createPostgresReader(() => connect(url));
+  return {
+    ledger,
+    reader,
+    async [Symbol.asyncDispose]() {
+      await ledger[Symbol.asyncDispose]();
+      await reader[Symbol.asyncDispose]();
+    },
+  };
+}
+
+testReaderContract('PostgreSQL', { durable: true }, open, noPostgres);

@@ -1,0 +1,124 @@
+/** Channels that do not close, or do not end: what it keeps from closing, which is nothing. */
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Channel } from '../../src/channel/channel.ts';
+import { createIdSource } from '../../src/domain/ids.ts';
+import { createEvents } from '../../src/events.ts';
+import { Host } from '../../src/run/host.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Plan } from '../../src/run/plan.ts';
+import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { FakePlatform } from '../fake/channel.ts';
+import { echo } from './messenger-house.ts';
+
+function house() {
+  let written = '';
+  const write = (part: Buffer, _encoding: string, done: () => void): void => {
+    written += part.toString();
+    done();
+  };
+  const log = createLog({ stream: new Writable({ write }), level: 'error', format: 'json' });
+  const ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
+  const ledger = createMemoryLedger({ ...systemClock, ids });
+  const events = createEvents({ log, ...systemClock });
+  const told = async (): Promise<string> => {
+    await log.flush();
+    return written;
+  };
+  return { host: new Host({ ledger, events, ids, ...systemClock, random: Math.random }), told };
+}
+
+const types = ['webhook', 'messenger_a', 'messenger_b'] as const;
+
+/** @param change what is different about each of the three channels, by its type */
+function planOf(change: (type: string) => Partial<Channel>): Plan {
+  const brain = echo('one');
+  const channels = types.map((type) => {
+    const channel: Channel = { ...new FakePlatform(type).channel(), ...change(type) };
+    return { type, channel, brain, session: null, access: null } as const;
+  });
+  return new Plan('one', channels, new Map([['one', brain]]));
+}
+
+test('a channel that fails to close keeps no other open, and each such fault is told', async () => {
+  const { host, told } = house();
+  const closed: string[] = [];
+  const plan = planOf((type) => ({
+    async [Symbol.asyncDispose]() {
+      closed.push(type);
+      if (type !== 'webhook') throw new Error(`${type} stays`);
+    },
+  }));
+  assert.equal(await host.use(plan), null);
+  await host.drain();
+  assert.deepEqual(closed, types.toReversed());
+  assert.match(await told(), /messenger_b stays[^]*messenger_a stays/);
+});
+
+test('a channel that throws as it opens, and the ones before it, are closed', async () => {
+  const { host } = house();
+  const closed: string[] = [];
+  const plan = planOf((type) => ({
+    ...(type === 'messenger_a' && { open: () => Promise.reject(new Error('no library')) }),
+    [Symbol.asyncDispose]: async () => void closed.push(type),
+  }));
+  await assert.rejects(host.use(plan), /no library/);
+  assert.deepEqual(closed, ['messenger_a', 'webhook']);
+  await host.drain();
+});
+
+test('a channel whose run does not end is told, and keeps nothing else from closing', async (t) => {
+  const { host, told } = house();
+  const closed: string[] = [];
+  let running = 0;
+  const run = (): Promise<void> => {
+    running++;
+    return new Promise(() => {});
+  };
+  const plan = planOf((type) => ({
+    ...(type === 'messenger_a' && { run }),
+    [Symbol.asyncDispose]: async () => void closed.push(type),
+  }));
+  assert.equal(await host.use(plan), null);
+  assert.equal(running, 1);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const drained = host.drain();
+  while (closed.length < types.length) {
+    await turn();
+    t.mock.timers.tick(100);
+  }
+  await drained;
+  assert.match(await told(), /in ending messenger_a/);
+});
+
+test('a connection whose run does not end keeps the next one from beginning for 5 s', async (t) => {
+  const { host, told } = house();
+  const begun: string[] = [];
+  const hung = (): Promise<void> => {
+    begun.push('old');
+    return new Promise(() => {});
+  };
+  const run: Channel['run'] = (_receive, signal) => {
+    begun.push('new');
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  };
+  /** Two connections to one account are not to be open at once. */
+  const sameAs = (): boolean => false;
+  const messenger = (change: Partial<Channel>): Plan =>
+    planOf((type) => (type === 'messenger_a' ? { sameAs, ...change } : {}));
+  await host.use(messenger({ run: hung }));
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await host.use(messenger({ run }));
+  t.mock.timers.tick(4_999);
+  await turn();
+  assert.deepEqual(begun, ['old']);
+  t.mock.timers.tick(1);
+  await turn();
+  assert.deepEqual(begun, ['old', 'new']);
+  t.mock.timers.reset();
+  await host.drain();
+  assert.equal((await told()).match(/in ending messenger_a/g)?.length, 1);
+});

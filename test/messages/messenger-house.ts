@@ -1,0 +1,94 @@
+/** A Host with one messenger, on either form of the ledger. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { steadyNow } from '../../src/lib/clock.ts';
+import type { Brain } from '../../src/brain/brain.ts';
+import type { Channel } from '../../src/channel/channel.ts';
+import type { AccessConfig, SessionConfig } from '../../src/config/config.ts';
+import { createIdSource } from '../../src/domain/ids.ts';
+import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
+import { createEvents } from '../../src/events.ts';
+import { Host, type HostOptions } from '../../src/run/host.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Plan } from '../../src/run/plan.ts';
+import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../../src/store/store.ts';
+import { FakeMessenger } from '../fake/messenger.ts';
+
+const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+
+/** Answers with its own name and what it was asked. */
+export function echo(name: string): Brain {
+  return {
+    name,
+    sensitivity: 'public',
+    agent: null,
+    budget: null,
+    deadlineMs: 60_000,
+    think: async ({ text }) => {
+      const model = 'test/test' as ModelName;
+      return { kind: 'reply', text: `${name}: ${text}`, model, why: 'only one' };
+    },
+  };
+}
+
+/** A clock that tests may set forward. */
+export type Clock = { now: number };
+
+export function openHouse(ledger: Ledger, clock: Clock, options: Partial<HostOptions> = {}) {
+  const now = (): number => clock.now;
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const events = createEvents({ log, now, steady: steadyNow });
+  const kit = { ledger, events, ids, now, steady: steadyNow, random: Math.random };
+  const host = new Host(kit, options);
+  const messenger = new FakeMessenger();
+  return { host, messenger, meters: events.meters };
+}
+
+export function openMemory(clock: Clock): Ledger {
+  const now = (): number => clock.now;
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  return createMemoryLedger({ now, steady: steadyNow, ids });
+}
+
+export async function openStorage(folder: string, clock: Clock): Promise<Ledger> {
+  const now = (): number => clock.now;
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const path = join(folder, 'svc.db');
+  const ledger = await openSqliteLedger({ path, now, steady: steadyNow, ids, retentionDays: 30 });
+  assert.ok(!('kind' in ledger));
+  return ledger;
+}
+
+export function planOf(
+  channel: Channel,
+  brain: Brain,
+  access: AccessConfig | null,
+  session: SessionConfig | null = null,
+): Plan {
+  const planned = { type: 'messenger_a', channel, brain, session, access } as const;
+  return new Plan(brain.name, [planned], new Map([[brain.name, brain]]));
+}
+
+/** What somebody who was let in has to be told, where they are talked to. */
+export function welcomeOn(channel: ChannelKey) {
+  return {
+    channel,
+    conversation: '5' as ConversationId,
+    address: { channel, target: '5' },
+    sender: { id: '5', name: null },
+    text: '',
+    media: null,
+    dedupeKey: null,
+    welcome: true,
+  } as const;
+}
+
+export async function until(done: () => boolean): Promise<void> {
+  const limit = Date.now() + 60_000;
+  while (!done()) {
+    assert.ok(Date.now() < limit, `it never came to ${String(done)}`);
+    await new Promise(setImmediate);
+  }
+}

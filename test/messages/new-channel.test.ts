@@ -1,0 +1,225 @@
+/**
+ * A new kind of channel is its folder, a line in `src/channel/kinds.ts`, and its maker in
+ * `src/service.ts`: in a copy of the program a messenger is added so, and all rooms know it.
+ */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { SteadyTime } from '../../src/lib/clock.ts';
+import type { JsonObject } from '../../src/config/locate.ts';
+import type * as ChannelNamed from '../../src/admin/channel-named.ts';
+import type * as Messages from '../../src/cli/ledger/messages.ts';
+import type * as Consequences from '../../src/config/changes/consequences.ts';
+import type * as JsonSchema from '../../src/config/json-schema.ts';
+import type * as Validate from '../../src/config/validate.ts';
+import type * as Ids from '../../src/domain/ids.ts';
+import type * as Events from '../../src/events.ts';
+import type * as HostModule from '../../src/run/host.ts';
+import type * as Log from '../../src/lib/log.ts';
+import type * as Service from '../../src/service.ts';
+import type * as Sqlite from '../../src/store/sqlite/sqlite.ts';
+import type * as ChoiceWords from '../../web/builder/document/choice-words.ts';
+import type * as Actions from '../../web/builder/graph/actions.ts';
+import type * as Drawing from '../../web/builder/graph/drawing.ts';
+import type * as Tree from '../../web/builder/outline/tree.ts';
+import type { FakeMessenger } from '../fake/messenger.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import type { ModelCall } from '../fake/model-server.ts';
+import { until, type Clock } from './messenger-house.ts';
+import { scratch } from '../support/program.ts';
+import { root } from '../support/run-svc.ts';
+
+const dayMs = 24 * 3_600_000;
+const own = new AsyncDisposableStack();
+let copy = '';
+
+before(async () => {
+  copy = own.use(await scratch()).path;
+  cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true });
+  const isSource = (from: string): boolean => !from.startsWith(join(root, 'web', 'dist'));
+  cpSync(join(root, 'web'), join(copy, 'web'), { recursive: true, filter: isSource });
+  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  addFolder();
+  addLines('src/channel/kinds.ts', "import { toy } from './toy/kind.ts';", [
+    'const all = [telegram, discord, webhook] as const;',
+    'const all = [telegram, discord, toy, webhook] as const;',
+  ]);
+  addLines('src/service.ts', "import { createToyChannel } from './channel/toy/toy.ts';", [
+    '  webhook: (config, secret',
+    '  toy: (config, token) => createToyChannel({ config, token }),\n  webhook: (config, secret',
+  ]);
+});
+after(() => own.disposeAsync());
+
+/** As if it had been written there: what it imports lies one folder nearer. */
+function addFolder(): void {
+  const folder = join(copy, 'src/channel/toy');
+  mkdirSync(folder);
+  for (const file of ['kind.ts', 'toy.ts']) {
+    const text = readFileSync(join(root, 'test/fixtures/toy', file), 'utf8');
+    const moved = text.replaceAll("'../../../src/", "'../../");
+    writeFileSync(join(folder, file), moved.replaceAll("'../../fake/", "'../../../test/fake/"));
+  }
+  mkdirSync(join(copy, 'test/fake'), { recursive: true });
+  cpSync(join(root, 'test/fake/messenger.ts'), join(copy, 'test/fake/messenger.ts'));
+}
+
+function addLines(file: string, line: string, [from, to]: readonly [string, string]): void {
+  const text = readFileSync(join(copy, file), 'utf8');
+  assert.ok(text.includes(from), `${file} has the line: ${from}`);
+  const [head = '', ...rest] = text.split('\nimport ');
+  const imports = [head, line.slice('import '.length), ...rest].join('\nimport ');
+  writeFileSync(
+    join(copy, file),
+    imports.replace(from, () => to),
+  );
+}
+
+const load = <Module>(file: string): Promise<Module> =>
+  import(pathToFileURL(join(copy, file)).href) as Promise<Module>;
+
+const channel: JsonObject = {
+  type: 'toybox',
+  token_env: 'TOY_TOKEN',
+  toy: { room: 'attic' },
+  access: { allow: [], pairing: true },
+};
+
+function documentOf(modelUrl: string, entry: JsonObject = channel): JsonObject {
+  const local = { provider: 'local_runtime', model_id: 'llama3', locality: 'local' };
+  const models = [{ ...local, base_url: modelUrl }];
+  const policy = { kind: 'priority' };
+  return {
+    channels: [entry],
+    brains: [{ name: 'b', sensitivity: 'private', policy, models }],
+    routes: [{ channel: 'toy', brain: 'b' }],
+    storage: {},
+    session: {},
+  };
+}
+
+const validate = async (document: JsonObject) => {
+  const { validateText } = await load<typeof Validate>('src/config/validate.ts');
+  return validateText(JSON.stringify(document));
+};
+
+/** The program with a toy, from its configuration to its ledger. */
+async function startToy(modelUrl: string, path: string, clock: Clock) {
+  const now = (): number => clock.now;
+  const steady = (): SteadyTime => clock.now as SteadyTime;
+  const validation = await validate(documentOf(modelUrl));
+  assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
+  const { config } = validation;
+  const { createPlan, createServiceKit } = await load<typeof Service>('src/service.ts');
+  const { createIdSource } = await load<typeof Ids>('src/domain/ids.ts');
+  const { createEvents } = await load<typeof Events>('src/events.ts');
+  const { createLog } = await load<typeof Log>('src/lib/log.ts');
+  const { Host } = await load<typeof HostModule>('src/run/host.ts');
+  const { openSqliteLedger } = await load<typeof Sqlite>('src/store/sqlite/sqlite.ts');
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+  const events = createEvents({ log, now, steady });
+  const ledger = await openSqliteLedger({ path, now, steady, ids, retentionDays: 0 });
+  assert.ok(!('kind' in ledger));
+  const kit = createServiceKit(events, '0');
+  const host = new Host({ ledger, events, ids, now, steady, random: Math.random });
+  const [tokenEnv] = config.channels.map((one) => one.tokenEnv);
+  const plan = createPlan('r', config, new Map([[tokenEnv!, '77:secret']]), kit, new Map());
+  assert.equal(await host.use(plan), null);
+  const { platform } = await load<{ platform: FakeMessenger }>('src/channel/toy/toy.ts');
+  const end = async (): Promise<void> => {
+    await host.drain();
+    await ledger[Symbol.asyncDispose]();
+    await kit.http.close();
+  };
+  return { host, platform, events, end };
+}
+
+const textsOf = ({ body }: ModelCall): readonly string[] =>
+  (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
+
+test('its people pass the gate by a code, have sessions, and are recognised', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama((call) => ({ answer: textsOf(call).join(' | ') }));
+  const clock = { now: Date.now() };
+  const it = await startToy(model.url, join(folder.path, 'svc.db'), clock);
+  const { platform, host } = it;
+  const hear = async (text: string): Promise<string> => {
+    const heard = platform.delivered.length;
+    await platform.say('5', text);
+    await until(() => platform.delivered.length > heard);
+    return platform.delivered.at(-1)!.text;
+  };
+  const code = /: ([A-Z0-9]{8})\./.exec(await hear('let me in'))?.[1];
+  assert.equal((await host.pairings.admit(code!)).kind, 'admitted');
+  assert.deepEqual(
+    (await host.pairings.list()).map(({ channel: type, sender }) => [type, sender]),
+    [['toy', '5']],
+  );
+  assert.equal(await hear('one'), 'one');
+  assert.match(await hear('two'), /one \| one \| two$/);
+  await hear('/new');
+  assert.doesNotMatch(await hear('three'), /two/);
+
+  const again = { dedupeKey: 'the same' };
+  const duplicates: boolean[] = [];
+  for (const days of [0, 44, 2]) {
+    clock.now += days * dayMs;
+    const handled = await platform.say('5', 'said once', again);
+    assert.ok(handled.kind === 'accepted');
+    duplicates.push(handled.receipts[0]!.duplicate);
+  }
+  assert.deepEqual(duplicates, [false, true, false], 'for the 45 days that its kind says');
+  assert.ok(it.events.meters.channels.has('toy'));
+  assert.equal(await host.pairings.remove('toy', '5'), 'done');
+  await it.end();
+});
+
+test('its own fields are checked, read, described, and forbidden elsewhere', async () => {
+  const good = await validate(documentOf('http://127.0.0.1:9'));
+  assert.ok(good.kind === 'valid');
+  const { type, room } = good.config.channels[0] as unknown as Record<string, unknown>;
+  assert.deepEqual([type, room], ['toy', 'attic']);
+  const faults = async (entry: JsonObject): Promise<readonly string[]> => {
+    const { problems } = await validate(documentOf('http://127.0.0.1:9', entry));
+    return problems.map(({ code, path }) => `${code} ${path}`);
+  };
+  assert.deepEqual(await faults({ ...channel, toy: null }), ['required channels[0].toy']);
+  assert.deepEqual(await faults({ ...channel, toy: {} }), ['required channels[0].toy.room']);
+  assert.deepEqual(await faults({ ...channel, mode: 'polling' }), ['not_here channels[0].mode']);
+  const telegram = { ...channel, type: 'telegram', mode: 'polling' };
+  assert.ok((await faults(telegram)).includes('not_here channels[0].toy'));
+  const { jsonSchema } = await load<typeof JsonSchema>('src/config/json-schema.ts');
+  assert.match(JSON.stringify(jsonSchema()), /What only toys have/);
+});
+
+test('the builder offers it, draws it, and says what a change does', async () => {
+  const actions = await load<typeof Actions>('web/builder/graph/actions.ts');
+  const { drawingOf } = await load<typeof Drawing>('web/builder/graph/drawing.ts');
+  const words = await load<typeof ChoiceWords>('web/builder/document/choice-words.ts');
+  const { channelName } = await load<typeof Tree>('web/builder/outline/tree.ts');
+  const { consequencesOf } = await load<typeof Consequences>('src/config/changes/consequences.ts');
+  const empty = { text: '{"channels": [], "brains": []}', document: { channels: [], brains: [] } };
+  const free = actions.freeTypes(empty.document);
+  const type = free.find((one) => (one as string) === 'toy');
+  const added = JSON.parse(actions.addChannel(empty, type!)!) as JsonObject;
+  assert.deepEqual(added['channels'], [{ type: 'toy', token_env: 'TOY_TOKEN', toy: { room: '' } }]);
+  assert.deepEqual(words.choiceOf('toy'), 'Toybox');
+  assert.equal(channelName('toybox'), 'Toybox');
+  const from = documentOf('http://127.0.0.1:9');
+  assert.equal(drawingOf(from, []).nodes[0]!.title, 'Toybox');
+  assert.deepEqual(consequencesOf({}, from), ['Toybox connects']);
+  const moved = documentOf('http://127.0.0.1:9', { ...channel, toy: { room: 'cellar' } });
+  assert.deepEqual(consequencesOf(from, moved), ['Toybox ends its connection and begins anew']);
+});
+
+test('the admin server and the commands know it by its names', async () => {
+  const named = await load<typeof ChannelNamed>('src/admin/channel-named.ts');
+  assert.equal(named.channelTypeNamed('toybox'), 'toy');
+  assert.deepEqual(named.channelsAsked('toy:77'), { kind: 'found', channel: 'toy:77' });
+  const { messages } = await load<typeof Messages>('src/cli/ledger/messages.ts');
+  assert.match(messages.usage ?? '', /only of .*\btoy\b/);
+});

@@ -1,0 +1,50 @@
+/** A receiver that breaks and comes back: what svc says of it, and that nobody is told twice. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Status } from '../../src/admin/admin.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+
+const token = 'an-administrator-token-of-the-tests';
+const headers = { authorization: `Bearer ${token}` };
+const many = 80;
+
+test('its replies are counted while it is broken, and each arrives once when tried', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama();
+  await using receiver = await startReceiver();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const at = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const more = { storage: { path: 'svc.db' }, admin: { token_env: 'ADMIN_TOKEN' } };
+  const file = await writeConfig(folder.path, { ...webhookConfig(at), ...more });
+  await using program = await serve(file, port, { ADMIN_TOKEN: token });
+  const api = `http://127.0.0.1:${adminPort}/api/v1`;
+  const receiverNow = async () => {
+    const { deliveries } = (await (await fetch(`${api}/status`)).json()) as Status;
+    return deliveries?.find(({ channel }) => channel === 'webhook') ?? null;
+  };
+  receiver.script.push(...Array<number>(100_000).fill(500));
+  const began = Date.now();
+  for (let who = 0; who < many; who++) {
+    await post(program.url, { sender_id: 'ada', conversation_id: who, text: 'hello' });
+  }
+  const ids = (): Set<unknown> =>
+    new Set(receiver.received.map((one) => one.headers['webhook-id']));
+  while (ids().size < many) await receiver.waitFor(receiver.received.length + 1);
+  const failing = await receiverNow();
+  assert.equal(failing?.state, 'failing');
+  assert.deepEqual([failing.waiting, failing.reasons[0]?.status], [many, 500]);
+  assert.ok(failing.since! >= began && failing.oldestAt! >= began);
+  receiver.script.length = 0;
+  // Beside the timers, which offer some of them just now.
+  for (let [before, isMore] = ['', true]; isMore;) {
+    const answer = await fetch(`${api}/deliveries/try?${before}`, { method: 'POST', headers });
+    const told = (await answer.json()) as { readonly more: boolean; readonly before: number };
+    [before, isMore] = [`before=${told.before}`, told.more];
+  }
+  while ((await receiverNow())!.waiting > 0) await new Promise(setImmediate);
+  const arrived = receiver.received.filter(({ confirmed }) => confirmed);
+  assert.equal(arrived.length, many);
+  assert.equal(new Set(arrived.map((one) => one.headers['webhook-id'])).size, many);
+});

@@ -1,0 +1,106 @@
+/** A new configuration under load: nothing is lost, repeated or out of order. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Brain } from '../../src/brain/brain.ts';
+import type { ModelName } from '../../src/domain/ids.ts';
+import { createIdSource } from '../../src/domain/ids.ts';
+import { createEvents } from '../../src/events.ts';
+import type { Kit } from '../../src/flow/kit.ts';
+import { Host } from '../../src/run/host.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Plan } from '../../src/run/plan.ts';
+import { createMemoryLedger } from '../../src/store/memory/memory.ts';
+import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../../src/store/store.ts';
+import { FakePlatform } from '../fake/channel.ts';
+import { scratch } from '../support/program.ts';
+
+const conversations = 50;
+const messagesEach = 20;
+const plans = 20;
+
+const { now, steady } = systemClock;
+const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+
+/** Answers with its own name and the text, some turns of the loop later. */
+function brain(name: string): Brain {
+  return {
+    name,
+    sensitivity: 'public',
+    agent: null,
+    budget: null,
+    deadlineMs: 60_000,
+    async think(turn) {
+      for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+      return { kind: 'reply', text: turn.text, model: 'test/test' as ModelName, why: 'only one' };
+    },
+  };
+}
+
+function plan(platform: FakePlatform, number: number, broken = false): Plan {
+  const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
+  const channel = platform.channel(broken ? problem : null);
+  const mind = brain(`brain-${number}`);
+  const planned = { type: 'webhook', channel, brain: mind, session: null, access: null } as const;
+  return new Plan(String(number), [planned], new Map([[mind.name, mind]]));
+}
+
+async function swapUnderLoad(ledger: Ledger): Promise<void> {
+  const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+  const events = createEvents({ log, now, steady });
+  const kit: Omit<Kit, 'approvals' | 'fileBytes' | 'spokenBytes'> = {
+    ledger,
+    events,
+    ids,
+    now,
+    steady,
+    random: Math.random,
+  };
+  const host = new Host(kit);
+  const platform = new FakePlatform();
+  assert.equal(await host.use(plan(platform, 0)), null);
+
+  const expected = conversations * messagesEach;
+  const speak = async (conversation: string): Promise<void> => {
+    for (let i = 0; i < messagesEach; i++) {
+      const acceptance = await platform.say(conversation, String(i));
+      assert.equal(acceptance.kind, 'accepted');
+      await new Promise(setImmediate);
+    }
+  };
+  const speaking = Promise.all(Array.from({ length: conversations }, (_, i) => speak(`c${i}`)));
+  for (let number = 1; number <= plans; number++) {
+    const aim = (expected * number) / (plans + 2);
+    while (platform.delivered.length < aim) await new Promise(setImmediate);
+    const broken = number % 5 === 0;
+    const problem = await host.use(plan(platform, number, broken));
+    assert.equal(problem !== null, broken);
+  }
+  await speaking;
+  while (platform.delivered.length < expected) await new Promise(setImmediate);
+  assert.equal((await host.drain()).rows, 0);
+
+  const texts = new Map<string, string[]>();
+  for (const { conversation, text } of platform.delivered) {
+    texts.set(conversation, [...(texts.get(conversation) ?? []), text]);
+  }
+  const inOrder = Array.from({ length: messagesEach }, (_, i) => String(i));
+  assert.equal(texts.size, conversations);
+  for (const said of texts.values()) assert.deepEqual(said, inOrder);
+  const brains = new Set(platform.delivered.map((reply) => reply.brain));
+  assert.ok(brains.size > plans / 2, `${brains.size} plans were really used`);
+  assert.ok(!brains.has('brain-5'), 'a plan that did not open is never used');
+}
+
+test('20 new plans under load, 4 of them broken: 0 lost, repeated, reordered (memory)', () =>
+  swapUnderLoad(createMemoryLedger({ now, steady, ids })));
+
+test('the same on SQLite: 0 lost, repeated, reordered', async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, 'svc.db');
+  const ledger = await openSqliteLedger({ path, now, steady, ids, retentionDays: 30 });
+  assert.ok(!('kind' in ledger));
+  await swapUnderLoad(ledger);
+});

@@ -1,0 +1,118 @@
+/** The sums of a release and their signature, with a key that is thrown away. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { newFolder } from '../../scripts/release/files.ts';
+import { keyOf, makeSums, sumsPart } from '../../scripts/release/sums.ts';
+import { isOnPath } from '../../src/lib/executable.ts';
+import { scratch } from '../support/program.ts';
+
+const skip =
+  process.env['SVC_NO_PROGRAMS'] === '1' || !isOnPath('minisign', process.env)
+    ? 'there is no minisign here'
+    : false;
+
+/** A release of three files. */
+async function stage() {
+  const place = await scratch();
+  const [folder, own] = [join(place.path, 'release'), join(place.path, 'scratch')];
+  mkdirSync(join(folder, 'site', 'a'), { recursive: true });
+  mkdirSync(own);
+  writeFileSync(join(folder, 'svc.deb'), 'the package');
+  writeFileSync(join(folder, 'site', 'index.html'), 'the page');
+  writeFileSync(join(folder, 'site', 'a', 'b c.html'), 'another page');
+  const options = { folder, scratch: own, version: '1.2.3' };
+  return { ...place, folder, options };
+}
+
+/** @returns the files of a pair of keys; a password takes seconds, test/release/ has one */
+function newKey(folder: string): { secret: string; publicKey: string } {
+  const [secret, publicKey] = [join(folder, 'a.key'), join(folder, 'a.pub')];
+  execFileSync('minisign', ['-G', '-W', '-s', secret, '-p', publicKey], { stdio: 'pipe' });
+  return { secret, publicKey };
+}
+
+const verifies = (publicKey: string, folder: string): boolean => {
+  const args = ['-V', '-p', publicKey, '-m', join(folder, 'SHA256SUMS')];
+  return spawnSync('minisign', args).status === 0;
+};
+
+const areWhole = (folder: string): boolean =>
+  spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder }).status === 0;
+
+test('the sums are of every file, in order, and see one changed byte', async () => {
+  await using place = await stage();
+  const made = await makeSums({ ...place.options, key: null });
+  assert.deepEqual(made, ['SHA256SUMS', 'UNSIGNED']);
+  const text = readFileSync(join(place.folder, 'SHA256SUMS'), 'utf8');
+  const names = text.split('\n').map((line) => line.slice(66));
+  assert.deepEqual(names, ['site/a/b c.html', 'site/index.html', 'svc.deb', '']);
+  assert.match(readFileSync(join(place.folder, 'UNSIGNED'), 'utf8'), /^Nobody has signed this/);
+  assert.equal(existsSync(join(place.folder, 'SHA256SUMS.minisig')), false);
+  assert.equal(areWhole(place.folder), true);
+  appendFileSync(join(place.folder, 'site', 'a', 'b c.html'), '.');
+  assert.equal(areWhole(place.folder), false);
+});
+
+test('what is no plain file stops them', async () => {
+  await using place = await stage();
+  symlinkSync('svc.deb', join(place.folder, 'latest.deb'));
+  await assert.rejects(makeSums({ ...place.options, key: null }), /latest\.deb is no plain file/);
+  assert.equal(existsSync(join(place.folder, 'SHA256SUMS')), false);
+});
+
+test('a key signs them, twice the same, and a changed sum is seen', { skip }, async () => {
+  await using place = await stage();
+  const { secret, publicKey } = newKey(place.path);
+  const key = keyOf({ SVC_MINISIGN_KEY: secret });
+  await makeSums({ ...place.options, key: null });
+  const made = await makeSums({ ...place.options, key });
+  assert.deepEqual(made, ['SHA256SUMS', 'SHA256SUMS.minisig']);
+  assert.equal(existsSync(join(place.folder, 'UNSIGNED')), false);
+  assert.equal(areWhole(place.folder), true);
+  assert.equal(verifies(publicKey, place.folder), true);
+  const signed = readFileSync(join(place.folder, 'SHA256SUMS.minisig'), 'utf8');
+  await makeSums({ ...place.options, key });
+  assert.equal(readFileSync(join(place.folder, 'SHA256SUMS.minisig'), 'utf8'), signed);
+
+  const text = readFileSync(join(place.folder, 'SHA256SUMS'), 'utf8');
+  const changed = (text.startsWith('0') ? '1' : '0') + text.slice(1);
+  writeFileSync(join(place.folder, 'SHA256SUMS'), changed);
+  assert.equal(verifies(publicKey, place.folder), false);
+});
+
+test('what is not a whole release of a commit is not signed', { skip }, async (t) => {
+  await using place = await stage();
+  const { secret } = newKey(place.path);
+  process.env['SVC_MINISIGN_KEY'] = secret;
+  t.after(() => delete process.env['SVC_MINISIGN_KEY']);
+  const namesOf = async (scratchName: string, mayBeSigned: boolean): Promise<unknown> => {
+    const own = newFolder(place.path, scratchName);
+    return sumsPart.make({ ...place.options, scratch: own, mayBeSigned });
+  };
+  const signed = { kind: 'made', names: ['SHA256SUMS', 'SHA256SUMS.minisig'] };
+  assert.deepEqual(await namesOf('whole', true), signed);
+  const unsigned = { kind: 'made', names: ['SHA256SUMS', 'UNSIGNED'] };
+  assert.deepEqual(await namesOf('a part', false), unsigned);
+  assert.equal(existsSync(join(place.folder, 'SHA256SUMS.minisig')), false);
+});
+
+test('a key that cannot sign leaves no sums at all', { skip }, async () => {
+  await using place = await stage();
+  const { publicKey } = newKey(place.path);
+  await makeSums({ ...place.options, key: null });
+  const key = { file: publicKey, password: '' };
+  await assert.rejects(makeSums({ ...place.options, key }), /minisign -S .* ended with 2/);
+  for (const name of ['SHA256SUMS', 'SHA256SUMS.minisig', 'UNSIGNED']) {
+    assert.equal(existsSync(join(place.folder, name)), false, name);
+  }
+});
+
+test('a key that is named and not there is no release without a signature', () => {
+  assert.equal(keyOf({}), null);
+  assert.equal(keyOf({ SVC_MINISIGN_KEY: '' }), null);
+  assert.throws(() => keyOf({ SVC_MINISIGN_KEY: '/nowhere/a.key' }), /names \/nowhere\/a\.key/);
+});

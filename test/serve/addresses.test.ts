@@ -1,0 +1,92 @@
+/** Addresses that are taken: what costs only the admin server, and what costs the boot. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { runService, type Listening } from '../../src/run/run.ts';
+import { createLookupBeside } from '../../src/secret-lookup.ts';
+import { validateText } from '../../src/config/validate.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { EnvName } from '../../src/config/config.ts';
+import { runCommand, serveHere } from '../support/in-process.ts';
+import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+
+const nowhere = 'http://127.0.0.1:9/';
+
+async function occupy(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  return { port, [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+test('a written admin address that is taken, and a webhook one, end the boot with 78', async () => {
+  await using folder = await scratch();
+  await using taken = await occupy();
+  const free = await freePort();
+  const where = { modelUrl: nowhere, receiverUrl: nowhere };
+  for (const ports of [
+    { port: free, adminPort: taken.port },
+    { port: taken.port, adminPort: free },
+  ]) {
+    const file = await writeConfig(folder.path, webhookConfig({ ...where, ...ports }));
+    const env = { WEBHOOK_SECRET: 'a-secret-of-16-characters' };
+    const { code, err } = await runCommand(['serve', '--config', file], { env });
+    assert.equal(code, 78);
+    assert.match(err, new RegExp(`127\\.0\\.0\\.1:${taken.port}`));
+  }
+});
+
+test('the default admin address that is taken is warned of, and the service runs', async () => {
+  await using taken = await occupy();
+  const port = await freePort();
+  const where = { port, adminPort: taken.port, modelUrl: nowhere, receiverUrl: nowhere };
+  const validation = validateText(JSON.stringify(webhookConfig(where)));
+  assert.ok(validation.kind === 'valid');
+  const { config } = validation;
+  const { observability } = config;
+  const address = { ...observability.address, given: false };
+  let log = '';
+  const stop = new AbortController();
+  const stream = new Writable({
+    write: (part: Buffer, _encoding, done) => {
+      log += part.toString();
+      done();
+    },
+  });
+  const listening = Promise.withResolvers<Listening>();
+  const running = runService({
+    config: { ...config, observability: { ...observability, address } },
+    text: '',
+    file: '/nowhere/svc.json',
+    env: {},
+    lookup: createLookupBeside({ env: {}, cwd: '/' }),
+    onReload: null,
+    storage: null,
+    secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
+    warnings: [],
+    log: createLog({ stream, level: 'info', format: 'json' }),
+    version: '0',
+    webRoot: new URL('../../web/dist/', import.meta.url),
+    stop: stop.signal,
+    abandon: stop.signal,
+    onListening: listening.resolve,
+  });
+  assert.equal((await listening.promise).admin, null);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+  stop.abort();
+  assert.equal((await running).kind, 'ended');
+  assert.match(log, /"level":"warn","code":"admin_off"/);
+});
+
+test('an admin server on port 0 tells the port that it has', async () => {
+  await using folder = await scratch();
+  const port = await freePort();
+  const where = { port, adminPort: 0, modelUrl: nowhere, receiverUrl: nowhere };
+  const file = await writeConfig(folder.path, webhookConfig(where));
+  await using program = await serveHere(file, port);
+  const [, admin = ''] = /"admin":"(http:[^"]+)"/.exec(program.log()) ?? [];
+  assert.doesNotMatch(admin, /:0\//);
+  assert.equal((await fetch(admin)).status, 200);
+});

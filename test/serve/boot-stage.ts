@@ -1,0 +1,163 @@
+/**
+ * A start of the service in this process, in which each place where it reads its setup or loads
+ * code can be made to fail, and a look at what is left open after its end.
+ */
+import assert from 'node:assert/strict';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import type { EnvName } from '../../src/config/config.ts';
+import { validateText } from '../../src/config/validate.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { runService, type Ending, type Setup } from '../../src/run/run.ts';
+import { createLookupBeside } from '../../src/secret-lookup.ts';
+import { freePort, webhookConfig } from '../support/program.ts';
+
+const nowhere = 'http://127.0.0.1:9';
+type Document = ReturnType<typeof webhookConfig>;
+
+const secrets = new Map(
+  Object.entries({
+    WEBHOOK_SECRET: 'a-secret-of-16-characters',
+    TELEGRAM_TOKEN: `123456789:${'a'.repeat(35)}`,
+    DISCORD_TOKEN: `${Buffer.from('1234567890').toString('base64')}.abcdef.${'a'.repeat(30)}`,
+  }) as [EnvName, string][],
+);
+
+/** All that a boot can open: storage, three channels, the admin server. */
+export async function fullDocument(): Promise<{ document: Document; port: number }> {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const document = webhookConfig({ port, adminPort, modelUrl: nowhere, receiverUrl: nowhere });
+  const messengers = [
+    { type: 'telegram', mode: 'polling', token_env: 'TELEGRAM_TOKEN', base_url: nowhere },
+    { type: 'discord', mode: 'gateway', token_env: 'DISCORD_TOKEN', base_url: nowhere },
+  ];
+  document.channels.push(...messengers);
+  document.routes.push(...messengers.map(({ type }) => ({ channel: type, brain: 'echo' })));
+  return { document: { ...document, storage: { path: 'svc.db' } }, port };
+}
+
+export function setupOf(folder: string, document: Document) {
+  const text = JSON.stringify(document);
+  const validation = validateText(text);
+  assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
+  const { config } = validation;
+  const stopping = new AbortController();
+  let written = '';
+  const stream = new Writable({
+    write: (part: Buffer, _encoding, done) => {
+      written += part.toString();
+      done();
+    },
+  });
+  const listening = Promise.withResolvers<void>();
+  const setup: Setup = {
+    config,
+    text,
+    file: join(folder, 'svc.json'),
+    env: {},
+    lookup: createLookupBeside({ env: {}, cwd: folder }),
+    onReload: () => {},
+    storage: config.storage === null ? null : { kind: 'file', path: join(folder, 'svc.db') },
+    secrets,
+    warnings: [],
+    log: createLog({ stream, level: 'info', format: 'json' }),
+    version: '0',
+    webRoot: new URL('../../web/dist/', import.meta.url),
+    stop: stopping.signal,
+    onListening: () => listening.resolve(),
+  };
+  return { setup, stopping, listening: listening.promise, log: () => written };
+}
+
+/** The places that one boot passes, in order; at one of them something is done. */
+export class Places {
+  readonly passed: string[] = [];
+  readonly #at: number;
+  readonly #act: (place: string) => void;
+
+  /** @param at counts from 0; -1: at none */
+  constructor(at: number, act: (place: string) => void) {
+    this.#at = at;
+    this.#act = act;
+  }
+
+  pass(place: string): void {
+    this.passed.push(place);
+    if (this.passed.length - 1 === this.#at) this.#act(place);
+  }
+
+  /** The setup, and the configuration in it, as this sees each look at one of their fields. */
+  watch(setup: Setup): Setup {
+    const watched = <T extends object>(name: string, of: T): T =>
+      new Proxy(of, {
+        get: (target, key) => {
+          if (typeof key === 'string') this.pass(`${name}.${key}`);
+          return Reflect.get(target, key) as unknown;
+        },
+      });
+    const config = watched('config', setup.config);
+    return watched('setup', { ...setup, config });
+  }
+}
+
+/** While one is set, it is told of each `import()` before that is looked for. */
+const loading: { places: Pick<Places, 'pass'> | null } = { places: null };
+registerHooks({
+  resolve(specifier, context, next) {
+    loading.places?.pass(`import ${specifier}`);
+    return next(specifier, context);
+  },
+});
+
+/** Runs it to its end. A rejection is what the program makes exit code 1 of, as is `failed`. */
+export async function end(setup: Setup, places: Pick<Places, 'pass'> | null): Promise<Ending> {
+  loading.places = places;
+  try {
+    return await runService(setup);
+  } catch (error) {
+    return { kind: 'failed', code: null, message: String(error) };
+  } finally {
+    loading.places = null;
+  }
+}
+
+/** Loading what this names fails. */
+export function failsToLoad(name: string): Pick<Places, 'pass'> {
+  return {
+    pass: (place) => {
+      if (place.endsWith(name)) throw new Error(`made to fail: ${name}`);
+    },
+  };
+}
+
+const workers = new Set<Worker>();
+process.on('worker', (worker) => {
+  workers.add(worker);
+  worker.once('exit', () => workers.delete(worker));
+});
+
+/** What holds this process open; files that are read just now aside. */
+export function openNow(): readonly string[] {
+  const kinds = process.getActiveResourcesInfo().filter((kind) => !/^(FS|Pipe|TTY)/.test(kind));
+  return [...kinds, ...[...workers].map(() => 'thread')].sort();
+}
+
+/** @param before what was open when nothing had been started */
+export async function assertClosed(before: readonly string[], what: string): Promise<void> {
+  const limit = Date.now() + 30_000;
+  const extra = (): readonly string[] => {
+    const known = [...before];
+    return openNow().filter((kind) => {
+      const at = known.indexOf(kind);
+      if (at >= 0) known.splice(at, 1);
+      return at < 0;
+    });
+  };
+  while (extra().length > 0) {
+    assert.ok(Date.now() < limit, `${what}: left open: ${extra().join(' ')}`);
+    await turn();
+  }
+}

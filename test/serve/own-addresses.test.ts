@@ -1,0 +1,263 @@
+/** Where one process listens by flags, in the place of what its configuration says. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { asks, lastOf } from '../agents/stage.ts';
+import { adminToken, askAdmin } from '../config/program.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { runCommand, startServe, type Service } from '../support/in-process.ts';
+import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+
+const nowhere = 'http://127.0.0.1:9/';
+const env = { WEBHOOK_SECRET: secret, ADMIN_TOKEN: adminToken };
+const on = (port: number): string => `127.0.0.1:${port}`;
+
+/** A file that names two ports, two more for the flags, and `svc serve` on all of them. */
+async function stage(modelUrl = nowhere, receiverUrl = nowhere) {
+  const folder = await scratch();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const own = { webhook: await freePort(), admin: await freePort() };
+  const where = { port, adminPort, modelUrl, receiverUrl };
+  const document = { ...webhookConfig(where), admin: { token_env: 'ADMIN_TOKEN' } };
+  const file = await writeConfig(folder.path, document);
+  const flags = ['--webhook-bind', on(own.webhook), '--admin-addr', on(own.admin)];
+  return {
+    file,
+    document,
+    port,
+    adminPort,
+    own,
+    flags,
+    refused: (more: readonly string[]) => runCommand(['serve', '--config', file, ...more], { env }),
+    async serve(more = flags): Promise<Service> {
+      const service = startServe(file, env, more);
+      await service.saw('"listening"');
+      return service;
+    },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+/** What the log said with this code, one entry a line. */
+function lines(service: Service, code: string): readonly Record<string, unknown>[] {
+  const all = service.log().split('\n');
+  const own = all.filter((line) => line.includes(`"code":"${code}"`));
+  return own.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Whether something listens there. */
+async function isTaken(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const taken = await Promise.race([
+    once(server, 'listening').then(() => false),
+    once(server, 'error').then(() => true),
+  ]).catch(() => true);
+  if (!taken) await new Promise((closed) => server.close(closed));
+  return taken;
+}
+
+test('the flags stand in for both addresses of the file, and are told', async () => {
+  await using model = await startFakeOllama({ answer: 'hi' });
+  await using receiver = await startReceiver();
+  await using scene = await stage(model.url, receiver.url);
+  await using service = await scene.serve();
+  const [told] = lines(service, 'listening');
+  assert.equal(told!['webhook'], `http://${on(scene.own.webhook)}/webhook`);
+  assert.equal(told!['admin'], `http://${on(scene.own.admin)}/ui`);
+  const url = `http://${on(scene.own.webhook)}/webhook`;
+  assert.equal((await post(url, { sender_id: 'ada', text: 'hello' })).status, 200);
+  await receiver.waitFor(1);
+  assert.equal((await askAdmin(scene.own.admin, 'status')).status, 200);
+  assert.deepEqual([await isTaken(scene.port), await isTaken(scene.adminPort)], [false, false]);
+});
+
+test('one flag leaves the other address to the file', async () => {
+  await using scene = await stage();
+  await using service = await scene.serve(['--admin-addr', on(scene.own.admin)]);
+  const [told] = lines(service, 'listening');
+  assert.equal(told!['webhook'], `http://${on(scene.port)}/webhook`);
+  assert.equal(told!['admin'], `http://${on(scene.own.admin)}/ui`);
+});
+
+test('two processes share one file', async () => {
+  await using scene = await stage();
+  await using first = await scene.serve([]);
+  await using second = await scene.serve();
+  assert.equal((await askAdmin(scene.adminPort, 'status')).status, 200);
+  assert.equal((await askAdmin(scene.own.admin, 'status')).status, 200);
+  assert.deepEqual([await first.stop(), await second.stop()], [0, 0]);
+});
+
+/** With both addresses written otherwise, on ports that nobody has told this process. */
+function moved(document: ReturnType<typeof webhookConfig>, port: number): object {
+  const [channel] = document.channels;
+  const webhook = { ...(channel!['webhook'] as object), bind: `127.0.0.2:${port}` };
+  return {
+    ...document,
+    channels: [{ ...channel, webhook }],
+    observability: { addr: `127.0.0.2:${port + 1}` },
+  };
+}
+
+const unheeded = (scene: { readonly own: { webhook: number; admin: number } }, port: number) => [
+  `webhook.bind is 127.0.0.2:${port} now, which has no effect on this process: --webhook-bind ` +
+    `says ${on(scene.own.webhook)}.`,
+  `observability.addr is 127.0.0.2:${port + 1} now, which has no effect on this process: ` +
+    `--admin-addr says ${on(scene.own.admin)}.`,
+];
+
+test('the file may be taken again with other addresses: one notice, no restart', async () => {
+  await using scene = await stage();
+  await using service = await scene.serve();
+  await writeFile(scene.file, JSON.stringify(moved(scene.document, scene.port)));
+  service.hangUp();
+  await Promise.race([
+    service.saw('"address_by_flag"'),
+    service.saw('"config_not_applied"').then(() => assert.fail(service.log())),
+  ]);
+  assert.deepEqual(
+    lines(service, 'address_by_flag').map(({ message }) => message),
+    [unheeded(scene, scene.port).join(' ')],
+  );
+  const url = `http://${on(scene.own.webhook)}/webhook`;
+  assert.equal((await post(url, { sender_id: 'ada', text: 'hello' })).status, 200);
+  assert.equal((await askAdmin(scene.own.admin, 'status')).status, 200);
+  assert.deepEqual(lines(service, 'config_not_applied'), []);
+});
+
+test('the operator who applies other addresses is told the same', async () => {
+  await using scene = await stage();
+  await using service = await scene.serve();
+  const { etag } = await askAdmin(scene.own.admin, 'config');
+  const body = JSON.stringify(moved(scene.document, scene.port));
+  const put = { method: 'PUT', body, ifMatch: etag! };
+  const { status, body: told } = await askAdmin(scene.own.admin, 'config', put);
+  assert.equal(status, 200, JSON.stringify(told));
+  assert.deepEqual(told.changes!.slice(-2), unheeded(scene, scene.port));
+  assert.equal(lines(service, 'address_by_flag').length, 1);
+  const again = { ...put, ifMatch: told.revision!, body: `${body}\n` };
+  const next = await askAdmin(scene.own.admin, 'config', again);
+  assert.deepEqual([next.status, next.body.changes], [200, []], 'nothing of it has changed again');
+  assert.equal(lines(service, 'address_by_flag').length, 1);
+  assert.equal(await service.stop(), 0);
+});
+
+test('what no flag says still needs a restart', async () => {
+  await using scene = await stage();
+  await using service = await scene.serve(['--webhook-bind', on(scene.own.webhook)]);
+  await writeFile(scene.file, JSON.stringify(moved(scene.document, scene.port)));
+  service.hangUp();
+  await service.saw('"config_not_applied"');
+  const [told] = lines(service, 'config_not_applied');
+  assert.match(String(told!['message']), /observability\.addr: this cannot change while svc runs/);
+  assert.doesNotMatch(String(told!['message']), /webhook/);
+});
+
+test('a draft is checked with the addresses of the process that is asked', async () => {
+  await using scene = await stage();
+  await using _service = await scene.serve();
+  const twice = { ...scene.document, observability: { addr: on(scene.port) } };
+  const asked = { method: 'POST', body: JSON.stringify(twice) };
+  const { body } = await askAdmin(scene.own.admin, 'config/validate', asked);
+  assert.deepEqual(body.problems, [], 'here the two of the file meet nowhere');
+});
+
+for (const [flag, written] of [
+  ['--webhook-bind', '8090'],
+  ['--webhook-bind', 'http://127.0.0.1:8090'],
+  ['--admin-addr', '127.0.0.1:66000'],
+  ['--admin-addr', '::1:2112'],
+] as const) {
+  test(`${flag} ${written} is wrong usage, with what to write instead`, async () => {
+    await using scene = await stage();
+    const { code, err } = await scene.refused([flag, written]);
+    assert.equal(code, 2);
+    assert.ok(
+      err.startsWith(`svc serve: ${flag} is an address to listen on, and "${written}"`),
+      err,
+    );
+    assert.match(
+      err,
+      /Write host:port, :port or \[::1\]:port, with a port .*, such as 127\.0\.0\.1/,
+    );
+  });
+}
+
+test('an address that is taken ends the boot with 78, and the flag is named', async (t) => {
+  await using scene = await stage();
+  const taken = createServer().listen(0, '127.0.0.1');
+  t.after(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  for (const flag of ['--webhook-bind', '--admin-addr']) {
+    const { code, err } = await scene.refused([flag, on(port)]);
+    assert.equal(code, 78);
+    assert.match(
+      err,
+      new RegExp(`"${flag}: cannot listen on 127\\.0\\.0\\.1:${port} \\(EADDRINUSE`),
+    );
+  }
+});
+
+test('two flags of one address are a problem, and so is one that meets the file', async () => {
+  await using scene = await stage();
+  const both = await scene.refused(['--webhook-bind', ':2112', '--admin-addr', on(2112)]);
+  assert.equal(both.code, 78);
+  assert.match(both.err, /on one address \(--webhook-bind, --admin-addr\)/);
+  const one = await scene.refused(['--admin-addr', on(scene.port)]);
+  assert.equal(one.code, 78);
+  assert.match(one.err, /on one address \(--admin-addr\)/);
+});
+
+test('addresses beyond loopback, and flags that nothing heeds, are warned of', async () => {
+  await using scene = await stage();
+  const { channels: _, ...document } = scene.document;
+  const bot = { type: 'messenger_a', token_env: 'BOT_TOKEN', mode: 'polling', base_url: nowhere };
+  const routes = [{ channel: 'messenger_a', brain: 'echo' }];
+  const alone = { ...document, channels: [bot], routes, observability: { enabled: false } };
+  const warned = async (more: readonly string[]): Promise<readonly string[]> => {
+    const service = startServe(scene.file, { ...env, BOT_TOKEN: `7:${'x'.repeat(35)}` }, more);
+    await service.saw('"listening"');
+    await service.stop();
+    const codes = ['not_loopback', 'flag_unused'].flatMap((code) => lines(service, code));
+    return codes.map(({ message }) => String(message));
+  };
+  const open = [`0.0.0.0:${scene.own.webhook}`, `0.0.0.0:${scene.own.admin}`] as const;
+  const said = await warned(['--webhook-bind', open[0], '--admin-addr', open[1]]);
+  assert.match(
+    said.join('\n'),
+    /reach the webhook \(--webhook-bind\), .*reach the admin server \(-/s,
+  );
+  assert.equal(said.length, 2);
+  await writeFile(scene.file, JSON.stringify(alone));
+  const idle = await warned(scene.flags);
+  assert.equal(idle.length, 2);
+  assert.match(idle.join('\n'), /no channel listens, and --webhook-bind has no effect/);
+  assert.match(idle.join('\n'), /server is off, and --admin-addr does not switch it on/);
+  assert.deepEqual(await warned([]), []);
+});
+
+test('an agent reaches svc as little at the addresses of the flags', async () => {
+  await using model = await startFakeOllama((call) => {
+    const { role, content } = lastOf(call);
+    return role === 'user' ? asks('http_fetch', { url: content }) : { answer: content };
+  });
+  await using receiver = await startReceiver();
+  await using scene = await stage(model.url, receiver.url);
+  const [brain] = scene.document.brains;
+  const agent = { tools: ['http_fetch'], http_fetch: { allow_hosts: ['127.0.0.1'] } };
+  const brains = [{ ...brain, agent }];
+  await writeFile(scene.file, JSON.stringify({ ...scene.document, brains }));
+  await using _service = await scene.serve();
+  const ports = [scene.own.webhook, scene.own.admin];
+  for (const port of ports) {
+    const text = `http://${on(port)}/healthz`;
+    await post(`http://${on(scene.own.webhook)}/webhook`, { sender_id: 'ada', text });
+  }
+  for (const { body } of await receiver.waitFor(2)) {
+    assert.match(String(body['text']), /svc itself or one of its models/);
+  }
+});

@@ -1,0 +1,208 @@
+/** What the running program reserves and charges for its models, and what a budget refuses. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Status } from '../../src/admin/admin.ts';
+import type { Story } from '../../src/domain/story.ts';
+import type { TraceStep } from '../../src/domain/trace.ts';
+import { asks, inTurn } from '../agents/stage.ts';
+import { untilTrue } from '../chaos/outside.ts';
+import { resultOf, start as startTrials } from '../config/trials-program.ts';
+import type { FakeModel, Script } from '../fake/model-server.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startFakeOpenai } from '../fake/openai.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { runCommand, serveHere } from '../support/in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+
+/** What the fake says of each answer. */
+const told = { input: 19, output: 10, estimated: false };
+const price = { input: 2, output: 0.5 };
+/** No request of these tests is so long. */
+const roomy = 10_000;
+
+type ModelStep = Extract<TraceStep, { kind: 'model' }>;
+
+/** @param brain `models` are put behind the one that costs */
+async function start(script: Script, brain: object, models: readonly object[] = []) {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.use(await scratch());
+  const costing = stack.use(await startFakeOpenai(script));
+  const receiver = stack.use(await startReceiver());
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const where = { port, adminPort, modelUrl: costing.url, receiverUrl: receiver.url };
+  const config = webhookConfig(where);
+  const first = costingModel(costing, 'big');
+  const whole = { sensitivity: 'public', ...brain, models: [first, ...models] };
+  Object.assign(config.brains[0]!, whole);
+  const stored = { ...config, storage: { path: 'svc.db' } };
+  const file = await writeConfig(folder.path, stored);
+  const program = stack.use(await serveHere(file, port, { API_KEY: 'a-key-of-the-tests' }));
+  const origin = `http://127.0.0.1:${adminPort}`;
+  const read = async (path: string): Promise<unknown> => (await fetch(`${origin}${path}`)).json();
+  let sent = 0;
+  return {
+    costing,
+    program,
+    file,
+    read,
+    /** Says it; resolves with the reply, and the models' part in the turn. */
+    async say(text: string, sender = 'ada') {
+      const { body } = await post(program.url, { sender_id: sender, text });
+      const id = String(body['message_id']);
+      const replies = await receiver.waitFor(++sent);
+      const story = (await read(`/api/v1/messages/${id}`)) as Story;
+      const steps = story.trace!.steps.filter((step): step is ModelStep => step.kind === 'model');
+      return { id, reply: String(replies[sent - 1]!.body['text']), story, steps };
+    },
+    metrics: async () => (await fetch(`${origin}/metrics`)).text(),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function costingModel({ url }: FakeModel, id: string, more: object = {}): object {
+  return {
+    provider: 'hosted_runtime',
+    model_id: id,
+    locality: 'cloud',
+    base_url: url,
+    api_key_env: 'API_KEY',
+    max_output_tokens: 100,
+    max_retries: 1,
+    price,
+    ...more,
+  };
+}
+
+function freeModel({ url }: FakeModel): object {
+  return { provider: 'local_runtime', model_id: 'llama3', locality: 'local', base_url: url };
+}
+
+const seriesOf = (page: string): readonly string[] =>
+  page.split('\n').filter((line) => line.startsWith('svc_tokens_total{'));
+
+test('tokens and cost of each call are in the trace, and counted by brain and model', async () => {
+  await using started = await start({ answer: 'hello' }, {});
+  const { id, steps } = await started.say('hi');
+  const [step] = steps;
+  assert.deepEqual(step!.tries[0]!.tokens, told);
+  assert.equal(step!.cost, '0.000043');
+  const where = 'brain="echo",provider="hosted_runtime",model="hosted_runtime/big"';
+  assert.deepEqual(seriesOf(await started.metrics()), [
+    `svc_tokens_total{${where},kind="input"} 19`,
+    `svc_tokens_total{${where},kind="output"} 10`,
+  ]);
+  const { out } = await runCommand(['trace', id, '--config', started.file]);
+  assert.match(out, /answer \(rank 1\), 19 tokens in, 10 out, cost 0\.000043/);
+  assert.match(out, /^19 tokens in, 10 out, cost 0\.000043$/m);
+});
+
+test('fan-out reserves for each model; a loser is charged what was reserved at most', async () => {
+  const never = new Promise<void>(() => {});
+  await using slow = await startFakeOpenai({ answer: 'late', after: never });
+  const models = [costingModel(slow, 'slow')];
+  await using started = await start({ answer: 'hello' }, {}, models);
+  const { reply, steps } = await started.say('hi');
+  assert.equal(reply, 'hello');
+  const loser = steps.find(({ model }) => model === 'hosted_runtime/slow')!;
+  const input = Math.ceil(Buffer.byteLength(slow.calls[0]!.text) / 2);
+  const reserved = { input, output: 100, estimated: true };
+  assert.deepEqual(loser.tries[0]!.tokens, reserved);
+  const line = `model="hosted_runtime/slow",kind="output"} 100`;
+  await untilTrue('the loser is charged', async () => (await started.metrics()).includes(line));
+});
+
+test('a model that does not fit is not asked, and one that is free answers', async () => {
+  await using free = await startFakeOllama({ answer: 'from here' });
+  const brain = { budget: { tokens_per_day: 100 } };
+  await using started = await start({ answer: 'hello' }, brain, [freeModel(free)]);
+  const { reply, steps } = await started.say('hi');
+  assert.equal(reply, 'from here');
+  assert.deepEqual(
+    steps.map(({ result, tries }) => [result, tries.length]),
+    [
+      ['over_budget', 0],
+      ['answer', 1],
+    ],
+  );
+  assert.equal(started.costing.calls.length, 0);
+  const { warnings } = (await started.read('/api/v1/status')) as Pick<Status, 'warnings'>;
+  const { path, message } = warnings.find(({ code }) => code === 'budget_used_up')!;
+  assert.equal(path, 'brains[0].budget.tokens_per_day');
+  assert.equal(message, 'A budget is used up for today');
+  assert.doesNotMatch(started.program.log(), /model_failed/, 'the model has not failed');
+  assert.match(started.program.log(), /The brain echo has used budget\.tokens_per_day for today/);
+});
+
+test('where none is left, the person is told when it answers again', async () => {
+  await using started = await start({ answer: 'hello' }, { budget: { cost_per_day: 0.00023 } });
+  assert.equal((await started.say('hi')).reply, 'hello');
+  const { reply, story } = await started.say('hi again');
+  const tomorrow = 'I have used what I may use for one day. I can answer again tomorrow at 00:00.';
+  assert.equal(reply, tomorrow);
+  assert.equal(story.trace!.outcome, 'over_budget');
+});
+
+test('one message that is too large is told so; others are answered', async () => {
+  await using started = await start({ answer: 'hello' }, { budget: { tokens_per_turn: 400 } });
+  const { reply } = await started.say('word '.repeat(200));
+  const large = 'This would take more than I may use for one message.';
+  assert.ok(reply.startsWith(large), reply);
+  assert.equal((await started.say('hi', 'bob')).reply, 'hello');
+});
+
+test('what one person used says nothing of another, whom the warnings do not name', async () => {
+  const budget = { tokens_per_sender_per_day: 220 };
+  await using started = await start({ answer: 'hello' }, { budget });
+  assert.equal((await started.say('hi')).reply, 'hello');
+  const more = 'word '.repeat(8);
+  assert.match((await started.say(more)).reply, /used what I may use for one day/);
+  assert.equal((await started.say('hi', 'bob')).reply, 'hello');
+  const [line = ''] = /.*budget_used_up.*/.exec(started.program.log()) ?? [];
+  assert.doesNotMatch(line, /ada|bob/);
+});
+
+test('each retry is reserved for and charged', async () => {
+  const cutOnce: Script = (_call, before) => (before === 0 ? { fail: 'cut' } : { answer: 'hello' });
+  await using started = await start(cutOnce, {}, []);
+  const { steps } = await started.say('hi');
+  const [lost, answered] = steps[0]!.tries;
+  assert.deepEqual([lost!.failed, answered!.tokens], ['connection_lost', told]);
+  const input = Math.ceil(Buffer.byteLength(started.costing.calls[0]!.text) / 2);
+  assert.deepEqual(lost!.tokens, { input, output: 100, estimated: true });
+  assert.ok((await started.metrics()).includes(`kind="output"} 110`));
+});
+
+test('each step of an agent is charged', async () => {
+  const script = inTurn(asks('calc', { expression: '6*7' }), { answer: 'It is 42.' });
+  const agent = { tools: ['calc'] };
+  await using started = await start(script, { agent, budget: { tokens_per_turn: roomy } });
+  const { reply, steps } = await started.say('six times seven?');
+  assert.equal(reply, 'It is 42.');
+  assert.deepEqual(
+    steps.map(({ tries }) => tries.map(({ tokens }) => tokens)),
+    [[told], [told]],
+  );
+});
+
+test('an agent whose next step does not fit ends with the apology', async () => {
+  const long = `Let me see. ${'word '.repeat(1_000)}`;
+  const script = inTurn(asks('calc', { expression: '6*7' }, long), { answer: 'It is 42.' });
+  const agent = { tools: ['calc'] };
+  await using started = await start(script, { agent, budget: { tokens_per_turn: 2_000 } });
+  const { reply, story } = await started.say('six times seven?');
+  assert.match(reply, /^This would take more than I may use for one message\./);
+  assert.deepEqual([story.trace!.outcome, started.costing.calls.length], ['over_budget', 1]);
+});
+
+test('a trial is charged where turns are, and its budget holds', async () => {
+  await using started = await startTrials();
+  const models = [costingModel(started.hosted, 'big')];
+  const config = started.draft({ sensitivity: 'public', models, budget: { tokens_per_day: 300 } });
+  const first = resultOf(await started.tryIt(config));
+  assert.equal(first.decision.kind, 'reply');
+  const long = resultOf(await started.tryIt(config, { text: 'word '.repeat(55) }));
+  assert.ok(long.decision.kind === 'apology');
+  assert.equal(long.decision.apology, 'over_budget');
+  assert.match(long.decision.text, /tomorrow at 00:00/);
+  assert.ok((await started.metrics()).includes('model="hosted_runtime/big",kind="input"} 19'));
+});

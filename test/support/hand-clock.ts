@@ -1,0 +1,56 @@
+/** Clocks that stand still until a test moves them, and the deadlines that go by one of them. */
+import { later, steadyNow, type Clock, type SteadyTime } from '../../src/lib/clock.ts';
+import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
+
+export type HandClock = Clock & {
+  readonly deadlines: Deadlines;
+  /** So many milliseconds from now. */
+  in(ms: number): SteadyTime;
+  /** Time goes by. What is due by then acts soon after. */
+  pass(ms: number): void;
+  /** The time of day is set forward, or back by a negative number, and no time goes by. */
+  set(ms: number): void;
+};
+
+/** @param startAt the time of day that it begins with, in milliseconds since 1970 */
+export function handClock(startAt = Date.now()): HandClock {
+  let time = startAt;
+  // Far from any time of day, so that who takes one for the other waits for ever.
+  let passed = 1_000;
+  const steady = (): SteadyTime => passed as SteadyTime;
+  const deadlines = createDeadlines(steady);
+  return {
+    now: () => time,
+    steady,
+    deadlines,
+    in: (ms) => later(steady(), ms),
+    pass(ms) {
+      time += ms;
+      passed += ms;
+      // The timer goes by the machine's clock: what was due long ago wakes it.
+      deadlines.at(0 as SteadyTime, () => {});
+    },
+    set: (ms) => void (time += ms),
+  };
+}
+
+/** What is due after some time is so many times sooner. */
+export function hastened(deadlines: Deadlines, times: number): Deadlines {
+  return {
+    at: (at, act) => deadlines.at(at, act),
+    after: (ms, act) => deadlines.after(ms / times, act),
+    get size() {
+      return deadlines.size;
+    },
+  };
+}
+
+/** So many milliseconds from now, by the machine's own clock. */
+export const fromNow = (ms: number): SteadyTime => later(steadyNow(), ms);
+
+/** Both clocks of a test that has the runner mock `Date`. */
+export const mockedClock = {
+  now: () => Date.now(),
+  steady: () => Date.now() as SteadyTime,
+  in: (ms: number) => later(Date.now() as SteadyTime, ms),
+} as const satisfies Clock & Pick<HandClock, 'in'>;

@@ -1,0 +1,176 @@
+/**
+ * Commands of svc in this process, each with streams, variables and signals of its own. It says and
+ * answers what it would say in a process of its own; where that process is what a test is about
+ * (its end by a signal, its memory, its terminal), test/support/run-svc.ts and test/support/program.ts start one.
+ */
+import { tmpdir } from 'node:os';
+import { PassThrough, Writable } from 'node:stream';
+import type { Command, Io } from '../../src/cli/cli.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
+import { createSecretLookup } from '../../src/secret-lookup.ts';
+import { secret } from './program.ts';
+import { root } from './run-svc.ts';
+
+export type Surroundings = {
+  /** All of its variables: it sees none of this process's. */
+  readonly env?: Io['env'];
+  readonly cwd?: string;
+  /** Its streams are those of one terminal: `out` and `err` both hold all that was shown. */
+  readonly terminal?: boolean;
+  /** Is run in the place of the one that the first word names. */
+  readonly command?: Command;
+};
+
+export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
+
+export type CommandRun = AsyncDisposable & {
+  /** What is piped in, or the keys that are typed. */
+  readonly input: Writable;
+  /** All that came so far. */
+  out(): string;
+  err(): string;
+  /**
+   * Resolves with the output when it matches; rejects when the command ends before.
+   * @param from where to look, in characters of the output; the index found counts from its start
+   */
+  until(pattern: RegExp, stream?: 'out' | 'err', from?: number): Promise<RegExpExecArray>;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number>;
+  /** What SIGHUP does. */
+  hangUp(): void;
+  /** What SIGTERM and SIGINT do; resolves with the exit code. */
+  stop(): Promise<number>;
+};
+
+/** Begins `svc <args>`; who leaves its scope ends it, and what it has in hand is given up. */
+export function startCommand(args: readonly string[], surroundings: Surroundings = {}): CommandRun {
+  const { env = {}, cwd = root, terminal = false, command } = surroundings;
+  const [stop, abandon] = [new AbortController(), new AbortController()];
+  const out = new Heard();
+  const err = terminal ? out : new Heard();
+  const input = new PassThrough();
+  let hangUp = (): void => stop.abort();
+  const variables = { HOME: tmpdir(), ...env };
+  const stderr = Object.assign(err, { isTTY: terminal });
+  const io: Io = {
+    stdin: Object.assign(input, { isTTY: terminal }),
+    stdout: Object.assign(out, { isTTY: terminal }),
+    stderr,
+    env: variables,
+    cwd,
+    secrets: createSecretLookup({ env: variables, cwd, stderr }),
+    stop: stop.signal,
+    abandon: abandon.signal,
+    onHangUp: (act) => (hangUp = act),
+  };
+  const ended = command?.run(args.slice(1), io) ?? runCommandLine(args, io);
+  const over = (how: unknown): void => {
+    const why = how instanceof Error ? how.stack : `code ${String(how)}`;
+    const end = `ended (${why}), saying:\n${out.text}\n${err.text}`;
+    for (const one of [out, err]) one.over(end);
+  };
+  // Who waits for it is told of what it throws; nobody else is.
+  ended.then(over, over);
+  return {
+    input,
+    out: () => out.text,
+    err: () => err.text,
+    until: (pattern, stream = 'out', from = 0) =>
+      (stream === 'out' ? out : err).until(pattern, from),
+    ended,
+    hangUp: () => hangUp(),
+    async stop() {
+      stop.abort();
+      const code = await ended;
+      await settled();
+      return code;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      abandon.abort();
+      await ended;
+      await settled();
+    },
+  };
+}
+
+/** Runs `svc <args>` to its end. @param input what is piped in */
+export async function runCommand(
+  args: readonly string[],
+  { input = '', ...surroundings }: Surroundings & { readonly input?: string } = {},
+): Promise<Outcome> {
+  await using run = startCommand(args, surroundings);
+  run.input.end(input);
+  const code = await run.ended;
+  return { code, out: run.out(), err: run.err() };
+}
+
+/** The sockets that were closed are seen to be so: what asks next makes a connection of its own. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
+}
+
+/** Keeps what is written, and tells who waits for it. */
+class Heard extends Writable {
+  text = '';
+  /** How the command ended, and what it said; null: it runs. */
+  #end: string | null = null;
+  readonly #watchers = new Set<() => void>();
+
+  override _write(part: Buffer, _encoding: string, done: () => void): void {
+    this.text += part.toString();
+    for (const look of this.#watchers) look();
+    done();
+  }
+
+  over(end: string): void {
+    this.#end = end;
+    for (const look of this.#watchers) look();
+  }
+
+  until(pattern: RegExp, from: number): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(this.text.slice(from));
+        if (found !== null) resolve(Object.assign(found, { index: from + found.index }));
+        else if (this.#end !== null) reject(new Error(`${this.#end}, without ${pattern}`));
+        else return;
+        this.#watchers.delete(look);
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+}
+
+export type Service = AsyncDisposable & {
+  /** All that it said. */
+  readonly log: () => string;
+  /** Resolves once a line of the log holds the text. */
+  saw(text: string): Promise<void>;
+} & Pick<CommandRun, 'ended' | 'hangUp' | 'stop'>;
+
+/** Begins `svc serve` on that file. @param flags besides the file's */
+export function startServe(
+  file: string,
+  env: Io['env'] = {},
+  flags: readonly string[] = [],
+): Service {
+  const run = startCommand(['serve', '--config', file, ...flags], { env });
+  return {
+    ...run,
+    log: () => run.out() + run.err(),
+    saw: async (text) => void (await run.until(new RegExp(RegExp.escape(text)), 'err')),
+  };
+}
+
+/** `svc serve` on a config of program.ts, once it listens. */
+export async function serveHere(
+  file: string,
+  port: number,
+  env: Io['env'] = {},
+): Promise<Service & { readonly url: string }> {
+  const service = startServe(file, { WEBHOOK_SECRET: secret, ...env });
+  await service.saw('"listening"');
+  return { ...service, url: `http://127.0.0.1:${port}/webhook` };
+}

@@ -1,0 +1,95 @@
+/** A terminal with svc in it, as a person sees it: a real one, or one in this process. */
+import { spawn } from '@lydell/node-pty';
+import type { Command } from '../../src/cli/cli.ts';
+import { startCommand } from './in-process.ts';
+import { launcher, root } from './run-svc.ts';
+
+export type Terminal = AsyncDisposable & {
+  type(keys: string): void;
+  /** What Ctrl-C does where no program reads keys. */
+  interrupt(): void;
+  /** Waits for text that came after what earlier calls have found. */
+  sees(pattern: RegExp): Promise<void>;
+  /** All that was shown so far. */
+  seen(): string;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number>;
+};
+
+export type Room = {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** In this process, in the place of the one that the first word names. */
+  readonly command?: Command;
+};
+
+/** `svc <args>` at a terminal in this process. Lines may end with a line feed alone. */
+export function openTerminal(args: readonly string[], room: Room = {}): Terminal {
+  const run = startCommand(args, { ...room, terminal: true });
+  let read = 0;
+  return {
+    type: (keys) => void run.input.write(keys),
+    interrupt: () => void run.stop(),
+    async sees(pattern) {
+      const found = await run.until(pattern, 'out', read);
+      read = found.index + found[0].length;
+    },
+    seen: () => run.out(),
+    ended: run.ended,
+    [Symbol.asyncDispose]: () => run[Symbol.asyncDispose](),
+  };
+}
+
+/** The same at a pseudo-terminal, in a process of its own. @param node runs the launcher */
+export function openRealTerminal(
+  args: readonly string[],
+  { node = process.execPath, cwd = root, env = {} }: Room & { readonly node?: string } = {},
+): Terminal {
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env;
+  const terminal = spawn(node, [launcher, ...args], {
+    cols: 200,
+    rows: 50,
+    cwd,
+    env: { ...own, TERM: 'xterm', NO_COLOR: '1', ...env },
+  });
+  let seen = '';
+  let read = 0;
+  let over = false;
+  const watchers = new Set<() => void>();
+  const lookAgain = (): void => watchers.forEach((look) => look());
+  terminal.onData((text) => {
+    seen += text;
+    lookAgain();
+  });
+  const ended = new Promise<number>((resolve) => {
+    terminal.onExit(({ exitCode }) => {
+      over = true;
+      lookAgain();
+      resolve(exitCode);
+    });
+  });
+  const sees = (pattern: RegExp): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(seen.slice(read));
+        if (found !== null) read += found.index + found[0].length;
+        else if (!over) return;
+        watchers.delete(look);
+        if (found !== null) resolve();
+        else reject(new Error(`ended before ${pattern}: ${seen}`));
+      };
+      watchers.add(look);
+      look();
+    });
+  return {
+    type: (keys) => terminal.write(keys),
+    interrupt: () => terminal.write('\x03'),
+    sees,
+    seen: () => seen,
+    ended,
+    async [Symbol.asyncDispose]() {
+      if (!over) terminal.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

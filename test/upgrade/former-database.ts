@@ -1,0 +1,86 @@
+/** Databases as an older svc left them, by the schema that it had. */
+import { hash } from 'node:crypto';
+import { readFileSync, renameSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { applicationId, migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
+
+const migrations = new URL('../../src/store/sqlite/files/migrations/', import.meta.url);
+
+/** Makes an empty one. @param version of its schema, 1 or higher */
+export function makeFormer(path: string, version: number): DatabaseSync {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL');
+  for (const name of migrationFiles().slice(0, version)) {
+    db.exec(readFileSync(new URL(name, migrations), 'utf8'));
+  }
+  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
+  return db;
+}
+
+/**
+ * Fills one of version 6 with answered messages, ten in each conversation.
+ * @param count of messages, of replies and of turns
+ */
+export function fillFormer(db: DatabaseSync, count: number): void {
+  const conversation = `'c' || (n % ${Math.ceil(count / 10)})`;
+  const said = "n || ' ' || hex(zeroblob(100))";
+  const numbers = `WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted
+    WHERE n < ${count})`;
+  const messages = 'inbox (seq, id, channel, conversation, accepted_at, body, state, settled_at)';
+  const replies =
+    'outbox (seq, id, channel, conversation, created_at, message_id, body, state, settled_at)';
+  const turns =
+    'turns (channel, conversation, session, seq, at, private, sender, text, reply, left_out)';
+  const message = `json_object('sender', json_object('id', 'ada'), 'text', ${said}, 'target', 't')`;
+  const reply = `json_object('inReplyTo', printf('%022d', n), 'text', ${said}, 'target', 't')`;
+  const place = "'webhook', " + conversation;
+  db.exec(`BEGIN;
+    ${numbers} INSERT INTO ${messages} SELECT 2 * n, printf('%022d', n), ${place}, n, ${message},
+      1, n FROM counted;
+    ${numbers} INSERT INTO ${replies} SELECT 2 * n + 1, printf('%022d', n), ${place}, n,
+      printf('%022d', n), ${reply}, 1, n FROM counted;
+    ${numbers} INSERT INTO ${turns} SELECT ${place}, 1 + n % 3, 2 * n, n, n % 2,
+      iif(n % 7, 'ada', 'bob'), ${said}, iif(n % 11, ${said}, NULL), n % 3 = 2 FROM counted
+      ORDER BY 2, 3, 4;
+    ${numbers} INSERT INTO traces SELECT printf('%022d', n), '{}' FROM counted;
+    COMMIT`);
+}
+
+/** Every row of a table, as text. @returns changed by any change to any row */
+export function digestOf(db: DatabaseSync, table: string, columns: readonly string[]): string {
+  const all = columns.map((column) => `quote(${column})`).join(` || '|' || `);
+  let [count, sum] = [0, 0n];
+  for (const { row } of db.prepare(`SELECT ${all} AS row FROM ${table}`).iterate()) {
+    count++;
+    // The order of a table's rows is no part of what they say.
+    sum += hash('sha256', String(row), 'buffer').readBigUInt64BE();
+  }
+  return `${count} rows, ${sum}`;
+}
+
+/**
+ * Gives a database the schema that it had in an earlier version, with all of its rows.
+ * @param path of a database that nobody has open
+ */
+export function takeBack(path: string, version: number): void {
+  const draft = `${path}.former`;
+  const db = makeFormer(draft, version);
+  db.prepare('ATTACH ? AS later').run(path);
+  const tables = db.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").all();
+  for (const { name } of tables) {
+    const table = String(name);
+    const columns = columnsOf(db, table).join(', ');
+    // What triggers have written by then is replaced by what the later one has.
+    db.exec(
+      `INSERT OR REPLACE INTO main.${table} (${columns}) SELECT ${columns} FROM later.${table}`,
+    );
+  }
+  db.close();
+  renameSync(draft, path);
+}
+
+/** In the order in which they were made. */
+function columnsOf(db: DatabaseSync, table: string): readonly string[] {
+  const columns = db.prepare('SELECT name FROM pragma_table_info(?)').all(table);
+  return columns.map(({ name }) => String(name));
+}
