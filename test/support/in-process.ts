@@ -1,7 +1,7 @@
 /**
  * Commands of svc in this process, each with streams, variables and signals of its own. It says and
  * answers what it would say in a process of its own; where that process is what a test is about
- * (its end by a signal, its memory, its terminal), test/support/run-svc.ts and test/support/program.ts start one.
+ * (its end by a signal, its memory, its terminal), run-svc.ts and program.ts beside it start one.
  */
 import { tmpdir } from 'node:os';
 import { PassThrough, Writable } from 'node:stream';
