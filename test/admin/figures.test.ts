@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FiguresTold } from '../../src/admin/figures.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const model = 'local_runtime/llama3.2';
 
@@ -27,7 +27,7 @@ async function stage(storage: (folder: string) => object | null) {
     const say = async (text: string): Promise<void> => {
       const came = receiver.received.length;
       assert.equal((await post(svc.url, { sender_id: 'ada', text })).status, 200);
-      await untilTrue('a reply', async () => receiver.received.length > came);
+      await until('a reply', async () => receiver.received.length > came);
     };
     const stop = async (): Promise<void> => {
       svc.child.kill('SIGTERM');

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
 import { asks, inTurn } from './stage.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startConfigured } from '../config/program.ts';
 import { localModel, resultOf, start } from '../config/trials-program.ts';
 import { scratch } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
 
@@ -69,7 +69,7 @@ test('by hand it is taken, and from then on the API keeps it or narrows it', asy
 
   await writeFile(service.file, byHand);
   service.program.hangUp();
-  await untilTrue('it is in use', async () => (await service.revision()) === revisionOf(byHand));
+  await until('it is in use', async () => (await service.revision()) === revisionOf(byHand));
 });
 
 test('a trial of a draft reads no folder elsewhere either', async () => {

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
-import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { assertTabFits, deskWith, enter, leave, show, signIn, type Desk } from './builder-desk.ts';
+import { until } from '../support/waiting.ts';
 
 /**
  * Types the whole text anew, as somebody does who pastes it, and shows what it changes. The tab
@@ -233,7 +233,7 @@ browserTest(
     await view.assertAccessible();
     const before = await service.revision();
     service.program.hangUp();
-    await untilTrue('the file is in use', async () => (await service.revision()) !== before);
+    await until('the file is in use', async () => (await service.revision()) !== before);
     await page.getByRole('button', { name: 'Look what is in use now' }).click();
     await page.getByText('brain echo: dispatch fanout (the default) → sequential').waitFor();
     await page.getByRole('button', { name: 'Put both together' }).click();

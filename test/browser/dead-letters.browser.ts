@@ -1,10 +1,10 @@
 /** Dead letters and deliveries in the live view: seen by a reader, moved by an operator. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { goToView } from './live-stage.ts';
 import { signIn, startOperatorStage, tabTo, type OperatorStage } from './operator-stage.ts';
+import { until } from '../support/waiting.ts';
 
 const answer = 'It opens at nine.';
 
@@ -24,7 +24,7 @@ async function startWithDead(): Promise<OperatorStage> {
 
 /** Waits until so many are given up. */
 async function untilDead({ origin }: OperatorStage, number: number): Promise<void> {
-  await untilTrue(`${number} are given up`, async () => {
+  await until(`${number} are given up`, async () => {
     const told = await fetch(`${origin}/api/v1/dead-letters`);
     return ((await told.json()) as { rows: readonly unknown[] }).rows.length === number;
   });

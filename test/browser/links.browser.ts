@@ -1,9 +1,9 @@
 /** Everything leads to what it belongs to by an address of its own, and Back leads to the same. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
+import { until } from '../support/waiting.ts';
 
 async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).first().click();
@@ -99,7 +99,7 @@ browserTest(
     await sayIn(site, ['lobby']);
     site.receiver.script.push(410);
     const id = await site.say('when?', 'lobby');
-    await untilTrue('it is given up', async () => {
+    await until('it is given up', async () => {
       const told = await fetch(`${site.origin}/api/v1/dead-letters`);
       return ((await told.json()) as { rows: readonly unknown[] }).rows.length === 1;
     });
@@ -119,7 +119,7 @@ browserTest(
     await page.getByRole('button', { name: 'Reveal what was said' }).click();
     const turn = page.locator('li[aria-current="true"]');
     await turn.getByText('when?').waitFor();
-    await untilTrue('it has the focus', () => turn.evaluate((one) => one.matches(':focus')));
+    await until('it has the focus', () => turn.evaluate((one) => one.matches(':focus')));
     await view.assertAccessible();
     await view.assertTargets();
     const address = page.url();
@@ -196,11 +196,11 @@ browserTest(
     await page.getByRole('button', { name: '3 new' }).waitFor();
     assert.match(page.url(), /outcome=reply$/);
     await page.getByRole('button', { name: 'Go on', pressed: true }).waitFor();
-    await untilTrue('the row has the focus', () => row.evaluate((one) => one.matches(':focus')));
+    await until('the row has the focus', () => row.evaluate((one) => one.matches(':focus')));
     assert.equal(await rows.evaluate((element) => element.scrollTop), place);
     // The keys go on from there.
     await page.keyboard.press('j');
-    await untilTrue('the next one has it', async () => (await focused(page)).includes(ids[19]!));
+    await until('the next one has it', async () => (await focused(page)).includes(ids[19]!));
     await page.getByRole('button', { name: '3 new' }).click();
     await page.getByText('43 messages.').waitFor();
   },
@@ -259,9 +259,9 @@ browserTest(
       assert.ok(place > 100, name);
       await link.click();
       await page.getByRole('heading', { level: 2 }).first().waitFor();
-      await untilTrue('it is read from its top', async () => (await scrolled(page)) === 0);
+      await until('it is read from its top', async () => (await scrolled(page)) === 0);
       await page.goBack();
-      await untilTrue(`the link of ${name}`, async () => (await focused(page)) === href);
+      await until(`the link of ${name}`, async () => (await focused(page)) === href);
       assert.equal(await scrolled(page), place, name);
     }
     await page.getByRole('navigation').getByRole('link', { name: 'Dead letters' }).click();
@@ -276,7 +276,7 @@ browserTest(
     await page.getByRole('heading', { name: /^room/ }).waitFor();
     await page.goBack();
     await link.waitFor();
-    await untilTrue('it has the focus', () => link.evaluate((one) => one.matches(':focus')));
+    await until('it has the focus', () => link.evaluate((one) => one.matches(':focus')));
     assert.equal(await scrolled(page), place);
   },
 );

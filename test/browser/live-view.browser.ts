@@ -1,9 +1,9 @@
 /** The live view on a running svc: what a person sees, by eye, by keyboard and on a telephone. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { agree, operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
+import { until } from '../support/waiting.ts';
 
 const telephone = { viewport: { width: 360, height: 740 } };
 
@@ -132,7 +132,7 @@ browserTest(
     await site.say('one');
     await page.goto('/ui?view=messages');
     await page.getByText('Live', { exact: true }).waitFor();
-    await untilTrue('it was read before the events and after', () => read >= 2);
+    await until('it was read before the events and after', () => read >= 2);
     whileRead.resolve();
     await site.receiver.waitFor(1);
     await site.say('two');
@@ -196,7 +196,7 @@ browserTest(
     const id = await site.say('When do you open?');
     // What is next at once may have waited for less than a millisecond, which is not told.
     const acceptedBy = Date.now();
-    await untilTrue('time has gone by', () => Date.now() > acceptedBy);
+    await until('time has gone by', () => Date.now() > acceptedBy);
     oneBefore.resolve();
     const view = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = view;

@@ -1,12 +1,12 @@
 /** The page of one message: how it ended and why, what stood behind it, and where it leads. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { untilTrue } from '../chaos/outside.ts';
 import type { Script } from '../fake/model-server.ts';
 import { runCommand } from '../support/in-process.ts';
 import { browserTest } from './browser.ts';
 import { operatorToken, startLiveStage } from './live-stage.ts';
 import { signIn, startOperatorStage } from './operator-stage.ts';
+import { until } from '../support/waiting.ts';
 
 const telephone = { viewport: { width: 360, height: 740 } };
 
@@ -100,7 +100,7 @@ browserTest(
       const answer = await fetch(`${site.origin}/api/v1/messages`);
       return ((await answer.json()) as { rows: readonly { id: string; state: string }[] }).rows;
     };
-    await untilTrue('both are answered', async () => {
+    await until('both are answered', async () => {
       return (await rows()).every(({ state }) => state === 'answered');
     });
     const [time, calc] = await rows();

@@ -1,8 +1,8 @@
 /** A receiver that takes no replies: the first screen says so, and all of them are tried again. */
 import assert from 'node:assert/strict';
-import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { signIn, startOperatorStage, type OperatorStage } from './operator-stage.ts';
+import { until } from '../support/waiting.ts';
 
 /** Each conversation has its own: none waits behind another. */
 async function sayTo({ say }: OperatorStage, ...conversations: readonly string[]): Promise<void> {
@@ -75,7 +75,7 @@ browserTest(
     const answers = receiver.received.slice(4);
     assert.equal(new Set(answers.map(({ body }) => body['conversation_id'])).size, 4);
     assert.ok(answers.every(({ headers }) => headers['svc-attempt'] === '2'));
-    await untilTrue('nothing is on its way', async () => {
+    await until('nothing is on its way', async () => {
       const told = await fetch(`${it.site.origin}/api/v1/status`);
       const { deliveries } = (await told.json()) as {
         deliveries: readonly { waiting: number }[];

@@ -1,11 +1,11 @@
 /** Signing in, and what is before a person when their token is refused or svc is silent. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { untilTrue } from '../chaos/outside.ts';
 import { browserTest, noAnswer, pressOn, type View } from './browser.ts';
 import { deskWith, knock, show, signIn } from './builder-desk.ts';
 import { goToView, operatorToken, startLiveStage } from './live-stage.ts';
 import { signIn as signInLive, startOperatorStage } from './operator-stage.ts';
+import { until } from '../support/waiting.ts';
 
 const other = 'another-token-that-was-set-since';
 const banner = (page: Page) => page.getByText('svc does not take your token any more');
@@ -183,7 +183,7 @@ async function passes(told: Locator): Promise<void> {
   const seconds = async (): Promise<number> =>
     Number(/\((\d+) s/.exec(await told.innerText())?.[1] ?? 0);
   const first = await seconds();
-  await untilTrue('time has passed', async () => (await seconds()) > first);
+  await until('time has passed', async () => (await seconds()) > first);
 }
 
 const focused = (page: Page, name: string) =>

@@ -10,9 +10,10 @@ import { botToken, ScriptedDiscord } from '../fake/scripted-discord.ts';
 import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../support/program.ts';
 import type { Program } from '../support/program.ts';
 import { leftIn } from './audit.ts';
-import { stopAsAsked, untilAll, untilTrue } from './outside.ts';
+import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
+import { until, untilAll } from '../support/waiting.ts';
 
 const people = 5;
 /** New sessions have a budget, which this proof does not attack. */
@@ -100,9 +101,9 @@ const placeOf = (index: number): string => `31967415011561050${index}`;
 
 /** Everybody says one thing and is answered, and svc stops as asked. */
 async function greet(discord: ScriptedDiscord, program: Program, list: Said[]): Promise<void> {
-  await untilTrue('a session', () => discord.sockets.length > 0);
+  await until('a session', () => discord.sockets.length > 0);
   for (let index = 0; index < people; index++) sayIn(discord, placeOf(index), 0, list);
-  await untilTrue('first replies', () => firstReplies(discord).size === people);
+  await until('first replies', () => firstReplies(discord).size === people);
   await stopAsAsked(program);
 }
 

@@ -17,8 +17,9 @@ import { onPostgres, onSqlite, type Kept } from './gathering/kept.ts';
 import { Seer, thinkMsMax } from './gathering/model.ts';
 import { onDiscord, onTelegram, type Platform } from './gathering/platforms.ts';
 import { marksIn, Talk } from './gathering/talk.ts';
-import { stopAsAsked, untilAll, untilTrue } from './outside.ts';
+import { stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { until, untilAll } from '../support/waiting.ts';
 
 const gatherMs = 200;
 /** Long enough for a round to come in, to be fetched, to be joined, to be answered. */
@@ -99,7 +100,7 @@ async function attack(place: Place, count: number, random: () => number) {
   }
   await using program = await kept.spawnPast(start);
   await answeredAll();
-  await untilTrue('all pieces are answered', async () => {
+  await until('all pieces are answered', async () => {
     return (await kept.count('answered')) === talk.said.length;
   });
   await stopAsAsked(program);
@@ -191,11 +192,8 @@ function badly(random: () => number): Downloads['sending'] {
 }
 
 /** Resolves at a moment chosen by chance. */
-async function strikeAt(
-  { downloads, sent, until }: Platform,
-  model: FakeModel,
-  random: () => number,
-): Promise<void> {
+async function strikeAt(platform: Platform, model: FakeModel, random: () => number): Promise<void> {
+  const { downloads, sent } = platform;
   const [moment, share] = [moments[Math.floor(random() * moments.length)]!, random()];
   const [asked, answers] = [downloads.asked.length, sent().length];
   const event = async (): Promise<void> => {
@@ -203,13 +201,13 @@ async function strikeAt(
       case 'any':
         return pause(share * strikeMsMax);
       case 'download':
-        await until(() => downloads.asked.length > asked, 'a download');
+        await platform.until(() => downloads.asked.length > asked, 'a download');
         return pause(share * pieceMsMax);
       case 'model':
         await model.call(model.calls.length);
         return pause(share * thinkMsMax);
       case 'sent':
-        await until(() => sent().length > answers, 'an answer');
+        await platform.until(() => sent().length > answers, 'an answer');
         return pause(share * sentMsMax);
       default:
         return moment satisfies never;

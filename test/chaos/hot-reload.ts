@@ -12,8 +12,9 @@ import { Crowd, type Tried } from './crowd.ts';
 import { drawDraft, spoil, type Draft, type Random } from './hot-reload/drafts.ts';
 import { assertEchoes, auditTalk, openStage, talkOn, urlOf } from './hot-reload/stage.ts';
 import type { Form, Stage } from './hot-reload/stage.ts';
-import { percentile, stopAsAsked, untilAll } from './outside.ts';
+import { percentile, stopAsAsked } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { untilAll } from '../support/waiting.ts';
 
 const speakers = 120;
 const peopleOnTelegram = 6;

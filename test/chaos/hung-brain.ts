@@ -16,8 +16,9 @@ import { Plan } from '../../src/run/plan.ts';
 import type { Ledger } from '../../src/store/store.ts';
 import { memoryForm, openSound, sqliteForm, type Form } from '../contract/ledger/forms.ts';
 import { FakePlatform } from '../fake/channel.ts';
-import { percentile, untilTrue } from './outside.ts';
+import { percentile } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { until } from '../support/waiting.ts';
 
 const conversations = 2_000;
 /** Messages are sent in rounds; a stall of the machine spoils one of them and not the figure. */
@@ -70,7 +71,7 @@ async function measure(form: Form, count: number, random: () => number) {
     const said = Array.from({ length: conversations }, (_, i) => slow.say(`stuck ${i}`, 'hello'));
     await Promise.all(said);
     const stuck = (): number => ledger.gauges().inboxClaimed + ledger.gauges().inboxWaiting;
-    await untilTrue('the slots are full', () => hanging.held() === 1_000);
+    await until('the slots are full', () => hanging.held() === 1_000);
     assert.equal(stuck(), conversations);
     const hung = await talk(quick, accepting, count, random);
     assert.equal(stuck(), conversations, 'nobody of the hung brain was answered or lost');

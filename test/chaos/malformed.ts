@@ -14,8 +14,9 @@ import {
   writeConfig,
 } from '../support/program.ts';
 import { malformed, smuggled, type Good } from './malformed-requests.ts';
-import { ask, metricOf, untilTrue } from './outside.ts';
+import { ask, metricOf } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { until } from '../support/waiting.ts';
 
 const atOnce = 50;
 const perRound = 500;
@@ -180,7 +181,7 @@ class Attack implements AsyncDisposable {
   async #closeLeft(): Promise<void> {
     const silent = (): number =>
       this.#left.filter(({ socket, answered }) => !socket.destroyed && !answered).length;
-    await untilTrue('who says nothing more is disconnected', () => silent() === 0);
+    await until('who says nothing more is disconnected', () => silent() === 0);
     for (const { socket } of this.#left) socket.destroy();
   }
 
@@ -195,7 +196,7 @@ class Attack implements AsyncDisposable {
       open = `${left} connections, ${rows} rows`;
       return left <= 0 && rows === 0;
     };
-    await untilTrue('all is closed and settled', over, 30_000).catch(() => {
+    await until('all is closed and settled', over).catch(() => {
       assert.fail(`left over: ${open}`);
     });
     const grownBytes = (await this.memoryBytes()) - base;

@@ -18,7 +18,6 @@ const speakers = 6;
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
 
 /** Longer than a reply may wait for its next try before it is parked. */
-const stallMs = 90_000;
 
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 type Say = (line: string) => void;
@@ -66,7 +65,7 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
     await strikes.over();
     const most = isLarge(count) ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
     const tookMs = await handovers(town, most);
-    const audited = await town.conclude(stallMs);
+    const audited = await town.conclude();
     return {
       ...audited,
       ...strikes.done,

@@ -12,8 +12,8 @@ import { isAlive } from '../fake/mcp/alive.ts';
 import { startHttpMcp, type HttpMode } from '../fake/mcp/http-server.ts';
 import { McpStage } from '../fake/mcp/stage.ts';
 import { Arrivals, delayMsMax, echo, hostOn, talk } from './hung-brain.ts';
-import { untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { until } from '../support/waiting.ts';
 
 const sizes = { test: 50, change: 200, nightly: 1_000 } as const;
 
@@ -112,7 +112,7 @@ async function besideCommand(
   const met = await beside(stage, kind, canary, means);
   await stage.close();
   const pids = Array.from((await stage.notes()).matchAll(/started (\d+)/g), ([, pid]) => pid);
-  await untilTrue('all are gone', async () => !pids.some((pid) => isAlive(Number(pid))));
+  await until('all are gone', async () => !pids.some((pid) => isAlive(Number(pid))));
   return met;
 }
 
@@ -135,7 +135,7 @@ async function beside(
   canary: string,
   { count, random, platform, accepting }: Means,
 ): Promise<Met> {
-  if (kind === 'none') await untilTrue('it was met', () => stage.standing().state !== 'starting');
+  if (kind === 'none') await until('it was met', () => stage.standing().state !== 'starting');
   else await stage.up();
   let isOver = false;
   const calling = callOn(stage, () => isOver);

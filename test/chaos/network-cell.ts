@@ -19,8 +19,9 @@ import {
   writeConfig,
 } from '../support/program.ts';
 import { checkTurns, lastLine, type Link, type Said } from './network-audit.ts';
-import { ask, handlesOf, metricOf, untilAll, untilTrue } from './outside.ts';
+import { ask, handlesOf, metricOf } from './outside.ts';
 import { seeded } from './proof.ts';
+import { until, untilAll } from '../support/waiting.ts';
 
 export type CellFound = { readonly spoiled: number; readonly repeats: number; readonly ms: number };
 
@@ -43,8 +44,6 @@ const holdsMs: Readonly<Record<Link, number>> = {
 const calmModelMs = 60_000;
 /** Checks come at intervals, and this machine has other work; what svc lacks has no end at all. */
 const slackMs = 15_000;
-/** Longer than a try that gets no answer, and than each of the first pauses of the schedule. */
-const stalledMs = 60_000;
 
 /** @throws AssertionError when a promise does not hold in it */
 export async function runCell(
@@ -181,10 +180,9 @@ class Cell implements AsyncDisposable {
     if (this.#link !== 'admin') this.#reads = this.#count;
     const reading = this.#link === 'admin' ? this.#read() : Promise.resolve();
     const half = Math.floor(this.#count / 2);
-    const halfSaid = untilTrue(
+    const halfSaid = until(
       'the first half is through, and something has met the fault',
       () => this.#accepted >= half && this.#reads >= half && this.#proxy.hasSpoiled,
-      60_000,
     );
     await Promise.race([halfSaid, this.#program.ended.then(() => assert.fail('svc has ended'))]);
     await this.#readPages();
@@ -271,16 +269,12 @@ class Cell implements AsyncDisposable {
       const ids = new Set(received.map(({ body }) => body['in_reply_to']));
       return said.filter(({ id }) => ids.has(id)).length;
     };
-    await untilAll(said.length, answered, stalledMs);
+    await untilAll(said.length, answered);
     assert.equal(answered(), said.length, 'every message is answered');
     const side = this.#serves() ? 'far' : 'near';
     const held = this.#proxy.heldMs[side];
     const most = holdsMs[this.#link] + slackMs;
-    await untilTrue(
-      'svc lets go of who is silent',
-      () => held.length === this.#proxy.endless,
-      most,
-    );
+    await until('svc lets go of who is silent', () => held.length === this.#proxy.endless);
     assert.ok(
       Math.max(0, ...held) <= most,
       `silent sides were held on to for ${held.join(', ')} ms`,

@@ -10,33 +10,6 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** Waits for something that must come to be. */
-export async function untilTrue(
-  what: string,
-  is: () => boolean | Promise<boolean>,
-  withinMs = 60_000,
-): Promise<void> {
-  const end = performance.now() + withinMs;
-  while (!(await is())) {
-    assert.ok(performance.now() < end, `in vain, for ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-/**
- * Waits until so many have come, or no more of them come: a slow machine needs longer, and what is
- * missing in the end is for the audit to tell.
- */
-export async function untilAll(all: number, came: () => number, stalledMs = 30_000): Promise<void> {
-  let most = -1;
-  let lastAt = performance.now();
-  for (let now = came(); now < all; now = came()) {
-    if (now > most) [most, lastAt] = [now, performance.now()];
-    if (performance.now() - lastAt >= stalledMs) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 /** It heeds a signal only once it listens, before which all that was left may be answered. */
 export async function stopAsAsked(program: Program): Promise<void> {
   await program.saw('"listening"');

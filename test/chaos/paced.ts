@@ -9,14 +9,13 @@ import { startFakeDiscord } from '../fake/discord.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram } from '../fake/telegram.ts';
 import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../support/program.ts';
-import { stopAsAsked, untilAll } from './outside.ts';
+import { stopAsAsked } from './outside.ts';
 import type { Proof } from './proof.ts';
+import { untilAll } from '../support/waiting.ts';
 
 const chatsMax = 100;
 /** One chat in so many is a group. */
 const groupEach = 10;
-/** A group that has had its allowance gets the next one within that time. */
-const stalledMs = 60_000;
 
 /** What svc talks to, and what it has sent: the chat's number among all, and the text. */
 type Platform = AsyncDisposable & {
@@ -61,7 +60,7 @@ async function talk(platform: Platform, chats: number, count: number): Promise<v
   await using program = startProgram(['serve', '--config', config], env);
   await program.saw('is up');
   for (let number = 0; number < count; number++) platform.say(number % chats, `${number}`);
-  await untilAll(count, () => platform.sent().filter(isWhole).length, stalledMs);
+  await untilAll(count, () => platform.sent().filter(isWhole).length);
   await stopAsAsked(program);
   for (let chat = 0; chat < chats; chat++) {
     const texts = platform.sent().filter((one) => one.chat === chat);

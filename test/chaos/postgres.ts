@@ -16,10 +16,10 @@ import { Way } from '../fake/postgres/way.ts';
 import type { Left } from './audit.ts';
 import { Managed } from './managed.ts';
 import { someMoment } from './moments.ts';
-import { untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 import { spawnAfter } from './ran-alone.ts';
 import { World } from './world.ts';
+import { until } from '../support/waiting.ts';
 
 const speakers = 6;
 const latencies = [0, 0, 5, 50];
@@ -105,7 +105,7 @@ async function act(strike: Exclude<Strike, 'svc'>, { server, way, disk, random }
       disk.fill!();
       await pause(random() * fullMs);
       disk.empty();
-      return untilTrue('the server answers again', () => answers(server));
+      return until('the server answers again', () => answers(server));
   }
 }
 

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Program } from '../support/program.ts';
-import { untilTrue } from './outside.ts';
+import { until } from '../support/waiting.ts';
 
 /**
  * Starts the program. What ran alone when it was ended before is answered first.
@@ -25,7 +25,7 @@ export async function spawnAfter(
   const program = spawn();
   if (!had) return program;
   try {
-    await untilTrue('an answer to what ran alone', async () => !(await hasOne()));
+    await until('an answer to what ran alone', async () => !(await hasOne()));
   } catch (error) {
     await program[Symbol.asyncDispose]();
     throw new Error(`it has written\n${program.log().slice(-4_000)}`, { cause: error });

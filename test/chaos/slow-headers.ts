@@ -12,16 +12,15 @@ import {
   webhookConfig,
   writeConfig,
 } from '../support/program.ts';
-import { ask, metricOf, percentile, untilTrue } from './outside.ts';
+import { ask, metricOf, percentile } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { until } from '../support/waiting.ts';
 
 const connections = 900;
 const byteMs = 250;
 const asks = 100;
 /** Only at the largest size is a machine there for this alone; who waits for a head waits 5 s. */
 const delayMsMax = { alone: 50, crowded: 4_000 };
-/** What the listener allows for a head is a sixth of it; without that limit it were twice it. */
-const closedMsMax = 30_000;
 const sizes = { test: 1, change: 2, nightly: 10 } as const;
 
 export const slowHeaders: Proof = {
@@ -75,12 +74,9 @@ async function attack(listener: 'webhook' | 'admin', random: () => number): Prom
   await receiver.waitFor(says.length);
   const endedAt = performance.now();
   slow.endWithThese();
-  await untilTrue('every slow connection is closed', () => slow.open === 0, closedMsMax);
+  await until('every slow connection is closed', () => slow.open === 0);
   const closedMs = performance.now() - endedAt;
-  await untilTrue(
-    'svc counts them no more',
-    async () => (await openConnections(adminPort)) <= base,
-  );
+  await until('svc counts them no more', async () => (await openConnections(adminPort)) <= base);
   program.child.kill('SIGTERM');
   assert.equal(await program.ended, 0);
   return { quietMs, besideMs, closedMs };

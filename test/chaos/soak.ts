@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { freePort, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { childrenOf } from '../support/run-svc.ts';
-import { untilTrue } from './outside.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Crowd } from './soak/crowd.ts';
 import { figures, mebibytesOf, sampleOf, type Sample } from './soak/figures.ts';
 import { growthOf, samplesMin } from './soak/flatness.ts';
+import { until } from '../support/waiting.ts';
 
 /** 20 a second for 24 hours. */
 const dayMessages = 20 * 86_400;
@@ -64,7 +64,7 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
     await crowd.talk(left, taken / wanted);
     process.kill(pid, 'SIGUSR2');
     const collected = `collected ${taken + 1} times`;
-    await untilTrue('the garbage is collected', () => program.log().includes(collected));
+    await until('the garbage is collected', () => program.log().includes(collected));
     samples.push(await sampleAtRest(`http://127.0.0.1:${adminPort}`, pid));
     age(database);
     const ms = Date.now() - started;
@@ -90,7 +90,7 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
 /** What was delivered last is written down a little later: that is waited for. */
 async function sampleAtRest(adminUrl: string, pid: number): Promise<Sample> {
   let sample: Sample = {};
-  await untilTrue('what was delivered is written down', async () => {
+  await until('what was delivered is written down', async () => {
     sample = await sampleOf(adminUrl, pid);
     return sample['rows in the ledger'] === 0;
   });

@@ -8,7 +8,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { scratch } from '../support/program.ts';
-import { untilTrue } from './outside.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Bill, callKey, type Killed } from './spend/bill.ts';
 import { brainOf, documentOf, kinds, type BrainFacts, type Kind } from './spend/brains.ts';
@@ -16,6 +15,7 @@ import { Deployment, type Form, type SpendLine } from './spend/deployment.ts';
 import { Fitting } from './spend/fitting.ts';
 import { People, type Turn } from './spend/people.ts';
 import { Providers } from './spend/provider.ts';
+import { until, untilAll } from '../support/waiting.ts';
 
 /** So many messages are under way at once, and more of them are written before the first kill. */
 const atOnce = 10;
@@ -113,7 +113,7 @@ async function assertCounted({ brain, deployment, providers, people }: Stage): P
   const bill = new Bill(brain, providers.calls, people.turns, []);
   let lines: readonly SpendLine[] = [];
   let senders: readonly SpendLine[] = [];
-  await untilTrue('what was given up is settled, and what was free is written', async () => {
+  await until('what was given up is settled, and what was free is written', async () => {
     lines = await deployment.spent('model');
     senders = await deployment.spent('sender');
     const isSettled = lines.every(({ open }) => open.input + open.output === 0);
@@ -135,7 +135,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
   const over = writing.catch(() => {});
   for (let at = 0; at < many; at++) {
     const due = before + Math.floor((messages * at) / many);
-    const ripe = untilTrue('some are answered', () => people.answered >= due, 300_000);
+    const ripe = untilAll(due, () => people.answered);
     await Promise.race([ripe, over]);
     // In the middle of a turn, as long as there are any that ask a model.
     await Promise.race([providers.nextCall(), over, pause(calmMs)]);

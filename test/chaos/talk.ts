@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import type { Chat } from '../fake/telegram/wire.ts';
-import { untilAll } from './outside.ts';
+import { untilAll } from '../support/waiting.ts';
 
 type Place = { readonly id: number | string };
 export type Saying<P extends Place = Chat> = { readonly chat: P['id']; readonly text: string };

@@ -9,7 +9,8 @@ import { webhookConfig, writeConfig, type Program } from '../support/program.ts'
 import { assertKept, audit, leftIn, type Audit, type Left } from './audit.ts';
 import { Crowd } from './crowd.ts';
 import { History } from './history.ts';
-import { stopAsAsked, untilAll } from './outside.ts';
+import { stopAsAsked } from './outside.ts';
+import { untilAll } from '../support/waiting.ts';
 
 export class World implements AsyncDisposable {
   /** The folder that holds the database and nothing else. */
@@ -97,14 +98,11 @@ export class World implements AsyncDisposable {
   }
 }
 
-/**
- * Resolves when every accepted message has a reply, or when no more replies come.
- * @param stalledMs when none has come for so long, no more come
- */
-export function untilAnswered(
-  { crowd, receiver }: Pick<World, 'crowd' | 'receiver'>,
-  stalledMs?: number,
-): Promise<void> {
+/** Resolves when every accepted message has a reply, or when no more replies come. */
+export function untilAnswered({
+  crowd,
+  receiver,
+}: Pick<World, 'crowd' | 'receiver'>): Promise<void> {
   const waiting = new Set<unknown>(crowd.messages.map(({ id }) => id));
   const all = waiting.size;
   let looked = 0;
@@ -116,7 +114,7 @@ export function untilAnswered(
     }
     return all - waiting.size;
   };
-  return untilAll(all, came, stalledMs);
+  return untilAll(all, came);
 }
 
 export type WorldStorage = {

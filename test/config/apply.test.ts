@@ -4,9 +4,9 @@ import { chmod, chown, lstat, mkdir, readdir, rename, stat, symlink } from 'node
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startConfigured } from './program.ts';
 import { freePort, post } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 test('a configuration that is put is in use, in its file, and told in words', async () => {
   await using service = await startConfigured();
@@ -68,7 +68,7 @@ test('addresses, routes, sessions and allowed hosts change while it runs', async
   assert.equal((await post(url, { sender_id: 'ada', text: '/new' })).status, 200);
   const received = await service.receiver.waitFor(2);
   assert.match(String(received[1]!.body['text']), /new session/i);
-  await untilTrue('the old address is let go of', async () => {
+  await until('the old address is let go of', async () => {
     const old = `http://127.0.0.1:${service.port}/webhook`;
     return (await post(old, { sender_id: 'ada', text: 'x' }).catch(() => null)) === null;
   });

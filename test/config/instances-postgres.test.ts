@@ -4,14 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
 import { beginShared } from '../../src/run/shared-start.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { House, marked, sharedDocument, webhookAt, type Instance } from './stage-postgres.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { Way } from '../fake/postgres/way.ts';
+import { until } from '../support/waiting.ts';
 
 const inUseAt = (document: object, ...all: Instance[]): Promise<void> => {
   const revision = revisionOf(JSON.stringify(document));
-  return untilTrue('all have it in use', () => all.every((one) => one.revision === revision));
+  return until('all have it in use', () => all.every((one) => one.revision === revision));
 };
 
 suite('one configuration', { skip: noPostgres }, () => {
@@ -32,7 +32,7 @@ suite('one configuration', { skip: noPostgres }, () => {
       assert.equal(await readFile(one.file, 'utf8'), JSON.stringify(sharedDocument()));
       const disk = await one.control.onDisk();
       assert.deepEqual([disk.revision, disk.text], [told.revision, null]);
-      await untilTrue('the address of before is let go', () => one.listening === 1);
+      await until('the address of before is let go', () => one.listening === 1);
     }
     assert.match(a.said, /"config_followed"/);
   });
@@ -56,7 +56,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     const kept = await b.control.kept(first);
     assert.ok(kept !== null && 'text' in kept);
     assert.equal((await b.put(kept.text)).kind, 'applied');
-    await untilTrue('both have it', () => a.revision === first && b.revision === first);
+    await until('both have it', () => a.revision === first && b.revision === first);
     const after = await a.control.history();
     assert.ok(!('kind' in after));
     assert.deepEqual(
@@ -75,7 +75,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     assert.ok(applied?.kind === 'applied' && refused?.kind === 'refused', JSON.stringify(both));
     assert.ok(refused.code === 'revision_conflict');
     assert.equal(refused.revision, applied.revision);
-    await untilTrue('both have it', () => [a, b].every((one) => one.revision === applied.revision));
+    await until('both have it', () => [a, b].every((one) => one.revision === applied.revision));
     const late = await a.put(marked('late'), 'f00f00f00f00');
     assert.equal(late.kind === 'refused' && late.code, 'revision_conflict');
   });
@@ -89,12 +89,12 @@ suite('one configuration', { skip: noPostgres }, () => {
     await inUseAt(next, a, b);
     const before = b.control.inUse().usedAt;
     b.hangUp();
-    await untilTrue('it is taken anew', () => b.control.inUse().usedAt > before);
+    await until('it is taken anew', () => b.control.inUse().usedAt > before);
     const rows = await a.control.history();
     assert.equal('length' in rows && rows.length, 2);
     await b.write(sharedDocument({ routes: [] }));
     b.hangUp();
-    await untilTrue('it is told', () => /"config_not_applied"/.test(b.said));
+    await until('it is told', () => /"config_not_applied"/.test(b.said));
     assert.equal(b.control.warnings[0]?.code, 'config_not_applied');
     assert.equal(a.revision, b.revision);
   });
@@ -131,17 +131,17 @@ suite('one configuration', { skip: noPostgres }, () => {
     // As if it had said yes before it lost its variable.
     await a.member.configs.replace({ text, revision: revisionOf(text), by: 'operator' });
     await house.instances.client.query("UPDATE svc.config SET at = at - interval '1 min'");
-    await untilTrue('it is told', () =>
+    await until('it is told', () =>
       a.control.warnings.some(({ code }) => code === 'config_behind'),
     );
     assert.match(
       a.control.warnings.find(({ code }) => code === 'config_behind')!.message,
       new RegExp(`older configuration is still in use at instance ${b.id} \\(b, svc 1\\.2\\.3\\)`),
     );
-    await untilTrue('it ends', () => b.behind.length > 0);
+    await until('it ends', () => b.behind.length > 0);
     assert.match(b.behind[0]!, /LATER is not set/);
     assert.match(b.said, /"config_behind"/);
-    await untilTrue('the other has it', () => a.revision === revisionOf(text));
+    await until('the other has it', () => a.revision === revisionOf(text));
   });
 
   test('what an instance proposed that is dead by now holds up nobody', async () => {
@@ -177,7 +177,7 @@ suite('one configuration', { skip: noPostgres }, () => {
     const ghost = await house.instances.join('ghost');
     await ghost.configs.uses((await ghost.configs.current()).n);
     const waiting = a.put(marked('in vain'));
-    await untilTrue('it is proposed', async () => (await ghost.configs.look(null)).open !== null);
+    await until('it is proposed', async () => (await ghost.configs.look(null)).open !== null);
     await a.stop();
     const told = await waiting;
     assert.equal(told.kind === 'refused' && told.code, 'rolled_back', JSON.stringify(told));
@@ -197,10 +197,10 @@ suite('one configuration', { skip: noPostgres }, () => {
     await other.configs.uses(n);
     const waiting = a.put(marked('next'));
     const open = async () => (await other.configs.look(null)).open;
-    await untilTrue('it is proposed', async () => (await open()) !== null);
+    await until('it is proposed', async () => (await open()) !== null);
     way.cut();
     const [before, proposal] = [way.begun, await open()];
-    await untilTrue('it has connected again', () => way.begun > before);
+    await until('it has connected again', () => way.begun > before);
     await other.configs.vote(proposal!.n, null);
     await other.configs.uses(n + 1);
     const told = await waiting;

@@ -4,11 +4,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { adminToken, askAdmin, type Told } from './program.ts';
 import { closedPort } from '../fake/closed-port.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
 import { freePort, scratch, secret, startProgram, webhookConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const options = { skip: noPostgres };
 
@@ -78,7 +78,7 @@ test('it is applied at one and in use at both, or refused by name', options, asy
   const told = await two.put(next);
   assert.equal(told.status, 200, JSON.stringify(told));
   const revision = revisionOf(JSON.stringify(next));
-  await untilTrue('both have it', async () => {
+  await until('both have it', async () => {
     return (await one.revision()) === revision && (await two.revision()) === revision;
   });
   const [channel] = shared.channels;
@@ -94,7 +94,7 @@ test('it is applied at one and in use at both, or refused by name', options, asy
   const path = `config/history/${first}/restore`;
   const restored = await two.ask(path, { method: 'POST', ifMatch: revision });
   assert.equal(restored.status, 200, JSON.stringify(restored));
-  await untilTrue('both went back', async () => (await one.revision()) === first);
+  await until('both went back', async () => (await one.revision()) === first);
 });
 
 test('one that is killed meanwhile does not keep the others from a new one', options, async () => {
@@ -107,7 +107,7 @@ test('one that is killed meanwhile does not keep the others from a new one', opt
   await two.program.ended;
   const next = { ...house.shared, _mark: 'next' };
   // Until it counts as dead it may be named as one that said nothing.
-  await untilTrue('it is in use', async () => {
+  await until('it is in use', async () => {
     const told = await one.put(next);
     if (told.status === 200) return true;
     assert.equal(told.body.code, 'config_refused_by_instance', JSON.stringify(told));

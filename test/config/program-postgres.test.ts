@@ -6,12 +6,12 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { adminToken, startConfigured } from './program.ts';
 import { closedPort } from '../fake/closed-port.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
 import { runCommand, startServe } from '../support/in-process.ts';
 import { secret } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const storage = { url_env: 'DATABASE_URL' };
 
@@ -76,7 +76,7 @@ suite('the configuration on a database server', { skip: noPostgres }, () => {
     const text = JSON.stringify(service.withOther());
     await writeFile(service.file, text);
     service.program.hangUp();
-    await untilTrue('it is in use', async () => (await service.revision()) === revisionOf(text));
+    await until('it is in use', async () => (await service.revision()) === revisionOf(text));
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -130,7 +130,7 @@ suite('the configuration on a database server', { skip: noPostgres }, () => {
     await writeFile(service.file, JSON.stringify(reading));
     service.program.hangUp();
     const revision = revisionOf(JSON.stringify(reading));
-    await untilTrue('it is in use', async () => (await service.revision()) === revision);
+    await until('it is in use', async () => (await service.revision()) === revision);
     await service.program[Symbol.asyncDispose]();
     await writeFile(service.file, JSON.stringify(service.first));
     const { code, err } = await run('serve');

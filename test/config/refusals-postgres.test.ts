@@ -6,10 +6,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { Applied } from '../../src/admin/config-control.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { House, marked, sharedDocument, webhookAt, type Instance } from './stage-postgres.ts';
 import { noPostgres } from '../fake/postgres.ts';
 import { freePort, scratch } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 type Refused = Extract<Applied, { kind: 'refused' }>;
 type ByInstance = Extract<Refused, { code: 'config_refused_by_instance' }>;
@@ -29,7 +29,7 @@ function refused(told: Applied, code: Refused['code']): Refused & { fields?: rea
 async function assertUnchanged(revision: string, ...all: Instance[]): Promise<void> {
   for (const one of all) {
     assert.equal(one.revision, revision);
-    await untilTrue('nothing is held open', () => one.listening === 1);
+    await until('nothing is held open', () => one.listening === 1);
     const rows = await one.control.history();
     assert.equal('length' in rows && rows.length, 1);
   }
@@ -159,7 +159,7 @@ suite('one configuration, refused', { skip: noPostgres }, () => {
     const asOwn = { ...own, _mark: 'of b' };
     assert.equal((await b.put(asOwn)).kind, 'applied');
     assert.equal(b.control.used.config.storage?.retentionDays, 7);
-    await untilTrue('the other has it', () => a.revision === b.revision);
+    await until('the other has it', () => a.revision === b.revision);
     assert.equal(a.control.used.config.storage?.retentionDays, 30);
   });
 });

@@ -5,10 +5,11 @@ import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
-import { metricOf, untilTrue } from '../chaos/outside.ts';
+import { metricOf } from '../chaos/outside.ts';
 import { startConfigured } from './program.ts';
 import { post } from '../support/program.ts';
 import { oldNode, runProgram, root } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
 
@@ -28,10 +29,10 @@ test('a hang-up takes the edited file; the text before can be restored', async (
   const text = JSON.stringify(service.withOther());
   await writeFile(service.file, text);
   service.program.hangUp();
-  await untilTrue('the edit is in use', async () => (await service.revision()) !== first);
+  await until('the edit is in use', async () => (await service.revision()) !== first);
   assert.equal(await service.revision(), revisionOf(text));
   assert.equal(await service.say('two'), 'of second');
-  await untilTrue('it is counted', () => counted(service, 'applied'));
+  await until('it is counted', () => counted(service, 'applied'));
   const path = `config/history/${first}/restore`;
   const ifMatch = await service.revision();
   assert.equal((await service.ask(path, { method: 'POST', ifMatch })).status, 200);
@@ -57,12 +58,12 @@ test('a broken file changes nothing, and is told until one is taken', async () =
   assert.ok(await counted(service, 'config_invalid'));
   await rm(service.file);
   service.program.hangUp();
-  await untilTrue('it is told that the file is gone', async () =>
+  await until('it is told that the file is gone', async () =>
     (await warnings(service))[0]!.message.includes('there is no file'),
   );
   await writeFile(service.file, JSON.stringify(service.withOther()));
   service.program.hangUp();
-  await untilTrue('nothing is wrong any more', async () => (await warnings(service)).length === 0);
+  await until('nothing is wrong any more', async () => (await warnings(service)).length === 0);
   assert.equal(await service.say('two'), 'of second');
 });
 
@@ -82,14 +83,14 @@ test('one that is put ends the warning, too, and an edit has the time of its fil
   await utimes(service.file, savedAt / 1_000, savedAt / 1_000);
   service.program.hangUp();
   const revision = revisionOf(text);
-  await untilTrue('the edit is in use', async () => (await service.revision()) === revision);
+  await until('the edit is in use', async () => (await service.revision()) === revision);
   const [row] = (await service.ask('config/history')).body.rows!;
   assert.deepEqual([row!.revision, row!.savedAt], [revision, savedAt]);
   // By hand back to one of before: it is in use, and none of before any more.
   await writeFile(service.file, JSON.stringify(service.withOther(), null, 2));
   service.program.hangUp();
-  await untilTrue('so is that', async () => (await service.revision()) === put.etag);
-  await untilTrue('it is no text of before', async () => {
+  await until('so is that', async () => (await service.revision()) === put.etag);
+  await until('it is no text of before', async () => {
     const names = await readdir(`${service.file}.history`);
     return !names.some((name) => name.includes(put.etag!));
   });
@@ -123,11 +124,11 @@ test('calls under configurations of before count against the limit of the newest
     assert.equal((await service.put(limited(1, round))).status, 200);
     await post(service.program.url, { sender_id: `sender-${round}`, text: 'hello' });
     await service.model.call(0);
-    await untilTrue('the rest waits', async () => (await calls('waiting')) === round);
+    await until('the rest waits', async () => (await calls('waiting')) === round);
   }
   assert.equal(service.model.calls.length, 1);
   assert.equal((await service.put(limited(2, 3))).status, 200);
-  await untilTrue('a higher limit lets one more in', async () => (await calls('in_flight')) === 2);
+  await until('a higher limit lets one more in', async () => (await calls('in_flight')) === 2);
   answers.resolve();
   await service.receiver.waitFor(3);
   assert.equal(service.model.calls.length, 3);

@@ -8,11 +8,11 @@ import { test } from 'node:test';
 import type { Preflighted, Validated } from '../../src/admin/config-trials.ts';
 import { explainKeychain } from '../../src/keychain.ts';
 import { asks, inTurn } from '../agents/stage.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startWeb } from '../fake/web.ts';
 import { hostedModel, key, localModel, parsed, resultOf, start, values } from './trials-program.ts';
 import type { Document } from './trials-program.ts';
+import { until } from '../support/waiting.ts';
 
 test('a trial shows what every model said, and why one of them is the reply', async () => {
   await using started = await start();
@@ -193,13 +193,13 @@ test('a preflight ends when who asked goes away', async () => {
     started.send('POST', 'config/preflight', text, signal).catch((error: Error) => error.name);
   const staying = new AbortController();
   const stays = look(staying.signal);
-  await untilTrue('one waits for its model', () => reached.length === 1);
+  await until('one waits for its model', () => reached.length === 1);
   const asked = [1, 2, 3].map(() => look(leaving.signal));
-  await untilTrue('all four wait', () => reached.length === 4);
+  await until('all four wait', () => reached.length === 4);
   leaving.abort();
   assert.deepEqual(await Promise.all(asked), Array(3).fill('AbortError'));
   const [first, ...others] = reached;
-  await untilTrue('nothing is asked for them any more', () => others.every((one) => one.closed));
+  await until('nothing is asked for them any more', () => others.every((one) => one.closed));
   assert.equal(first!.closed, false, 'the first, which asked before them, waits still');
   const { status } = await started.send('POST', 'config/preflight', JSON.stringify(started.used));
   assert.equal(status, 200, 'their places are free');

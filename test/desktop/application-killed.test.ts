@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { suite } from 'node:test';
-import { untilTrue } from '../chaos/outside.ts';
 import { gone } from '../support/run-svc.ts';
 import { sharedServing, signedIn, type Serving } from './serving.ts';
 import { applicationPage, applicationTest } from './stage.ts';
+import { until } from '../support/waiting.ts';
 
 /** A message that comes is answered. */
 async function answers({ world }: Serving): Promise<void> {
   const before = world.receiver.received.length;
   assert.equal(await world.say('When do you open?'), 200);
-  await untilTrue('it is answered', () => world.receiver.received.length > before);
+  await until('it is answered', () => world.receiver.received.length > before);
 }
 
 /** Kills the service. @returns the next one, which does not listen, and goes on with SIGCONT */

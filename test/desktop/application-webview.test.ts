@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { untilTrue } from '../chaos/outside.ts';
 import { gone } from '../support/run-svc.ts';
 import { kill, Marked } from './marked.ts';
 import { windowTest, type Stage } from './window-stage.ts';
 import { openWorld, secret, type World } from './world.ts';
+import { until } from '../support/waiting.ts';
 
 const there = { where: 'debian 13', programs: ['unshare'] } as const;
 
@@ -25,7 +25,7 @@ class Processes extends Marked {
 
   async next(role: keyof typeof roles, notPid: number): Promise<number> {
     let pid: number | null = null;
-    await untilTrue(`there is another ${role}`, () => {
+    await until(`there is another ${role}`, () => {
       pid = this.of(role);
       return pid !== null && pid !== notPid;
     });
@@ -44,7 +44,7 @@ async function configIn(stage: Stage, { document }: World): Promise<string> {
 async function answers(world: World): Promise<void> {
   const before = world.receiver.received.length;
   assert.equal(await world.say('When do you open?'), 200);
-  await untilTrue('it is answered', () => world.receiver.received.length > before);
+  await until('it is answered', () => world.receiver.received.length > before);
 }
 
 /** How often a shell has said which window it has. */
@@ -84,7 +84,7 @@ windowTest(
     const next = stage.desktop('--config', file);
     const newShell = await processes.next('shell', shell);
     // Closed before the new shell has found it, it would end: there is nobody to ask.
-    await untilTrue('the shell has a window', () => windowsTold(stage) > before);
+    await until('the shell has a window', () => windowsTold(stage) > before);
     await stage.seen(overview);
     assert.deepEqual([processes.of('core'), processes.of('window')], [newCore, newWindow]);
     await stage.close(await stage.seen(overview));
@@ -92,6 +92,6 @@ windowTest(
     assert.equal(processes.of('window'), newWindow);
     process.kill(newShell, 'SIGTERM');
     assert.deepEqual(await next.ended, { code: 0, signal: null });
-    await untilTrue('all of it has ended', () => processes.all().length === 0);
+    await until('all of it has ended', () => processes.all().length === 0);
   },
 );

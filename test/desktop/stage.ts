@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { placesOf, type Places } from '../../src/desktop/places.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { openSession, type Keyring } from '../keyring/session.ts';
 import { followed, launcher, type Run } from '../support/run-svc.ts';
 import { accounts, notHere, type Account } from './account.ts';
 import { openDisplay, type Display } from './display.ts';
 import { makeHome, type Home } from './home.ts';
 import { kill, Marked, type Process } from './marked.ts';
+import { until } from '../support/waiting.ts';
 
 /** A test that ran longer than this hangs. */
 const testMs = 240_000;
@@ -153,7 +153,7 @@ export async function openDesktop(options: DesktopOptions = {}): Promise<Desktop
     async comes(role, notPid = null) {
       let pid: number | null = null;
       const isOther = (): boolean => (pid = pidOf(role)) !== null && pid !== notPid;
-      await untilTrue(`there is a ${role}`, isOther);
+      await until(`there is a ${role}`, isOther);
       return pid!;
     },
     kill(role) {
@@ -165,11 +165,11 @@ export async function openDesktop(options: DesktopOptions = {}): Promise<Desktop
     page: (others) => windows.page(others),
     pages: () => windows.pages(),
     processes,
-    ends: () => untilTrue('all of it has ended', () => processes().length === 0),
+    ends: () => until('all of it has ended', () => processes().length === 0),
     logged(pattern) {
       const file = join(places.logs, 'desktop.log');
       const has = async (): Promise<boolean> => pattern.test(await readFile(file, 'utf8'));
-      return untilTrue(`the log has ${pattern}`, has);
+      return until(`the log has ${pattern}`, has);
     },
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };
@@ -212,7 +212,7 @@ export async function pressLast(page: Page, name: string): Promise<void> {
  * a page waits for what comes next, Chromium lets nobody look into it: so the same is asked for.
  */
 export async function applicationPage(page: Page): Promise<string> {
-  await untilTrue('the page of the application is shown', () => page.url().includes('/app/'));
+  await until('the page of the application is shown', () => page.url().includes('/app/'));
   return (await fetch(page.url())).text();
 }
 
@@ -246,7 +246,7 @@ class Windows implements AsyncDisposable {
 
   async page(others: readonly Page[] = []): Promise<Page> {
     let page: Page | undefined;
-    await untilTrue('there is a window with a page', async () => {
+    await until('there is a window with a page', async () => {
       if (this.#fault !== null) throw new Error(this.#fault);
       // One that was killed may not have been missed yet.
       if ((await this.#connected()) === null) return false;

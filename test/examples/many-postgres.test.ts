@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { validateText } from '../../src/config/validate.ts';
 import { namedSecrets } from '../../src/config/secrets.ts';
 import { lastOf } from '../agents/stage.ts';
-import { metricOf, untilAll, untilTrue } from '../chaos/outside.ts';
+import { metricOf } from '../chaos/outside.ts';
 import { noHaproxy } from '../fake/haproxy.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { newDatabase, noPostgres } from '../fake/postgres.ts';
@@ -18,6 +18,7 @@ import {
   type Instance,
 } from './many-set.ts';
 import { post, scratch, secret } from '../support/program.ts';
+import { until, untilAll } from '../support/waiting.ts';
 
 const values = {
   POSTGRES_PASSWORD: 'a-password-of-the-database',
@@ -70,7 +71,7 @@ async function converse(
     said.push(text);
     const isAnswered = (): boolean =>
       said.length - repliesOf(receiver, conversation).length <= unansweredMax;
-    await untilTrue(`a reply in ${conversation}`, isAnswered);
+    await until(`a reply in ${conversation}`, isAnswered);
   }
   return said;
 }
@@ -100,10 +101,10 @@ test(
     const restarting = async (): Promise<void> => {
       for (const instance of set.instances) {
         const works = `${instance.name} takes messages`;
-        await untilTrue(works, async () => (await acceptedBy(instance)) > 0);
+        await until(works, async () => (await acceptedBy(instance)) > 0);
         assert.equal(await instance.stop(), 0, instance.log());
         await instance.start();
-        await untilTrue(`${works} again`, async () => (await acceptedBy(instance)) > 0);
+        await until(`${works} again`, async () => (await acceptedBy(instance)) > 0);
       }
     };
     await Promise.race([restarting(), failed]);

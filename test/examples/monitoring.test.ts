@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { unavailable } from '../../src/channel/webhook/refusals.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { noPrometheus, promtool, startPrometheus } from '../fake/prometheus.ts';
 import { startReceiver } from '../fake/receiver.ts';
@@ -22,6 +21,7 @@ import {
 } from './monitoring-kit.ts';
 import { states } from './monitoring-states.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 /** A running svc with a webhook and a messenger. */
 async function stage() {
@@ -50,7 +50,7 @@ async function stage() {
   const page = async (): Promise<string> =>
     (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   const shows = (series: string): Promise<void> =>
-    untilTrue(series, async () => (await page()).includes(`\n${series}`));
+    until(series, async () => (await page()).includes(`\n${series}`));
   return {
     path,
     adminPort,
@@ -227,19 +227,19 @@ test(
     await writeFile(file, stringify(config));
     await using prometheus = await startPrometheus(file, await freePort());
     // A counter that was scraped only afterwards has not grown.
-    await untilTrue('a first scrape', async () => {
+    await until('a first scrape', async () => {
       return (await prometheus.query('svc_dead_letters_total')).length > 0;
     });
     await it.happens();
     for (const alert of ['SvcDeadLetters', 'SvcConfigurationRefused', 'SvcNoAnswers']) {
-      await untilTrue(alert, async () => {
+      await until(alert, async () => {
         const { alerts } = await prometheus.ask<Alerts>('alerts');
         return alerts.some(({ labels }) => labels['alertname'] === alert);
       });
     }
     for (const { where, expr } of panelTargets) {
       const isShown = async (): Promise<boolean> => (await prometheus.query(expr)).length > 0;
-      await untilTrue(`${where} shows ${expr}`, isShown);
+      await until(`${where} shows ${expr}`, isShown);
     }
     const { groups } = await prometheus.ask<Told>('rules');
     const healths = groups

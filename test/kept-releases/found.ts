@@ -1,11 +1,10 @@
 /** What a kept release left is there, and goes on, in the svc that runs on it now. */
 import assert from 'node:assert/strict';
-import { untilTrue } from '../chaos/outside.ts';
 import { answerTo, shownTo, webhook, type Expected, type Line } from './said.ts';
 import type { World } from './world.ts';
+import { until } from '../support/waiting.ts';
 
 /** A parked reply of a release that was kept just now has to wait for its time. */
-const arrivedWithinMs = 100_000;
 
 type Turn = { readonly text: string; readonly reply: string; readonly session: number };
 type Paired = { readonly sender: string; readonly name: string; readonly state: string };
@@ -30,7 +29,7 @@ export async function assertArrived({ receiver }: World, expected: Expected): Pr
   const answers = waiting.map(({ conversation, text }) => ({ conversation, text: answerTo(text) }));
   const wanted = [...answers, ...due, ...parked];
   const all = (): boolean => receiver.received.length >= wanted.length;
-  await untilTrue('all that was on its way has arrived', all, arrivedWithinMs);
+  await until('all that was on its way has arrived', all);
   const received = receiver.received.map(({ body }) => ({
     conversation: String(body['conversation_id']),
     text: String(body['text']),

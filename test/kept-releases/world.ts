@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { untilTrue } from '../chaos/outside.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
@@ -12,6 +11,7 @@ import { freePort, post, programOf, scratch, secret, type Program } from '../sup
 import { launcher, runProgram } from '../support/run-svc.ts';
 import { placed, type Places } from './document.ts';
 import { model } from './said.ts';
+import { until } from '../support/waiting.ts';
 
 export type Form = 'sqlite' | 'postgres';
 
@@ -142,7 +142,7 @@ export class World implements AsyncDisposable {
 
   /** Waits until a list of the admin API is so long. */
   untilLeft(what: string, path: string, count: number): Promise<void> {
-    return untilTrue(what, async () => (await this.rows(path)).length === count);
+    return until(what, async () => (await this.rows(path)).length === count);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

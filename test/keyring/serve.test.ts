@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import { suite } from 'node:test';
 import { openKeychain } from '../../src/keychain.ts';
 import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, startServe } from '../support/in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
 import { childrenOf } from '../support/run-svc.ts';
 import { keyringTest, openSession, type Session } from './session.ts';
+import { until } from '../support/waiting.ts';
 
 async function stage(session: Session) {
   await using parts = new AsyncDisposableStack();
@@ -109,7 +109,7 @@ suite('the service over gnome-keyring', () => {
     assert.equal(code, 78);
     assert.match(err, /^✗ WEBHOOK_SECRET is kept in the keychain, which did not answer in time/);
     await using stopping = startServe(on.file, session.env);
-    await untilTrue('the keychain is asked', () => Promise.resolve(isAsked()));
+    await until('the keychain is asked', () => Promise.resolve(isAsked()));
     assert.equal(await stopping.stop(), 0, 'nothing was wrong');
     assert.equal(stopping.log(), '');
     keyring.goOn();

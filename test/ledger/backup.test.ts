@@ -4,12 +4,12 @@ import { copyFile, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { type Outcome, runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { outcomeOf } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 
 async function stage(t: TestContext) {
   const folder = await scratch();
@@ -62,7 +62,7 @@ test('a backup of a live database has all that was acknowledged, and restores', 
     const senders = [1, 2, 3, 4].map(send);
     await receiver.waitFor(20);
     // A reply may come before the answer to its message has been read here.
-    await untilTrue('20 are acknowledged', () => acknowledged.length >= 20);
+    await until('20 are acknowledged', () => acknowledged.length >= 20);
     const before = [...acknowledged];
     const made = await outcomeOf(['backup', 'copy.db'], { cwd: folder });
     over.abort();

@@ -9,10 +9,10 @@ import { test } from 'node:test';
 import { revisionOf } from '../../src/config/inspect.ts';
 import { commandsUnknown } from '../../src/config/by-hand.ts';
 import type { Config } from '../../src/config/config.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startConfigured } from '../config/program.ts';
 import { start } from '../config/trials-program.ts';
 import { fakeServer } from '../fake/mcp/stage.ts';
+import { until } from '../support/waiting.ts';
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
 
@@ -45,8 +45,8 @@ test('a program comes by hand, and from then on the API keeps it as it is', asyn
   const byHand = JSON.stringify(withAgent(service, agent));
   await writeFile(service.file, byHand);
   service.program.hangUp();
-  await untilTrue('it is in use', async () => (await service.revision()) === revisionOf(byHand));
-  await untilTrue('it is started', async () => (await startsIn(note)) === 1);
+  await until('it is in use', async () => (await service.revision()) === revisionOf(byHand));
+  await until('it is started', async () => (await startsIn(note)) === 1);
 
   const env = { TOKEN: 'CANARY' };
   const other = await service.put(withAgent(service, agentWith(note, { env })));

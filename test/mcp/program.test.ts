@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { writePins, type Pin } from '../../src/config/mcp-pins.ts';
 import type { McpStanding } from '../../src/domain/mcp.ts';
 import { asks, inTurn, stage, toolsOf, wires } from '../agents/stage.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { isAlive } from '../fake/mcp/alive.ts';
 import { definitionsOf, fakeServer } from '../fake/mcp/stage.ts';
 import { scratch, serve } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const canary = 'canary-in-the-environment-of-a-server';
 
@@ -43,14 +43,14 @@ test('from the pin to the reply: announced, called, journaled, told; no secret t
   const script = inTurn(asks('mcp_fake_echo', { text: 'hello' }), { answer: 'It said hello.' });
   const env = { MCP_CANARY: canary };
   await using scene = await stage(wires[0]!, agentOf('tells_env'), script, { env, serve });
-  await untilTrue('it is up', async () => (await statusOf(scene.adminPort)).mcp[0]?.state === 'up');
+  await until('it is up', async () => (await statusOf(scene.adminPort)).mcp[0]?.state === 'up');
   const before = await statusOf(scene.adminPort);
   assert.deepEqual(
     before.warnings.map(({ code, path }) => `${code} ${path}`),
     ['mcp_unannounced brains[0].agent.mcp'],
   );
   await pin(scene.folder);
-  await untilTrue('it is announced', async () => {
+  await until('it is announced', async () => {
     return (await statusOf(scene.adminPort)).mcp[0]!.tools[0]!.state === 'announced';
   });
   assert.deepEqual((await statusOf(scene.adminPort)).warnings, []);
@@ -77,7 +77,7 @@ test('/tools shows the tools of servers, with what state they are in', async () 
   const script = inTurn({ answer: 'never' });
   const env = { MCP_CANARY: canary };
   await using scene = await stage(wires[0]!, agentOf('honest'), script, { env });
-  await untilTrue('it is up', async () => (await statusOf(scene.adminPort)).mcp[0]?.state === 'up');
+  await until('it is up', async () => (await statusOf(scene.adminPort)).mcp[0]?.state === 'up');
   assert.match(await scene.say('/tools'), /mcp\.fake\.echo.*MCP server fake, not pinned/s);
 });
 
@@ -97,7 +97,7 @@ test('a svc that is killed leaves no server behind', async () => {
     const text = await readFile(note, 'utf8').catch(() => '');
     return Array.from(text.matchAll(/started (\d+)/g), ([, pid]) => Number(pid));
   };
-  await untilTrue('it is started', async () => (await pids()).length > 0);
+  await until('it is started', async () => (await pids()).length > 0);
   (child as ChildProcess | null)!.kill('SIGKILL');
-  await untilTrue('it is gone', async () => !(await pids()).some(isAlive));
+  await until('it is gone', async () => !(await pids()).some(isAlive));
 });

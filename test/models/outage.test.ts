@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Status } from '../../src/admin/admin.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand } from '../support/in-process.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 /** The first one refuses every call, and the second one is asked then. */
 async function stage() {
@@ -107,7 +107,7 @@ test('a model whose route has gone keeps its counts, and is told as not in use',
   await using it = await stage();
   for (let n = 0; n < 3; n++) await it.say();
   await it.use('good');
-  await untilTrue('the other plan is in use', async () => {
+  await until('the other plan is in use', async () => {
     const { models } = await statusOf(it);
     return models.some(({ inUse }) => inUse === false);
   });

@@ -1,12 +1,13 @@
 /** A local runtime that hands a model on to its vendor, and private brains that must not use it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { metricOf, untilTrue } from '../chaos/outside.ts';
+import { metricOf } from '../chaos/outside.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const stub = 'llama3.2:latest';
 const remoteHosts = { [stub]: 'https://vendor.test' };
@@ -47,7 +48,7 @@ async function startOn(model: FakeModel) {
       (await receiver.waitFor(count)).map(({ body }) => String(body['text'])),
     /** A turn is with its model, whether that was asked yet or waits. */
     turnIsOn: () =>
-      untilTrue('a turn is on', async () => {
+      until('a turn is on', async () => {
         const page = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
         return metricOf(await page.text(), 'svc_model_calls', 'state="in_flight"') === 1;
       }),
@@ -57,7 +58,7 @@ async function startOn(model: FakeModel) {
       await writeConfig(folder.path, { ...config, brains });
       program.hangUp();
       const used = (): number => program.log().split('"plan_used"').length - 1;
-      await untilTrue('it is in use', () => used() === round + 1);
+      await until('it is in use', () => used() === round + 1);
     },
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };

@@ -4,13 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { untilTrue } from '../chaos/outside.ts';
 import { adminToken, startConfigured } from '../config/program.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, startServe } from '../support/in-process.ts';
 import { outcomeOf } from '../support/run-svc.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 /** A configuration whose world is there. @param settings of the document, beside the usual */
 async function stage(settings: object = {}) {
@@ -206,7 +206,7 @@ test('an apply finds the file of a new name; a name in use keeps its value', asy
   const before = await service.revision();
   await writeFile(service.file, `${JSON.stringify(next)}\n\n`);
   service.program.hangUp();
-  await untilTrue('the file is in use', async () => (await service.revision()) !== before);
+  await until('the file is in use', async () => (await service.revision()) !== before);
   assert.equal(await service.say('two'), 'of first');
   const bearers = async () =>
     (await service.receiver.waitFor(2)).map(({ headers }) => headers.authorization);

@@ -5,7 +5,6 @@ import type { Status } from '../../src/admin/admin.ts';
 import type { Story } from '../../src/domain/story.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import { asks, inTurn } from '../agents/stage.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { resultOf, start as startTrials } from '../config/trials-program.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -13,6 +12,7 @@ import { startFakeOpenai } from '../fake/openai.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 /** What the fake says of each answer. */
 const told = { input: 19, output: 10, estimated: false };
@@ -108,7 +108,7 @@ test('fan-out reserves for each model; a loser is charged what was reserved at m
   const reserved = { input, output: 100, estimated: true };
   assert.deepEqual(loser.tries[0]!.tokens, reserved);
   const line = `model="hosted_runtime/slow",kind="output"} 100`;
-  await untilTrue('the loser is charged', async () => (await started.metrics()).includes(line));
+  await until('the loser is charged', async () => (await started.metrics()).includes(line));
 });
 
 test('a model that does not fit is not asked, and one that is free answers', async () => {

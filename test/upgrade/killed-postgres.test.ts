@@ -11,11 +11,11 @@ import {
   schemaState,
   schemaVersion,
 } from '../../src/store/postgres/server/migrations.ts';
-import { untilTrue } from '../chaos/outside.ts';
 import { newDatabase, postgresTest } from '../fake/postgres.ts';
 import { assertAllGoesOn } from '../kept-releases/found.ts';
 import { keptReleases, type KeptRelease } from '../kept-releases/kept.ts';
 import type { World } from '../kept-releases/world.ts';
+import { until } from '../support/waiting.ts';
 
 const newest = migrationSteps().length;
 const killed = new URL('../fixtures/killed-upgrade-postgres.ts', import.meta.url).pathname;
@@ -87,7 +87,7 @@ for (const release of before) {
       for (let statement = 1; statement < asked.length; statement++) {
         assert.equal(upgrade(url, statement).signal, 'SIGKILL');
         // A connection whose process is gone holds nothing any more once the server has seen it.
-        await untilTrue('the server has seen it', async () => (await others(client)) === 0);
+        await until('the server has seen it', async () => (await others(client)) === 0);
         assert.equal(await schemaVersion(client), expected.schema.postgres);
         assert.deepEqual(await everything(client), kept, `before ${asked[statement - 1]}`);
       }
@@ -129,12 +129,12 @@ postgresTest('svc itself is killed while the server works on a step', async () =
   {
     await using program = world.start();
     const waits = "SELECT FROM pg_locks WHERE relation = 'svc.outbox'::regclass AND NOT granted";
-    await untilTrue('it waits', async () => (await client.query(waits)).rowCount === 1);
+    await until('it waits', async () => (await client.query(waits)).rowCount === 1);
     program.child.kill('SIGKILL');
     assert.equal(await program.ended, 'SIGKILL');
   }
   await client.query('COMMIT');
-  await untilTrue('the server has seen it', async () => (await others(client)) === 0);
+  await until('the server has seen it', async () => (await others(client)) === 0);
   assert.equal(await schemaVersion(client), release.expected.schema.postgres);
   assert.deepEqual(await everything(client), kept);
   await assertStarts(world, release);
@@ -160,7 +160,7 @@ postgresTest(
     // Every third: there are many.
     for (let statement = 1; statement < asked.length; statement += 3) {
       assert.equal(upgrade(url, statement).signal, 'SIGKILL');
-      await untilTrue('the server has seen it', async () => (await others(client)) === 0);
+      await until('the server has seen it', async () => (await others(client)) === 0);
       assert.deepEqual(await schemaState(client), { kind: 'none' }, `statement ${statement}`);
     }
     statementsOf(url);

@@ -10,7 +10,6 @@ import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { Stopper } from '../../lib/stop.ts';
-import { untilTrue } from '../../../test/chaos/outside.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { NotingLedger } from '../../../test/fake/discord-bench.ts';
@@ -21,6 +20,7 @@ import {
 } from '../../../test/fake/discord.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { createDiscordChannel } from './discord.ts';
+import { until } from '../../../test/support/waiting.ts';
 
 const never = new Stopper();
 const first = { number: 1, possibleDuplicate: false, late: false };
@@ -101,14 +101,14 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
 }
 
 async function heard(stage: Stage, count: number): Promise<readonly Inbound[]> {
-  await untilTrue(`${count} messages`, () => stage.ledger.messages.length >= count);
+  await until(`${count} messages`, () => stage.ledger.messages.length >= count);
   return stage.ledger.messages;
 }
 
 const sessionKept = (stage: Stage): Promise<void> =>
-  untilTrue('a session that is kept', () => stage.ledger.cursors.has('session'));
+  until('a session that is kept', () => stage.ledger.cursors.has('session'));
 const stands = (stage: Stage, state: ChannelState): Promise<void> =>
-  untilTrue(state, () => stage.channel.health().state === state);
+  until(state, () => stage.channel.health().state === state);
 
 testChannel('discord, the platform', async (): Promise<ChannelBench> => {
   const stage = await startStage();
@@ -154,13 +154,13 @@ test('a press comes in where its question stands, once, and is answered there', 
   const says = [press?.text, press?.conversation, press?.setting, press?.sender.id];
   assert.deepEqual(says, [choices[0]!.says, direct.conversation, 'direct', ada.id]);
   assert.deepEqual(press?.address, direct.address);
-  await untilTrue('an answer', () => pressed.answer !== null);
+  await until('an answer', () => pressed.answer !== null);
   assert.deepEqual(fake.shown(asked!)?.['components'], [], 'its buttons are gone');
   const there = fake.press(bo, askedThere!, 'refuse');
   const [, second] = await heard(stage, 2);
   const saysThere = [second?.text, second?.conversation, second?.setting, second?.sender.id];
   assert.deepEqual(saysThere, [choices[1]!.says, thread.id, 'addressed', bo.id]);
-  await untilTrue('an answer there', () => there.answer !== null);
+  await until('an answer there', () => there.answer !== null);
   const rows = fake.shown(askedThere!)?.['components'] as unknown[];
   assert.equal(rows.length, 1, 'others may still press');
 });

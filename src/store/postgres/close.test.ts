@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { newDatabase, postgresTest } from '../../../test/fake/postgres.ts';
 import { Way } from '../../../test/fake/postgres/way.ts';
 import { hook, newIds } from '../../../test/contract/ledger/kit.ts';
-import { untilTrue } from '../../../test/chaos/outside.ts';
 import { steadyNow } from '../../lib/clock.ts';
 import { openPostgresStore } from './postgres.ts';
+import { until } from '../../../test/support/waiting.ts';
 
 postgresTest('a close waits for no connection that is being made', async () => {
   const url = await newDatabase();
@@ -25,7 +25,7 @@ postgresTest('a close waits for no connection that is being made', async () => {
   const read = ledger.cursor(hook, 'offset').catch((error: unknown) => error);
   // The one that reads, and the one that writes.
   const { begun } = way;
-  await untilTrue('they connect', () => way.begun >= begun + 2);
+  await until('they connect', () => way.begun >= begun + 2);
   const from = performance.now();
   await ledger[Symbol.asyncDispose]();
   assert.ok(performance.now() - from < 9_000, 'a connection has ten seconds to come about');

@@ -5,10 +5,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
-import { untilTrue } from '../../../test/chaos/outside.ts';
 import { scratch } from '../../../test/support/program.ts';
 import { isAlive } from '../../../test/fake/mcp/alive.ts';
 import { McpStage, pinned } from '../../../test/fake/mcp/stage.ts';
+import { until } from '../../../test/support/waiting.ts';
 
 test('a pinned tool of a server is announced under a name for models, and runs', async () => {
   await using stage = await McpStage.open('honest');
@@ -61,7 +61,7 @@ test('a definition that changes while it is connected is no longer announced', a
   await using stage = await McpStage.open('changed');
   await stage.up();
   await writeFile(`${stage.note}.changed`, '');
-  await untilTrue('it is seen', async () => stage.stateOf('echo') === 'changed');
+  await until('it is seen', async () => stage.stateOf('echo') === 'changed');
   assert.deepEqual(
     stage.announced().map(({ name }) => name),
     ['mcp_fake_picture'],
@@ -92,7 +92,7 @@ test('what a server asks of svc is refused', async () => {
   await using stage = await McpStage.open('sampling');
   await stage.up();
   assert.equal((await stage.call('mcp_fake_echo', { text: 'a' })).text, 'asked');
-  await untilTrue('all are answered', async () => {
+  await until('all are answered', async () => {
     const notes = await stage.notes();
     return ['ask-1', 'ask-2', 'ask-3'].every((id) => notes.includes(`answer ${id} {"code":-32601`));
   });
@@ -138,10 +138,10 @@ for (const mode of [
 ] as const) {
   test(`a server that is hostile by ${mode} is down, and started again after a pause`, async () => {
     await using stage = await McpStage.open(mode, { initMs: 2_000 });
-    await untilTrue('it is down', async () => stage.standing().state === 'down');
+    await until('it is down', async () => stage.standing().state === 'down');
     assert.deepEqual(stage.announced(), []);
     const before = performance.now();
-    await untilTrue('it is started again', async () => {
+    await until('it is started again', async () => {
       return (await stage.notes()).split('started').length > 2;
     });
     assert.ok(performance.now() - before > 500, 'after a pause');
@@ -151,10 +151,10 @@ for (const mode of [
 for (const mode of ['flood_bytes', 'flood_garbage'] as const) {
   test(`a server that is hostile by ${mode} is ended`, async () => {
     await using stage = await McpStage.open(mode);
-    await untilTrue('it is down', async () => stage.standing().state === 'down');
+    await until('it is down', async () => stage.standing().state === 'down');
     assert.match(stage.standing().reason!, /more than/);
     const [, pid] = /started (\d+)/.exec(await stage.notes())!;
-    await untilTrue('it is gone', async () => !isAlive(Number(pid)));
+    await until('it is gone', async () => !isAlive(Number(pid)));
   });
 }
 
@@ -162,7 +162,7 @@ test('a flood of empty lines holds nobody else up', async () => {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   await using stage = await McpStage.open('flood_empty');
   delay.enable();
-  await untilTrue('it is down', async () => stage.standing().state === 'down');
+  await until('it is down', async () => stage.standing().state === 'down');
   delay.disable();
   assert.match(stage.standing().reason!, /more than/);
   assert.ok(delay.max < 250e6, `${delay.max / 1e6} ms`);
@@ -172,7 +172,7 @@ for (const mode of ['many_tools', 'huge_schema', 'endless_pages'] as const) {
   test(`of a server that is hostile by ${mode} no more is looked at than is fit`, async () => {
     await using stage = await McpStage.open(mode, { pins: 'none' });
     await stage.connected();
-    await untilTrue('it is listed', async () => stage.standing().state === 'up');
+    await until('it is listed', async () => stage.standing().state === 'up');
     const state = mode === 'endless_pages' ? 'not_pinned' : 'missing';
     assert.equal(stage.stateOf('echo'), state);
   });
@@ -183,13 +183,13 @@ test('a server that hears nothing ends with its plan all the same', async () => 
   await stage.up();
   const [, pid] = /started (\d+)/.exec(await stage.notes())!;
   await stage[Symbol.asyncDispose]();
-  await untilTrue('it is gone', async () => !isAlive(Number(pid)));
+  await until('it is gone', async () => !isAlive(Number(pid)));
 });
 
 test('a program that is not there is down, and says no more than that', async () => {
   await using folder = await scratch();
   await using stage = await McpStage.open('honest', { program: join(folder.path, 'none') });
-  await untilTrue('it is down', async () => stage.standing().state === 'down');
+  await until('it is down', async () => stage.standing().state === 'down');
   assert.equal(stage.standing().reason, 'it cannot be started (ENOENT)');
 });
 
@@ -198,13 +198,13 @@ test('pins that are written while it runs are heeded', async () => {
   await stage.connected();
   assert.deepEqual(stage.announced(), []);
   await writeFile(stage.pinsFile, await readFile(await pinned('honest', stage.folder), 'utf8'));
-  await untilTrue('it is announced', async () => stage.announced().length === 2);
+  await until('it is announced', async () => stage.announced().length === 2);
 });
 
 test('pins that cannot be read are told as what they are', async () => {
   await using stage = await McpStage.open('honest', { pins: 'none' });
   await writeFile(stage.pinsFile, 'no json');
-  await untilTrue('it is told', async () => {
+  await until('it is told', async () => {
     return stage.warnings.some((text) => text.includes('svc.mcp.json is not JSON, so no tool'));
   });
   await stage.connected();

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHttpMcp, type HttpMode } from '../../../test/fake/mcp/http-server.ts';
 import { McpStage, type StageOptions } from '../../../test/fake/mcp/stage.ts';
-import { untilTrue } from '../../../test/chaos/outside.ts';
 import type { EnvName } from '../../config/config.ts';
+import { until } from '../../../test/support/waiting.ts';
 
 const tokenEnv = 'FAKE_TOKEN' as EnvName;
 
@@ -46,7 +46,7 @@ for (const mode of ['redirect', 'unauthorized', 'other_id'] as const satisfies H
     await using elsewhere = await startHttpMcp('honest');
     await using server = await startHttpMcp(mode, elsewhere.url);
     await using stage = await stageAt(server.url, { timeoutSeconds: 1, initMs: 500 });
-    await untilTrue('it is down', async () => stage.standing().state === 'down');
+    await until('it is down', async () => stage.standing().state === 'down');
     assert.deepEqual(stage.announced(), []);
     assert.deepEqual(elsewhere.asked, []);
   });
@@ -54,6 +54,6 @@ for (const mode of ['redirect', 'unauthorized', 'other_id'] as const satisfies H
 
 test('in a private turn a server that may be elsewhere is not asked', async () => {
   await using stage = await stageAt('https://mcp.example.invalid/mcp', { sensitivity: 'private' });
-  await untilTrue('it is down', async () => stage.standing().state === 'down');
+  await until('it is down', async () => stage.standing().state === 'down');
   assert.deepEqual(stage.announced(), []);
 });

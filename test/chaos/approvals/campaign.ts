@@ -1,10 +1,10 @@
 /** Many orders at a time, while svc is killed again and again; and what is held in the end. */
 import assert from 'node:assert/strict';
-import { untilTrue } from '../outside.ts';
 import { assertKept, figuresOf } from './audit.ts';
 import { Deeds, Life, ways, type Order } from './life.ts';
 import { Scene, type Form } from './scene.ts';
 import { Strikes } from './strikes.ts';
+import { until } from '../../support/waiting.ts';
 
 export type Campaign = {
   readonly form: Form;
@@ -19,7 +19,6 @@ export type Campaign = {
 type Figures = ReturnType<typeof figuresOf> & { readonly kills: number };
 
 const atOnce = 6;
-const settledMs = 120_000;
 
 export async function campaign(plan: Campaign): Promise<Figures> {
   await using scene = await Scene.open(plan.form, plan.random);
@@ -47,7 +46,7 @@ async function run(scene: Scene, deeds: Deeds, plan: Campaign): Promise<Figures>
   await Promise.all([working, striking?.until(working)]);
   say(`${orders} orders on ${plan.form}, ${striking?.kills ?? 0} kills`);
   for (const one of services.instances) await one.untilUp();
-  await untilTrue('all is settled', () => isSettled(scene), settledMs);
+  await until('all is settled', () => isSettled(scene));
   people.look();
   const [approvals, toolUses] = [await office.all(), await office.toolUses()];
   await services.end();

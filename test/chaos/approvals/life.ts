@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Chat, User } from '../../fake/telegram/wire.ts';
 import { post } from '../../support/program.ts';
-import { untilTrue } from '../outside.ts';
 import type { OrderKey } from './orders.ts';
 import type { Put } from './people.ts';
 import type { Scene } from './scene.ts';
+import { until } from '../../support/waiting.ts';
 
 export type Verdict = 'approved' | 'refused';
 /** Somebody who may decide sends a word, whatever comes of it. */
@@ -51,8 +51,6 @@ export class Deeds {
   lateWritten = 0;
 }
 
-const endMs = 120_000;
-
 export class Life {
   readonly #scene: Scene;
   readonly #deeds: Deeds;
@@ -96,10 +94,10 @@ export class Life {
 
   async #settle(key: OrderKey, way: Way): Promise<void> {
     const { random } = this.#scene;
-    await untilTrue(`a question for ${key}`, () => this.#isAsked(key), endMs);
+    await until(`a question for ${key}`, () => this.#isAsked(key));
     if (random() < 0.5) await this.#tryInVain(key);
     await this.#decide(key, way);
-    await untilTrue(`an end of ${key}`, () => this.#isOver(key), endMs);
+    await until(`an end of ${key}`, () => this.#isOver(key));
     this.#deeds.waiting.delete(this.#order.number);
     if (random() < 0.5) await this.#tryLate(key);
   }
@@ -184,7 +182,7 @@ export class Life {
       people.presses(people.stranger(), shown, 'Approve');
       tries.strangers++;
     }
-    await untilTrue('a stranger is turned away', () => people.isTurnedAway(stranger), endMs);
+    await until('a stranger is turned away', () => people.isTurnedAway(stranger));
     await office.intrude(await office.idOf(key));
     tries.intruders++;
   }
@@ -210,7 +208,7 @@ export class Life {
   async #put(chat: Pick<Chat, 'id'>, key: OrderKey): Promise<Put | null> {
     const { people } = this.#scene;
     const isThere = (): boolean => people.putIn(chat, key) !== undefined || this.#isOver(key);
-    await untilTrue(`${chat.id} is asked about ${key}`, isThere, endMs);
+    await until(`${chat.id} is asked about ${key}`, isThere);
     return people.putIn(chat, key) ?? null;
   }
 

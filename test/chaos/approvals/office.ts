@@ -4,8 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Approval, ApprovalRow } from '../../../src/domain/approval.ts';
 import type { ToolUseRow } from '../../../src/domain/tool-use.ts';
 import type { Instance } from '../many/instance.ts';
-import { ask, untilTrue, type Asked } from '../outside.ts';
+import { ask, type Asked } from '../outside.ts';
 import { keyOf, type OrderKey } from './orders.ts';
+import { until } from '../../support/waiting.ts';
 
 type Verb = 'approve' | 'refuse';
 
@@ -28,7 +29,7 @@ export class Office {
 
   /** The id of the question; waits until there is one. */
   async idOf(key: OrderKey): Promise<string> {
-    await untilTrue(`the API lists the question of ${key}`, async () => {
+    await until(`the API lists the question of ${key}`, async () => {
       if (!this.#ids.has(key)) await this.#readNewest();
       return this.#ids.has(key);
     });

@@ -8,19 +8,18 @@ import { writeConfig } from '../../support/program.ts';
 import { leftIn, type Left } from '../audit.ts';
 import { aloneServer, Fleet } from '../many/fleet.ts';
 import { Instance } from '../many/instance.ts';
-import { untilTrue } from '../outside.ts';
 import { ranAlone } from '../ran-alone.ts';
 import { Moments } from './moments.ts';
 import { Office } from './office.ts';
 import { payerAt } from './orders.ts';
 import { People } from './people.ts';
 import { Till } from './till.ts';
+import { until } from '../../support/waiting.ts';
 
 /** Where svc keeps what waits: nowhere, in a file, or on a server that two of them share. */
 export type Form = 'memory' | 'SQLite' | 'PostgreSQL';
 
 export const adminToken = 'an-admin-token-of-the-approvals';
-const calmMs = 120_000;
 
 /** The svc of one form, however many there are. */
 export type Services = AsyncDisposable & {
@@ -150,7 +149,7 @@ async function oneService(
   const held = own.move();
   return {
     instances: [instance],
-    untilMayDie: () => untilTrue('an answer to what ran alone', mayDie, calmMs),
+    untilMayDie: () => until('an answer to what ran alone', mayDie),
     left: async () => (form === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
     async passTime(ms) {
       time.aheadMs += ms;

@@ -7,18 +7,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import type { ModelCall } from '../../fake/model-server.ts';
 import { PostgresServer } from '../../fake/postgres/server.ts';
-import { percentile, untilTrue } from '../outside.ts';
+import { percentile } from '../outside.ts';
 import { webhookConfig } from '../../support/program.ts';
 import { Entries, type Entered } from './entries.ts';
 import { aloneServer, Fleet } from './fleet.ts';
 import type { Instance } from './instance.ts';
 import { startDiscord, startTelegram, type Platform } from './platforms.ts';
 import { auditTalk, Talk } from './talk.ts';
+import { until } from '../../support/waiting.ts';
 
 const people = 3;
 /** What one may still have in hand when it is taken for dead goes on for a while. */
 const pausedMoreMs = 2_000;
-const movesMs = 60_000;
 /** A model thinks for so long at most, and about one message of ten for longer. */
 const modelMs = 60;
 /** So long that two ends may meet the same message, and it is tried alone. */
@@ -149,7 +149,7 @@ export class Bots implements AsyncDisposable {
   /** Who has the bot of a messenger, once it is one at work. */
   async #holder(platform: Platform): Promise<Instance> {
     const what = `${platform.type} is entered by one that is at work`;
-    await untilTrue(what, () => isThere(this.entries.newest(platform)));
+    await until(what, () => isThere(this.entries.newest(platform)));
     return this.entries.newest(platform)!.instance;
   }
 
@@ -159,7 +159,7 @@ export class Bots implements AsyncDisposable {
     const from = this.entries.all.length;
     const find = (): Entered | undefined =>
       this.entries.all.slice(from).find((one) => one.platform === platform && one.life !== life);
-    await untilTrue(what, () => find() !== undefined, movesMs);
+    await until(what, () => find() !== undefined);
     return find()!;
   }
 }

@@ -9,15 +9,13 @@ import {
   writeConfig,
   type Program,
 } from '../../support/program.ts';
-import { untilTrue } from '../outside.ts';
 import { Instance } from './instance.ts';
 import { Rows } from './rows.ts';
+import { until } from '../../support/waiting.ts';
 
 const minuteMs = 60_000;
 /** How far an instance's time of day may be ahead, or behind. */
 const skewMsMax = 5 * minuteMs;
-/** Of lanes that were taken over, and of messages that are suspected. */
-const calmMs = 120_000;
 
 /** One server, or several that hold the same. */
 export type Servers = {
@@ -97,16 +95,8 @@ export class Fleet implements AsyncDisposable {
    * given up, as is promised.
    */
   async untilMayDie(): Promise<void> {
-    await untilTrue(
-      'one is at work',
-      () => this.atWork.length > 0 || this.faults.length > 0,
-      calmMs,
-    );
-    await untilTrue(
-      'an answer to what ran alone',
-      async () => !(await this.rows.ranAlone()),
-      calmMs,
-    );
+    await until('one is at work', () => this.atWork.length > 0 || this.faults.length > 0);
+    await until('an answer to what ran alone', async () => !(await this.rows.ranAlone()));
   }
 
   /** All are stopped as asked, and have ended without a fault. */

@@ -1,13 +1,12 @@
 /** How long it takes until others work the conversations of one that is gone. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeModel } from '../../fake/model-server.ts';
-import { untilTrue } from '../outside.ts';
 import type { Fleet } from './fleet.ts';
 import type { Instance } from './instance.ts';
+import { until } from '../../support/waiting.ts';
 
 /** How many conversations of it must have something in hand. */
 const lanesMin = 2;
-const looksMs = 60_000;
 
 /**
  * Ends one that works conversations, all else being calm, and holds its next start back.
@@ -29,16 +28,12 @@ export async function handover(
   const left = new Set(lanes);
   let lastAt = beganAt;
   let looked = asked;
-  await untilTrue(
-    `others work ${lanes.length} conversations of ${one.name}`,
-    () => {
-      for (; looked < model.calls.length; looked++) {
-        if (left.delete(conversationOf(model.calls[looked]!.body))) lastAt = performance.now();
-      }
-      return left.size === 0;
-    },
-    looksMs,
-  );
+  await until(`others work ${lanes.length} conversations of ${one.name}`, () => {
+    for (; looked < model.calls.length; looked++) {
+      if (left.delete(conversationOf(model.calls[looked]!.body))) lastAt = performance.now();
+    }
+    return left.size === 0;
+  });
   goOn();
   await ending;
   return Math.round(lastAt - beganAt);

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Way } from '../../fake/postgres/way.ts';
 import type { Program } from '../../support/program.ts';
-import { untilTrue } from '../outside.ts';
+import { until } from '../../support/waiting.ts';
 
 /**
  * What was done to one from outside. `pause` and `away` (it cannot reach the server) are told only
@@ -32,7 +32,6 @@ export type Life = {
 type Gate = { readonly open: Promise<void>; readonly release: () => void };
 
 const begun = { hasListened: false, wentOnAt: null, how: null };
-const startsMs = 120_000;
 /** Who has not been heard of for nine seconds is dead; the last beat may be some time ago. */
 const mayBeDeadMs = 5_000;
 /** Between an end and the start after it. */
@@ -98,7 +97,7 @@ export class Instance implements AsyncDisposable {
   }
 
   untilUp(): Promise<void> {
-    return untilTrue(`${this.name} listens`, () => this.isUp || this.faults.length > 0, startsMs);
+    return until(`${this.name} listens`, () => this.isUp || this.faults.length > 0);
   }
 
   /** From now on what ends is not started again, until the function is called that it gives. */

@@ -13,17 +13,17 @@ import { assertKept, audit, type Audit } from '../audit.ts';
 import { Crowd, type Tried } from '../crowd.ts';
 import { History } from '../history.ts';
 import { someMoment } from '../moments.ts';
-import { ask, untilTrue } from '../outside.ts';
+import { ask } from '../outside.ts';
 import { untilAnswered } from '../world.ts';
 import { Balancer } from './balancer.ts';
 import { Instance } from './instance.ts';
 import { startRelease, type Release } from './releases.ts';
 import { Rows } from './rows.ts';
+import { until } from '../../support/waiting.ts';
 
 const modelMs = 30;
 const pauseMs = 60;
 /** When no reply has come for so long, no more come. */
-const stallMs = 60_000;
 
 /** One of them, and what it runs after its next start. */
 type Place = { readonly instance: Instance; release: Release };
@@ -104,7 +104,7 @@ export class Rollout implements AsyncDisposable {
     await instance.untilUp();
     assert.deepEqual(this.faults, []);
     const before = this.#takenBy(place);
-    await untilTrue(`${instance.name} takes messages`, () => this.#takenBy(place) > before);
+    await until(`${instance.name} takes messages`, () => this.#takenBy(place) > before);
     this.#schema = Math.max(this.#schema, release.schema);
     assert.equal(await schemaVersion(client), this.#schema);
     for (const one of this.places) await this.#assertSees(one);
@@ -127,7 +127,7 @@ export class Rollout implements AsyncDisposable {
   async conclude(): Promise<Audit> {
     const { crowd, receiver, rows, history, balancer } = this.#parts;
     await crowd.end();
-    await untilAnswered(this.#parts, stallMs);
+    await untilAnswered(this.#parts);
     for (const { instance } of this.places) assert.equal(await instance.end(), 0, instance.log());
     assert.deepEqual(this.faults, []);
     const figures = audit(crowd, receiver.received);
@@ -164,7 +164,7 @@ export class Rollout implements AsyncDisposable {
       return seen.join() === wanted.join();
     };
     const what = (): string => `${instance.name} sees ${wanted.join()}, and not ${seen.join()}`;
-    await untilTrue('it sees all', sees).catch((error: unknown) => {
+    await until('it sees all', sees).catch((error: unknown) => {
       throw new Error(what(), { cause: error });
     });
   }

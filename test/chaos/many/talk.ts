@@ -1,14 +1,12 @@
 /** What people say to a bot, each in a chat of their own, numbered; and what they are answered. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { untilAll, untilTrue } from '../outside.ts';
 import type { Platform } from './platforms.ts';
+import { until, untilAll } from '../../support/waiting.ts';
 
 /** Who waits for so many answers says no more. */
 const waitingMax = 20;
 /** Between two messages of a person at most. */
 const betweenMs = 600;
-/** When no answer has come for so long, no more come. */
-const stalledMs = 60_000;
 
 type Said = { readonly platform: Platform; readonly place: number; readonly text: string };
 /** When something was done that may have cut a try, in milliseconds since 1970. */
@@ -35,7 +33,7 @@ export class Talk {
       Array.from({ length: this.#people }, (_, place) => ({ platform, place })),
     );
     for (const { platform, place } of places) this.#say(platform, place, 0);
-    await untilTrue('first answers', () => this.#answered() === this.said.length);
+    await until('first answers', () => this.#answered() === this.said.length);
     this.#speaking = places.map(({ platform, place }) => this.#speak(platform, place));
   }
 
@@ -43,7 +41,7 @@ export class Talk {
   async end(): Promise<void> {
     this.leave();
     await Promise.all(this.#speaking);
-    await untilAll(this.said.length, () => this.#answered(), stalledMs);
+    await untilAll(this.said.length, () => this.#answered());
   }
 
   /** Nobody says anything more. */

@@ -68,13 +68,12 @@ export class Town implements AsyncDisposable {
   /**
    * People stop, all that was accepted is answered, every svc stops as asked; then nothing is lost,
    * unmarked, out of order, run twice, buried, or left over.
-   * @param stallMs when no reply has come for so long, no more come
    */
-  async conclude(stallMs: number): Promise<Audit> {
+  async conclude(): Promise<Audit> {
     const { crowd, fleet, receiver, balancer } = this;
     await crowd.end();
     await fleet.untilUp();
-    await untilAnswered(this, stallMs);
+    await untilAnswered(this);
     await fleet.end();
     const figures = { ...audit(crowd, receiver.received), ...repeatsIn(receiver.received) };
     const left = await fleet.rows.left();

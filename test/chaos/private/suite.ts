@@ -15,10 +15,10 @@ import {
   writeConfig,
 } from '../../support/program.ts';
 import type { Program } from '../../support/program.ts';
-import { untilTrue } from '../outside.ts';
 import { seeded } from '../proof.ts';
 import { cases, honestCase, startRuntime, vendor, type Runtime } from './lies.ts';
 import type { Network } from './network.ts';
+import { until } from '../../support/waiting.ts';
 
 /** What a text is: `lie` and `kept` and `held` are private; `open` is not, and must be seen. */
 type Kind = 'lie' | 'kept' | 'held' | 'open';
@@ -131,7 +131,7 @@ export class Suite implements AsyncDisposable {
     const who = `holder ${this.#runtimes}`;
     const [first, second] = [this.#textOf('held'), this.#textOf('held')];
     await this.#post(who, first);
-    await untilTrue('it is with its model', () => runtime.fake.calls.length === 1);
+    await until('it is with its model', () => runtime.fake.calls.length === 1);
     await this.#post(who, second);
     await this.#apply('public', [openModel]);
     release.resolve();

@@ -15,8 +15,9 @@ import {
 import type { Program } from '../../support/program.ts';
 import { outcomeOf } from '../../support/run-svc.ts';
 import { Rows } from '../many/rows.ts';
-import { stopAsAsked, untilTrue } from '../outside.ts';
+import { stopAsAsked } from '../outside.ts';
 import { spawnPast } from '../ran-alone.ts';
+import { until } from '../../support/waiting.ts';
 
 /** Each way between svc and its server, so that what two read and write at once overlaps. */
 const latencyMs = 5;
@@ -109,7 +110,7 @@ export class Deployment implements AsyncDisposable {
   async kill(at: number, struck: () => void): Promise<void> {
     if (this.form === 'postgres') {
       const rows = new Rows(() => this.#place);
-      await untilTrue('an answer to what ran alone', async () => !(await rows.ranAlone()));
+      await until('an answer to what ran alone', async () => !(await rows.ranAlone()));
     }
     const { program } = this.instances[at]!;
     program!.child.kill('SIGKILL');

@@ -10,12 +10,13 @@ import {
   webhookConfig,
   writeConfig,
 } from '../../support/program.ts';
-import { ask, metricOf, untilAll, untilTrue } from '../outside.ts';
+import { ask, metricOf } from '../outside.ts';
 import type { AttackerOrders } from './attacker.ts';
 import type { ControlOrders } from './control.ts';
 import { Helper } from './helper.ts';
 import type { Probed, ProberOrders, Target } from './prober.ts';
 import { adminToken, type ListenerName } from './requests.ts';
+import { until, untilAll } from '../../support/waiting.ts';
 
 /**
  * A probe may take so long, beside what the machine takes of it. On a machine whose bare server
@@ -179,7 +180,7 @@ export class Siege implements AsyncDisposable {
       assert.ok(status === 200 || status === 503, `a good message ${when} got ${status}`);
       return status === 200;
     };
-    await this.#orEnd(untilTrue(`a good message ${when} is taken`, taken));
+    await this.#orEnd(until(`a good message ${when} is taken`, taken));
     const { received } = this.#receiver;
     const isThere = (): boolean => received.some((one) => one.body['conversation_id'] === id);
     // Replies to the attack may come before it.
@@ -204,7 +205,7 @@ export class Siege implements AsyncDisposable {
       held = await this.#held();
       return held.connections <= connections;
     };
-    await untilTrue('sockets are as before', isSettled).catch((error: Error) => {
+    await until('sockets are as before', isSettled).catch((error: Error) => {
       assert.fail(`${error.message}: ${JSON.stringify(held)}, before ${connections} connections`);
     });
     return held;

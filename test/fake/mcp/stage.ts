@@ -14,8 +14,8 @@ import { Connection } from '../../../src/tool/mcp/connection.ts';
 import { McpInUse, McpServers } from '../../../src/tool/mcp/servers.ts';
 import { createTools } from '../../../src/tool/registry.ts';
 import type { Ran, Toolbox } from '../../../src/tool/tool.ts';
-import { untilTrue } from '../../chaos/outside.ts';
 import { noReserved } from '../reserved.ts';
+import { until } from '../../support/waiting.ts';
 
 export const fakeServer = join(import.meta.dirname, 'server.mjs');
 
@@ -79,11 +79,11 @@ export class McpStage {
 
   /** It is up, and its tools are announced. */
   async up(): Promise<void> {
-    await untilTrue('its tools are announced', async () => this.announced().length > 0);
+    await until('its tools are announced', async () => this.announced().length > 0);
   }
 
   async connected(): Promise<void> {
-    await untilTrue('it is up', async () => this.standing().state === 'up');
+    await until('it is up', async () => this.standing().state === 'up');
   }
 
   call(name: string, given: object, signal = new AbortController().signal): Promise<Ran> {

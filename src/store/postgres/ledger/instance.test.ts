@@ -3,13 +3,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance, type Taken } from '../../../../test/fake/postgres/former-instance.ts';
 import { farProcess, goneProcess, Marks } from '../../../../test/fake/postgres/marks.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endedByStorage, endedClean, ownProcess } from './instance.ts';
 import type { ProcessFacts, TakingParts } from './instance.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 function take(marks: Marks, parts: Partial<TakingParts> = {}): Promise<Taken> {
   return takeInstance(marks.client, { version: '1', self: goneProcess, ...parts });
@@ -167,10 +167,10 @@ linuxTest('a zombie makes way at once', async () => {
     assert.equal(await isTakenAtOnce(marks, facts), false, 'while it lives');
     // A shell that has not gone on yet may wait for what it began.
     const parent = (): string => readFileSync(`/proc/${child.pid}/comm`, 'utf8');
-    await untilTrue('its parent waits for nobody', () => parent() === 'sleep\n');
+    await until('its parent waits for nobody', () => parent() === 'sleep\n');
     process.kill(facts.pid, 'SIGKILL');
     const stat = (): string => readFileSync(`/proc/${facts.pid}/stat`, 'utf8');
-    await untilTrue('nobody has waited for it', () => stat().includes(') Z '));
+    await until('nobody has waited for it', () => stat().includes(') Z '));
     assert.equal(await isTakenAtOnce(marks, facts), true);
   } finally {
     await end(child);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { beats, shortTimes, TestInstances } from '../../../../test/fake/postgres/instances.ts';
 import { endedByStorage } from '../ledger/instance.ts';
 import type { Beat } from './beat.ts';
 import type { News } from './news.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 const rarely = { ...shortTimes, beatMs: 1e6 };
 
@@ -78,13 +78,13 @@ postgresTest('the dead are told of until they are buried, and how they ended', a
   await other!.close();
   let news = await next(one!.peers.beat);
   one!.peers.beat.onNews((is) => (news = is));
-  await untilTrue('both are dead', () => news.unburied.length === 2);
+  await until('both are dead', () => news.unburied.length === 2);
   assert.deepEqual(news.unburied, [
     { id: other!.id, ended: '{"clean":true}' },
     { id: third!.id, ended: '{"alone":"m1"}' },
   ]);
   await all.client.query('UPDATE svc.instance SET buried = true WHERE id = $1', [other!.id]);
-  await untilTrue('one is left', () => news.unburied.length === 1);
+  await until('one is left', () => news.unburied.length === 1);
 });
 
 postgresTest('who is silent is dead whatever the server says that the time is', async () => {
@@ -95,8 +95,8 @@ postgresTest('who is silent is dead whatever the server says that the time is', 
     "UPDATE svc.instance SET beat_at = beat_at + interval '1 hour' WHERE id = $1",
     [other!.id],
   );
-  await untilTrue('it is dead', async () => (await all.instance(other!.id))['dead'] === true);
-  await untilTrue('that is known', () => one!.peers.share() === 1);
+  await until('it is dead', async () => (await all.instance(other!.id))['dead'] === true);
+  await until('that is known', () => one!.peers.share() === 1);
   assert.equal(one!.broken(), null);
 });
 
@@ -123,7 +123,7 @@ postgresTest('without room on the disk it waits, and beats when there is some', 
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$BEGIN RAISE 'refused' USING ERRCODE = '53100'; END$$;
     CREATE TRIGGER refuse BEFORE UPDATE ON svc.instance EXECUTE FUNCTION refuse()`);
-  await untilTrue('it is full', () => flights.state === 'full');
+  await until('it is full', () => flights.state === 'full');
   await all.client.query('DROP TRIGGER refuse ON svc.instance');
   await next(peers.beat);
   assert.equal(flights.state, 'ok');

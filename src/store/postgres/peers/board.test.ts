@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { beats, TestInstances } from '../../../../test/fake/postgres/instances.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 /** Whether it is over, once two more beats of that instance have landed. */
 async function isOver(it: Promise<void>, one: Parameters<typeof beats>[0]): Promise<boolean> {
@@ -44,7 +44,7 @@ postgresTest('who has acted on it says so at once', async () => {
   const other = await all.begin(rarely);
   await beats(other.peers, 1);
   const told = one.peers.tell('a', '');
-  await untilTrue('it is on the board', async () => {
+  await until('it is on the board', async () => {
     const { rows } = await all.client.query('SELECT n FROM svc.board');
     return rows.length === 1;
   });
@@ -169,7 +169,7 @@ postgresTest('a row is put away when it is old, and all have acted on it', async
   assert.deepEqual(await kinds(), []);
   let heard = 0;
   other!.peers.on('c', () => void heard++);
-  await untilTrue('all are there', () => one!.peers.share() === 4);
+  await until('all are there', () => one!.peers.share() === 4);
   await one!.peers.tell('c', 'its numbers go on');
   assert.equal(heard, 1);
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import {
@@ -12,23 +11,24 @@ import {
   work,
 } from '../../../../test/fake/postgres/instances.ts';
 import { steadyNow } from '../../../lib/clock.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 const { signal: always } = new AbortController();
 
 postgresTest('a post that one has is given to another when it is let go', async () => {
   await using all = await TestInstances.open();
   const [one, other] = await all.beginAll(2);
-  const until = new AbortController();
+  const over = new AbortController();
   const [first, second] = [work(), work()];
-  const held = one!.peers.hold('a', first.run, until.signal);
+  const held = one!.peers.hold('a', first.run, over.signal);
   await first.begun;
   assert.equal(one!.peers.holds('a'), true);
   const waits = other!.peers.hold('a', second.run, always);
-  await untilTrue('the other knows whose it is', () => {
+  await until('the other knows whose it is', () => {
     return other!.peers.instances()[0]?.posts[0] === 'a';
   });
   assert.equal(other!.peers.holds('a'), false);
-  until.abort();
+  over.abort();
   await stopped(await first.begun);
   assert.equal((await all.post('a')).owner, one!.id, 'it has not ended yet');
   first.end();
@@ -74,9 +74,9 @@ postgresTest('who waits for a post in vain may stop waiting', async () => {
   const it = work();
   void one!.peers.hold('a', it.run, always);
   await it.begun;
-  const until = new AbortController();
-  const waits = other!.peers.hold('a', () => assert.fail('it runs'), until.signal);
-  until.abort();
+  const over = new AbortController();
+  const waits = other!.peers.hold('a', () => assert.fail('it runs'), over.signal);
+  over.abort();
   await waits;
   it.end();
 });
@@ -96,7 +96,7 @@ postgresTest('within one instance, too, a post is held by one at a time', async 
   await second.begun;
   second.end();
   await next;
-  await untilTrue('it is free', async () => (await all.post('a')).owner === null);
+  await until('it is free', async () => (await all.post('a')).owner === null);
 });
 
 postgresTest('a post that is being let go is not held again before it is free', async () => {
@@ -155,7 +155,7 @@ postgresTest('who cannot beat stops before another may begin, and has lost it th
   assert.deepEqual(order, ['stopped', 'begun']);
   assert.equal(one!.peers.holds('a'), false);
   one!.way.release();
-  await untilTrue('it can write no more', () => one!.broken() !== null);
+  await until('it can write no more', () => one!.broken() !== null);
   assert.match(one!.broken()!.message, /another instance of svc has taken over/);
   first.end();
 });
@@ -165,7 +165,7 @@ postgresTest(
   async () => {
     await using all = await TestInstances.open();
     const one = await all.begin({ ...shortTimes, holdMs: 300 });
-    const until = new AbortController();
+    const over = new AbortController();
     const runs: AbortSignal[] = [];
     let ended = Promise.withResolvers<void>();
     const run = async (stop: AbortSignal): Promise<void> => {
@@ -173,18 +173,18 @@ postgresTest(
       await stopped(stop);
       await ended.promise;
     };
-    const held = one.peers.hold('a', run, until.signal);
-    await untilTrue('it runs', () => runs.length === 1);
+    const held = one.peers.hold('a', run, over.signal);
+    await until('it runs', () => runs.length === 1);
     one.way.hold();
     await stopped(runs[0]!);
     one.way.release();
-    await untilTrue('it has beaten', () => one.peers.holds('a'));
+    await until('it has beaten', () => one.peers.holds('a'));
     assert.equal(runs.length, 1, 'the first run has not ended');
     ended.resolve();
-    await untilTrue('it runs again', () => runs.length === 2);
+    await until('it runs again', () => runs.length === 2);
     assert.equal(runs[1]!.aborted, false);
     assert.deepEqual(await all.post('a'), { owner: one.id, epoch: 1 });
-    until.abort();
+    over.abort();
     await held;
     ended = Promise.withResolvers();
   },
@@ -206,9 +206,9 @@ postgresTest('what a beat says is as old as its question', async () => {
   });
   one.way.hold();
   await stopped(stop);
-  await untilTrue('a question is old', () => asked !== null && steadyNow() - asked > holdMs);
+  await until('a question is old', () => asked !== null && steadyNow() - asked > holdMs);
   one.way.release();
-  await untilTrue('it is answered', () => old.length > 0);
+  await until('it is answered', () => old.length > 0);
   assert.deepEqual(old, [false]);
   it.end();
 });
@@ -253,13 +253,13 @@ postgresTest('of three that want a post again and again one has it at a time', a
   const ends = ['a', 'b'].flatMap((post) => three.map((_, which) => want(post, which)));
   for (let cut = 0; cut < 20; cut++) {
     const least = turns + 3;
-    await untilTrue('some have their turn', () => turns >= least);
+    await until('some have their turn', () => turns >= least);
     three[cut % 3]!.way.cut();
   }
   over.abort();
   await Promise.all(ends);
   assert.equal(most, 1, `seed ${seed}`);
-  await untilTrue('all are free', async () => {
+  await until('all are free', async () => {
     return (await all.post('a')).owner === null && (await all.post('b')).owner === null;
   });
 });
@@ -275,7 +275,7 @@ postgresTest('the server away for longer than it takes to be dead kills nobody',
   await stopped(stop);
   await pause(times.deadMs + 300);
   for (const { way } of three) way.release();
-  await untilTrue('it is had again', () => three[0]!.peers.holds('a'));
+  await until('it is had again', () => three[0]!.peers.holds('a'));
   // Long enough for one that was thought dead to be declared so.
   await pause(times.deadMs + 300);
   for (const { peers } of three) await knows(peers, 3);

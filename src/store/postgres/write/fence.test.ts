@@ -1,6 +1,5 @@
 /** Who may write no more, and how it is told so. */
 import assert from 'node:assert/strict';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { takeInstance } from '../../../../test/fake/postgres/former-instance.ts';
 import {
@@ -10,15 +9,16 @@ import {
   placesOf,
 } from '../../../../test/fake/postgres/marks.ts';
 import type { Writer } from './writer.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 postgresTest('who takes over waits for the flight under way, and ends all after it', async () => {
   await using marks = await Marks.open();
   const writer = await marks.writer();
   const letGo = await marks.holdUp();
   const flown = writer.fly([markStatement([1])]);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   const taking = takeInstance(await marks.another(), { version: '2', self: goneProcess });
-  await untilTrue('the other waits for it', async () => (await marks.waiting()) === 2);
+  await until('the other waits for it', async () => (await marks.waiting()) === 2);
   await letGo();
   assert.deepEqual(placesOf(await flown), [1]);
   assert.equal((await taking).kind, 'taken');

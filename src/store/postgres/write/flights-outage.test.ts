@@ -1,11 +1,11 @@
 /** Flights to a server that is away, holds its answers back, or has no room. */
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Marks } from '../../../../test/fake/postgres/marks.ts';
 import { never, newsOf, Told, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import { steadyNow } from '../../../lib/clock.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 postgresTest('while the server is away those are refused who can be, all others wait', async () => {
   await using marks = await Marks.open();
@@ -20,7 +20,7 @@ postgresTest('while the server is away those are refused who can be, all others 
   told.write(flights, 3);
   told.tryTo(flights, 4);
   assert.equal(flights.state, 'ok');
-  await untilTrue('it is away', () => flights.state === 'away');
+  await until('it is away', () => flights.state === 'away');
   assert.deepEqual(told.all, ['1 refused', '4 refused']);
   assert.equal(flights.pending, 3);
   told.tryTo(flights, 5);
@@ -28,12 +28,12 @@ postgresTest('while the server is away those are refused who can be, all others 
   assert.equal(await flights.writtenNow(), false);
   told.write(flights, 6);
   await marks.way.open();
-  await untilTrue('the rest lands', () => flights.pending === 0);
+  await until('the rest lands', () => flights.pending === 0);
   assert.deepEqual(told.all.slice(3), ['2 landed', '3 landed', '6 landed']);
   assert.deepEqual(await marks.written(), [2, 3, 6]);
   assert.deepEqual(news, ['away, open', 'ok, open']);
   told.tryTo(flights, 7);
-  await untilTrue('it takes more', () => told.has('7 landed'));
+  await until('it takes more', () => told.has('7 landed'));
 });
 
 postgresTest('one that was refused in a flight that landed all the same is told so', async () => {
@@ -43,13 +43,13 @@ postgresTest('one that was refused in a flight that landed all the same is told 
   const other = await marks.another();
   await other.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
   told.tryTo(flights, 1);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
   await other.query('COMMIT');
-  await untilTrue('it is refused', () => told.has('1 refused'));
+  await until('it is refused', () => told.has('1 refused'));
   marks.way.cut();
   marks.way.release();
-  await untilTrue('it has landed', () => told.has('1 landed'));
+  await until('it has landed', () => told.has('1 landed'));
   assert.deepEqual(told.all, ['1 refused', '1 landed']);
   assert.deepEqual(await marks.written(), [1]);
 });
@@ -64,11 +64,11 @@ postgresTest('a server that holds its answers back for a while loses none', asyn
     for (const _ of [1, 2, 3]) told.write(flights, ++mark);
     marks.way.hold();
     for (const _ of [1, 2, 3]) told.write(flights, ++mark);
-    await untilTrue('it is away', () => flights.state === 'away');
+    await until('it is away', () => flights.state === 'away');
     marks.way.release();
-    await untilTrue('some land', () => told.all.length >= least);
+    await until('some land', () => told.all.length >= least);
   }
-  await untilTrue('all land', () => flights.pending === 0);
+  await until('all land', () => flights.pending === 0);
   const all = Array.from({ length: mark }, (_, at) => at + 1);
   assert.deepEqual(
     told.all,
@@ -85,14 +85,14 @@ postgresTest('a full disk refuses who can be refused, and keeps the others in or
   await marks.refuse('53100');
   told.tryTo(flights, 1);
   told.write(flights, 2);
-  await untilTrue('it is full', () => flights.state === 'full');
+  await until('it is full', () => flights.state === 'full');
   told.write(flights, 3);
   told.tryTo(flights, 4);
   assert.deepEqual(told.all, ['1 refused', '4 refused']);
   // Longer than it takes to be away: the server answers, so it is not.
   await pause(1_600);
   await marks.letIn();
-  await untilTrue('the rest lands', () => flights.pending === 0);
+  await until('the rest lands', () => flights.pending === 0);
   assert.deepEqual(told.all.slice(2), ['2 landed', '3 landed']);
   assert.deepEqual(await marks.written(), [2, 3]);
   assert.deepEqual(news, ['full, open', 'ok, open']);
@@ -106,13 +106,13 @@ postgresTest('a disk that has room for a word alone is full', async () => {
   const flights = await marks.flights({ times: never });
   await marks.refuse('53100');
   const waits = write(flights, 1);
-  await untilTrue('it is full', () => flights.state === 'full');
+  await until('it is full', () => flights.state === 'full');
   await marks.client.query(`
     CREATE TRIGGER refuse BEFORE INSERT ON svc.cursor FOR EACH ROW
     WHEN (length(NEW.value) > 65000) EXECUTE FUNCTION refuse()`);
   await marks.letIn();
   const { grp } = await marks.instance(1);
-  await untilTrue('the next try has failed as well', async () => {
+  await until('the next try has failed as well', async () => {
     const { rows } = await marks.client.query<{ n: number }>(
       'SELECT xact_rollback AS n FROM pg_stat_database WHERE datname = current_database()',
     );

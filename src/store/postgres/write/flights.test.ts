@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Marks, type Mark } from '../../../../test/fake/postgres/marks.ts';
 import { never, newsOf, Told, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 postgresTest(
   'what is written while a flight is under way goes together with the next',
@@ -123,7 +123,7 @@ postgresTest('where nothing is written, empty flights beat', async () => {
   await using marks = await Marks.open();
   await marks.flights({ times: { beatMs: 20 } });
   const { beat: began } = await marks.instance(1);
-  await untilTrue('it has beaten', async () => {
+  await until('it has beaten', async () => {
     const { grp, beat } = await marks.instance(1);
     return Number(grp) >= 3 && String(beat) > String(began);
   });
@@ -146,7 +146,7 @@ postgresTest('nothing is handed out when the last landed flight began too long a
   const other = await marks.another();
   await other.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
   const flown = write(flights, 2);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   now += 7_001;
   await other.query('COMMIT');
   await flown;
@@ -186,7 +186,7 @@ postgresTest(
     const { dead, ended } = await marks.instance(1);
     assert.deepEqual([dead, ended], [true, '{"clean":true}']);
     assert.equal(await write(flights, 4), false);
-    await untilTrue('its connection ends', async () => (await marks.others()) === 0);
+    await until('its connection ends', async () => (await marks.others()) === 0);
   },
 );
 
@@ -198,7 +198,7 @@ postgresTest('one that is abandoned ends at once, and says nothing', async () =>
   told.write(flights, 1);
   flights.abandon();
   assert.deepEqual(told.all, ['1 lost']);
-  await untilTrue('its connection ends', async () => (await marks.others()) === 0);
+  await until('its connection ends', async () => (await marks.others()) === 0);
   const { dead, ended } = await marks.instance(1);
   assert.deepEqual([dead, ended], [false, null]);
   assert.deepEqual(await marks.written(), []);

@@ -1,11 +1,11 @@
 /** What goes behind a flight: in which transaction, and what becomes of its answers. */
 import assert from 'node:assert/strict';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { never, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import { Marks, markStatement, type Mark } from '../../../../test/fake/postgres/marks.ts';
 import type { Rear } from './rear.ts';
 import type { Rows } from './statement.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 /** Writes marks behind a flight. */
 class MarkRear implements Rear {
@@ -51,7 +51,7 @@ postgresTest('what is to be taken goes behind the next flight, and one goes for 
   assert.deepEqual(await marks.written(), [2, 1], 'behind it');
   rear.add(3);
   flights.rearSoon();
-  await untilTrue('it is told', () => rear.told.length === 2);
+  await until('it is told', () => rear.told.length === 2);
   assert.deepEqual(rear.told, [[1], [3]]);
   assert.equal((await marks.instance(1))['grp'], 2);
 });
@@ -63,7 +63,7 @@ postgresTest('what only lets go needs no flight, as long as one has landed latel
   assert.equal(await write(flights, 1), true);
   rear.add(2);
   flights.rearSoon();
-  await untilTrue('it is told', () => rear.told.length === 1);
+  await until('it is told', () => rear.told.length === 1);
   assert.equal((await marks.instance(1))['grp'], 1);
   assert.deepEqual(await marks.written(), [1, 2]);
 });
@@ -81,7 +81,7 @@ postgresTest('behind a flight that the server undoes nothing is taken', async ()
     CREATE TRIGGER refuse_two BEFORE INSERT ON mark FOR EACH ROW EXECUTE FUNCTION refuse_two()`);
   rear.add(3);
   const second = write(flights, 2);
-  await untilTrue('that is told', () => rear.told.length > 0);
+  await until('that is told', () => rear.told.length > 0);
   assert.ok(rear.told.every((one) => one === null));
   assert.deepEqual(await marks.written(), [1]);
   await marks.client.query('DROP TRIGGER refuse_two ON mark');
@@ -120,14 +120,14 @@ postgresTest('where its answer is lost it is not known whether it has landed', a
   await client.query('BEGIN; LOCK TABLE mark IN ACCESS EXCLUSIVE MODE');
   rear.add(3);
   const second = write(flights, 2);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
   await client.query('COMMIT');
-  await untilTrue('both have landed', async () => (await marks.written()).length === 3);
+  await until('both have landed', async () => (await marks.written()).length === 3);
   marks.way.cut();
   marks.way.release();
   assert.equal(await second, true);
-  await untilTrue('it is told', () => rear.told.length === 1);
+  await until('it is told', () => rear.told.length === 1);
   assert.deepEqual(rear.told, [null]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });

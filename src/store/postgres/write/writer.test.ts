@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { untilTrue } from '../../../../test/chaos/outside.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { markStatement, Marks, placesOf } from '../../../../test/fake/postgres/marks.ts';
 import { connect } from '../server/connect.ts';
 import { Writer } from './writer.ts';
+import { until } from '../../../../test/support/waiting.ts';
 
 const undone = { kind: 'undone', why: null };
 
@@ -52,10 +52,10 @@ postgresTest('a flight that landed while its answer was lost is answered again',
   const writer = await marks.writer();
   const letGo = await marks.holdUp();
   const flown = writer.fly([{ text: 'SELECT 7', values: [] }, markStatement([1, 2])]);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   marks.way.hold();
   await letGo();
-  await untilTrue('it has landed', async () => (await marks.written()).length === 2);
+  await until('it has landed', async () => (await marks.written()).length === 2);
   marks.way.cut();
   marks.way.release();
   const outcome = await flown;
@@ -95,7 +95,7 @@ async function flightOnItsWay(marks: Marks) {
   const arrive = async (): Promise<void> => {
     const open = await marks.others();
     marks.way.release();
-    await untilTrue('its connection ends', async () => (await marks.others()) < open);
+    await until('its connection ends', async () => (await marks.others()) < open);
   };
   return { writer, flown, arrive, mayConnect: mayConnect.resolve };
 }
@@ -158,7 +158,7 @@ postgresTest('of two flights that lock each other out one is undone, and lands t
   await other.query("BEGIN; SET LOCAL deadlock_timeout = '60s'");
   await other.query(count(2).text, [2]);
   const flown = writer.fly([count(1), count(2)]);
-  await untilTrue('the flight waits at the server', async () => (await marks.waiting()) === 1);
+  await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   const crossed = other.query(count(1).text, [1]);
   const outcome = await flown;
   assert.ok(outcome.kind === 'undone' && outcome.why !== null);
