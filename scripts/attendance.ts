@@ -1,9 +1,6 @@
 /** Whether all tests ran: a green run that left some out proves nothing. */
 import type { FileOutcome } from './file-run.ts';
 
-/** A whole run has at least so many tests. */
-export const testsMin = 2_500;
-
 /**
  * @param wanted the files that were to run
  * @param min how many tests there must be

@@ -1,7 +1,7 @@
 /**
  * Shares test files among some processes (test-process.ts), each of which runs many, one after the
- * other. A file that must be alone has a process of its own. When a process dies or hangs, its
- * current file is lost; another process goes on with the rest.
+ * other. When a process dies or hangs, its current file is lost; another process goes on with the
+ * rest.
  */
 import type { FileOutcome } from './file-run.ts';
 import { TestProcess, type ProcessOptions } from './test-process.ts';
@@ -9,7 +9,6 @@ import { TestProcess, type ProcessOptions } from './test-process.ts';
 export type Orders = ProcessOptions & {
   /** Absolute paths, in the order in which they are begun. */
   readonly files: readonly string[];
-  readonly isAlone: (file: string) => boolean;
   readonly processes: number;
 };
 
@@ -36,11 +35,6 @@ export async function runFiles(
   const lane = async (): Promise<void> => {
     let shared: TestProcess | null = null;
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      if (orders.isAlone(file)) {
-        const own = new TestProcess(orders);
-        if ((await run(file, own)).isOver) faults.push(...(await own.end()));
-        continue;
-      }
       shared ??= new TestProcess(orders);
       if (!(await run(file, shared)).isOver) shared = null;
     }

@@ -1,17 +1,30 @@
 /**
- * `npm run tests`: all test files, or those that are named after `--`: by a path, a part of one, or
- * a pattern. Ends with 1 when a test failed, or when not all tests ran.
+ * `npm test`: the tests that need nothing but `npm ci`. `-- --rest` runs all others, and `-- NAME …`
+ * those with that in their path, or that match that pattern. Ends with 1 when a test failed, or when
+ * not all of them ran.
  */
-import { globSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { globSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, matchesGlob, relative } from 'node:path';
-import { absences, testsMin } from './attendance.ts';
+import { absences } from './attendance.ts';
 import type { FileOutcome } from './file-run.ts';
+import { arePagesFresh } from './pages-stamp.ts';
 import { runFiles } from './test-pool.ts';
 import { failuresOf, hasFailed, skippedOf, summaryOf } from './test-report.ts';
 import { rememberTimes, slowestFirst } from './test-times.ts';
 
-/** Why a file needs a process of its own. A test that can be mended is not listed. */
-const alone: Readonly<Record<string, string>> = {};
+/** A test needs more than `npm ci` gives, or takes long, where its path matches one of these. */
+const rest = ['**/*.slow.test.ts', '**/*postgres*/**', '**/*postgres*'].concat(
+  ['chaos', 'desktop', 'documents', 'keyring'].map((folder) => `test/${folder}/**`),
+);
+/** A run with fewer tests than this has left some out. */
+const testsMin = { first: 2_500, rest: 1_000 };
+/** Nothing is said for no longer than this while tests run. */
+const progressMs = 8_000;
+/** Bounds for what hangs, on a machine as busy as it may be. */
+const bounds = { hangMs: 300_000, endMs: 120_000 };
+const temporaryMiBMin = 300;
 
 const root = join(import.meta.dirname, '..');
 process.chdir(root);
@@ -20,35 +33,82 @@ process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'comp
 // By it the processes find what they share; it ends when this process has ended.
 process.env['SVC_TEST_RUN'] ??= `${process.pid}-${Date.now()}`;
 
-const named = process.argv.slice(2);
+const asked = process.argv.slice(2);
+const named = asked.filter((one) => one !== '--rest');
+const isRest = asked.includes('--rest');
 const all = globSync('{src,test,web}/**/*.test.ts');
-const tests = named.length === 0 ? all : all.filter((test) => named.some((one) => is(one, test)));
+const tests = all.filter((test) => isAsked(test));
 if (tests.length === 0) throw new Error(`no test file is called ${named.join(' or ')}`);
 
-const startedAt = performance.now();
-const files = slowestFirst(tests).map((test) => join(root, test));
-const isAlone = (file: string): boolean => alone[relative(root, file)] !== undefined;
-/** Bounds for what hangs, on a machine as busy as it may be. */
-const bounds = { hangMs: 300_000, endMs: 120_000 };
-const outcome = await runFiles({ ...bounds, files, isAlone, processes: 4 }, tellFailed);
-rememberTimes(Object.fromEntries(outcome.files.map((one) => [relative(root, one.file), one])));
-
-const absent = absences(files, outcome.files, named.length === 0 ? testsMin : 1);
-const failures = failuresOf(outcome.files, root);
-const faults = [...outcome.faults, ...absent].map((fault) => fault.replaceAll(`${root}/`, ''));
-if (failures !== '') console.log(`\n${failures}`);
-for (const fault of faults) console.log(`✖ ${fault}`);
-const skipped = skippedOf(outcome.files);
-if (skipped !== '') console.log(skipped);
-console.log(summaryOf(outcome, performance.now() - startedAt));
-if (failures !== '' || faults.length > 0) process.exitCode = 1;
-
-function is(name: string, test: string): boolean {
-  const path = relative(root, name);
-  return test.includes(path) || matchesGlob(test, path);
+const room = roomFault();
+if (room === null) {
+  if (!arePagesFresh()) prepare('pages');
+  prepare('build');
+  await runTests();
+} else {
+  console.error(room);
+  process.exitCode = 1;
 }
 
-/** Tells of a failed file while the others still run; the details come at the end. */
-function tellFailed(one: FileOutcome): void {
-  if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
+async function runTests(): Promise<void> {
+  const startedAt = performance.now();
+  const files = slowestFirst(tests).map((test) => join(root, test));
+  const over: FileOutcome[] = [];
+  const tell = (): void => console.log(progressOf(over, files.length, startedAt));
+  const progress = setInterval(tell, progressMs);
+  const outcome = await runFiles({ ...bounds, files, processes: 4 }, (one) => {
+    over.push(one);
+    // The details come at the end.
+    if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
+  });
+  clearInterval(progress);
+  rememberTimes(Object.fromEntries(outcome.files.map((one) => [relative(root, one.file), one])));
+
+  const min = named.length > 0 ? 1 : testsMin[isRest ? 'rest' : 'first'];
+  const absent = absences(files, outcome.files, min);
+  const failures = failuresOf(outcome.files, root);
+  const faults = [...outcome.faults, ...absent].map((fault) => fault.replaceAll(`${root}/`, ''));
+  if (failures !== '') console.log(`\n${failures}`);
+  for (const fault of faults) console.log(`✖ ${fault}`);
+  const full = failures.includes('ENOSPC') ? roomSentence() : '';
+  for (const line of [skippedOf(outcome.files), full]) if (line !== '') console.log(line);
+  console.log(summaryOf(outcome, performance.now() - startedAt));
+  if (failures !== '' || faults.length > 0) process.exitCode = 1;
+}
+
+function isAsked(test: string): boolean {
+  if (named.length === 0) return rest.some((pattern) => matchesGlob(test, pattern)) === isRest;
+  return named.some((name) => {
+    const path = relative(root, name);
+    return test.includes(path) || matchesGlob(test, path);
+  });
+}
+
+/** Makes what the tests run. */
+function prepare(name: 'build' | 'pages'): void {
+  const script = join(root, 'scripts', `${name}.ts`);
+  const { status } = spawnSync(process.execPath, [script], { stdio: 'inherit' });
+  if (status !== 0) throw new Error(`npm run ${name} has failed`);
+}
+
+function progressOf(over: readonly FileOutcome[], files: number, startedAt: number): string {
+  const tests = over.flatMap(({ results }) => results.filter(({ kind }) => kind === 'test'));
+  const failed = tests.filter(({ state }) => state === 'failed' || state === 'cancelled').length;
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  const counts = `${tests.length - failed} tests passed, ${failed} failed`;
+  return `${String(seconds).padStart(4)} s: ${over.length} of ${files} files, ${counts}`;
+}
+
+/** @returns why the tests would fail before they begin, or null */
+function roomFault(): string | null {
+  const { bavail, bsize } = statfsSync(tmpdir());
+  const free = (bavail * bsize) / 2 ** 20;
+  return free < temporaryMiBMin ? `${roomSentence()} It has ${Math.floor(free)} MiB.` : null;
+}
+
+function roomSentence(): string {
+  return (
+    `The tests need ${temporaryMiBMin} MiB in ${tmpdir()}, the folder for temporary files. ` +
+    'Make room there, or name another folder in TMPDIR.'
+  );
 }

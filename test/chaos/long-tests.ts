@@ -28,7 +28,7 @@ export async function runLong(
 ): Promise<Proved> {
   const outcome = await runFiles({
     files,
-    isAlone: () => false,
+
     processes: 2,
     hangMs,
     endMs,

@@ -17,13 +17,12 @@ const head = "import { test, suite, before, after } from 'node:test';\n";
  */
 async function run(
   files: Readonly<Record<string, string>>,
-  { alone = [] as readonly string[], hangMs = 120_000, endMs = 120_000 } = {},
+  { hangMs = 120_000, endMs = 120_000 } = {},
 ) {
   await using folder = await scratch();
   const paths = Object.keys(files).map((name) => join(folder.path, name));
   for (const path of paths) await writeFile(path, head + files[nameOf(path)]);
-  const isAlone = (path: string): boolean => alone.includes(nameOf(path));
-  const outcome = await runFiles({ files: paths, isAlone, processes: 1, hangMs, endMs });
+  const outcome = await runFiles({ files: paths, processes: 1, hangMs, endMs });
   const absent = absences(paths, outcome.files, 1).map((text) => text.split('/').at(-1));
   return { ...outcome, of: (name: string) => ofName(outcome, name), absent };
 }
@@ -88,15 +87,6 @@ test('hooks of a file end with it', async () => {
     });`,
   });
   assert.equal(failuresOf(all.files, '/'), '');
-});
-
-test('a file that needs a process of its own has one', async () => {
-  const files = {
-    'one.mjs': "globalThis.was = 'here'; test('one', () => {});",
-    'two.mjs': "test('two', () => { if (globalThis.was) throw new Error('the same'); });",
-  };
-  assert.notEqual(failuresOf((await run(files)).files, '/'), '');
-  assert.equal(failuresOf((await run(files, { alone: ['two.mjs'] })).files, '/'), '');
 });
 
 test('a file without a test, or that cannot be loaded, is told', async () => {
