@@ -6,6 +6,7 @@ import { ids } from '../../test/fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
 import type { Reply, World } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf, type OpenApi } from '../../test/admin/open-api.ts';
+import { until } from '../../test/support/waiting.ts';
 import type { SecretChange } from './secret-control.ts';
 
 const own = 'Host: 127.0.0.1';
@@ -191,10 +192,7 @@ test('a value is in no answer, log, audit, metric or frame, whatever comes of it
   answers.push(await send('PUT', `${path}/x`, body, [own, right, asJson]));
   const written = world.audited!.length;
   await breakOff(admin.port, body);
-  for (const giveUpAt = Date.now() + 20_000; world.audited!.length === written;) {
-    assert.ok(Date.now() < giveUpAt, world.log());
-    await new Promise(setImmediate);
-  }
+  await until('its line in the audit', () => world.audited!.length > written);
   const writes = answers.length;
   for (const page of ['/metrics', '/api/v1/events', '/api/v1/status', '/api/v1/openapi.json']) {
     answers.push(await admin.get(page));

@@ -6,6 +6,7 @@ import { own, right, startWalk, type Stop, type Walk } from '../../test/admin/wa
 import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
 import { revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, requestOf } from '../../test/admin/open-api.ts';
+import { until } from '../../test/support/waiting.ts';
 import { strayBytesMax } from './http/request-body.ts';
 
 const here = 'Host: 127.0.0.1:2112';
@@ -235,11 +236,8 @@ test('what breaks off before its end is not done', async () => {
     await new Promise((resolve) => socket.on('close', resolve));
     if (stop.route.kind !== 'write') continue;
     const { action } = stop.route;
-    const giveUpAt = Date.now() + 20_000;
-    while (world.events.meters.writes.get(action)?.get(400) === undefined) {
-      assert.ok(Date.now() < giveUpAt, world.log());
-      await new Promise(setImmediate);
-    }
+    const { writes } = world.events.meters;
+    await until(`a refused ${action}`, () => writes.get(action)?.get(400) !== undefined);
   }
   assert.equal(world.calls.length, 0);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/support/hand-clock.ts';
+import { until } from '../../test/support/waiting.ts';
 import { GrowingMessage, type Shown } from './growing-message.ts';
 
 const long = 'This answer has more than forty characters in it.';
@@ -32,16 +33,12 @@ function start(given: Given = {}) {
     steady: clock.steady,
     deadlines: clock.deadlines,
   });
-  const until = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await new Promise((next) => setTimeout(next, 1));
-  };
   return {
     clock,
     calls,
     made,
     gone,
     growing,
-    until,
     /** What is due has acted. */
     acted: async (): Promise<void> => {
       await new Promise<void>((resolve) => void clock.deadlines.after(0, resolve));
@@ -67,12 +64,15 @@ async function follows(): Promise<void> {
 
 const made = { kind: 'made', message: 'm' } as const;
 
+const calls = (it: ReturnType<typeof start>, count: number): Promise<void> =>
+  until(`call ${count}`, () => it.calls.length === count);
+
 test('a short text is shown after 700 ms, a longer one at once', async () => {
   const it = start();
   await it.show('It');
   assert.deepEqual(it.shown(), []);
   it.clock.pass(700);
-  await it.until(() => it.calls.length === 1);
+  await calls(it, 1);
   await it.settle(made);
   assert.deepEqual(it.made, ['m']);
   const other = start();
@@ -91,7 +91,7 @@ test('later texts are edits: one at a time, the newest alone, none before its ti
   await new Promise(setImmediate);
   assert.equal(it.calls.length, 1);
   it.clock.pass(1);
-  await it.until(() => it.calls.length === 2);
+  await calls(it, 2);
   assert.deepEqual(it.shown()[1], ['m', `${long} Two.`]);
   await it.settle({ kind: 'shown' });
   await it.show(`${long} Two.`);
@@ -118,7 +118,7 @@ for (const [name, kind, times] of [
     for (let n = 1; n <= times; n++) {
       await it.show(`${long} ${n}`);
       it.clock.pass(1_500);
-      await it.until(() => it.calls.length === n);
+      await calls(it, n);
       await it.settle({ kind });
     }
     await it.show(`${long} more`);
@@ -153,7 +153,7 @@ test('its end waits until an edit has ended, which is given up after 4 s', async
   await it.acted();
   assert.deepEqual([isOver, it.calls[0]!.signal.aborted], [false, false]);
   it.clock.pass(1);
-  await it.until(() => it.calls[0]!.signal.aborted);
+  await until('that the edit is given up', () => it.calls[0]!.signal.aborted);
   assert.equal(isOver, false);
   await it.settle({ kind: 'failed' });
   await ending;
@@ -179,7 +179,7 @@ test('a message that may be there is known by what finds it, until it has been f
   await it.settle({ kind: 'unseen', message: 'u' });
   assert.deepEqual(it.made, ['u']);
   it.clock.pass(1_500);
-  await it.until(() => it.calls.length === 2);
+  await calls(it, 2);
   assert.deepEqual(it.shown()[1], ['u', long]);
   await it.settle(made);
   assert.deepEqual(it.made, ['u', 'm']);
@@ -208,7 +208,7 @@ test('what grows beyond one message is no reason for an edit', async () => {
   assert.equal(it.calls.length, 1);
   await it.show('another text');
   it.clock.pass(1_500);
-  await it.until(() => it.calls.length === 2);
+  await calls(it, 2);
 });
 
 test('where there is no room it waits for it, and shows what is the newest then', async () => {
@@ -219,7 +219,7 @@ test('where there is no room it waits for it, and shows what is the newest then'
   await it.show(`${long} more`);
   assert.equal(it.calls.length, 0);
   turn.resolve(true);
-  await it.until(() => it.calls.length === 1);
+  await calls(it, 1);
   assert.deepEqual(it.shown(), [[null, `${long} more`]]);
   await it.settle(made);
   await it.show(`${long} and more`);
@@ -227,7 +227,7 @@ test('where there is no room it waits for it, and shows what is the newest then'
   await it.acted();
   assert.equal(it.calls.length, 1, 'its time goes by the call');
   it.clock.pass(1);
-  await it.until(() => it.calls.length === 2);
+  await calls(it, 2);
 });
 
 test('its end waits for no room', async () => {
@@ -248,7 +248,7 @@ test('what the platform bears only later is made as soon as it does', async () =
   await it.acted();
   assert.equal(it.calls.length, 1);
   it.clock.pass(1);
-  await it.until(() => it.calls.length === 2);
+  await calls(it, 2);
 });
 
 test('a message which an edit may still reach has another name from then on', async () => {
@@ -257,7 +257,7 @@ test('a message which an edit may still reach has another name from then on', as
   await it.settle({ kind: 'unseen', message: 'm?' });
   assert.deepEqual(it.made, ['m?']);
   it.clock.pass(1_500);
-  await it.until(() => it.calls.length === 2);
+  await calls(it, 2);
   assert.equal(it.shown()[1]![0], 'm?');
   await it.settle({ kind: 'unseen', message: 'm?' });
   assert.deepEqual(it.made, ['m?']);

@@ -21,8 +21,18 @@ test('the thinking before an answer goes, and nothing else', () => {
   for (const [text, answer] of cases) assert.equal(withoutThinkBlock(text), answer, text);
 });
 
-test('a text of 4 MiB made to be slow is read in one pass', () => {
-  const size = 4 * 1024 * 1024;
+/** The least of some tries, in milliseconds: other programs make a try longer, and none shorter. */
+function leastMs(text: string): number {
+  const tries = Array.from({ length: 5 }, () => {
+    const startedAt = performance.now();
+    assert.ok(withoutThinkBlock(text).length <= text.length);
+    return performance.now() - startedAt;
+  });
+  return Math.min(...tries);
+}
+
+test('a text made to be slow is read in one pass', () => {
+  const [size, times] = [32 * 1024, 64];
   const hostile = [
     '<think></think>',
     '<think>',
@@ -33,12 +43,12 @@ test('a text of 4 MiB made to be slow is read in one pass', () => {
     '</think>',
     '<thinking><think></think>',
   ];
-  const startedAt = performance.now();
   for (const part of hostile) {
-    const text = part.repeat(Math.ceil(size / part.length));
-    assert.ok(withoutThinkBlock(text).length <= text.length);
-    assert.ok(withoutThinkBlock(`<think>${text}`).length <= text.length);
+    for (const begin of ['', '<think>']) {
+      const textOf = (length: number): string => begin + part.repeat(length / part.length);
+      const [small, large] = [leastMs(textOf(size)), leastMs(textOf(size * times))];
+      // One pass over 64 times the text takes 64 times as long, two loops in each other 4,096.
+      assert.ok(large < 1_000 * Math.max(small, 0.05), `${begin}${part}: ${small}, ${large} ms`);
+    }
   }
-  // If each character were read more than once, 16 such texts would take minutes.
-  assert.ok(performance.now() - startedAt < 8_000);
 });

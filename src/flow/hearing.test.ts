@@ -1,13 +1,12 @@
 /** How long a voice message may take to be written down, and what is said where it is not. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { fromNow } from '../../test/support/hand-clock.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import { failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';
 import type { Unread } from '../domain/unread.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
-import { systemClock } from '../lib/clock.ts';
 import { Stopper } from '../lib/stop.ts';
 import type { Speech, Transcript } from '../speech/speech.ts';
 import type { TurnDesk } from './desk.ts';
@@ -20,13 +19,14 @@ const note: Media = { type: 'text/plain', reference: 'note', file: 'note', bytes
 
 /** A turn that has so long, and reads what its server for speech makes of voice messages. */
 function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
+  const clock = handClock();
   const stop = new Stopper();
   const [fileBytes, spokenBytes] = [new ByteSemaphore(100), new ByteSemaphore(100)];
   const told: string[] = [];
   const events = {
     attachmentUnread: ({ part, reason }: Unread) => void told.push(`${part} ${reason}`),
   };
-  const kit = { ...systemClock, events, fileBytes, spokenBytes } as unknown as Kit;
+  const kit = { ...clock, events, fileBytes, spokenBytes } as unknown as Kit;
   const route = {
     channel: { fetch: async () => ({ kind: 'fetched', bytes: Buffer.from('words') }) },
     brain: { sensitivity: 'public' },
@@ -35,11 +35,11 @@ function stage(transcribe: Speech['transcribe'], turnMs = 600_000) {
   const read = async (media: Media): Promise<Attachment> => {
     const sender = { id: '1', name: null };
     const message = { sensitivity: 'public', sender, media, text: '' } as unknown as Message;
-    const deadlineAt = fromNow(turnMs);
+    const deadlineAt = clock.in(turnMs);
     const desk = { stop, deadlineAt, addStep: () => {} } as unknown as TurnDesk;
     return (await readAttachments(kit, route, message, [media], desk))![0]!;
   };
-  return { stop, read, told };
+  return { clock, stop, read, told };
 }
 
 const heard: Transcript = { kind: 'heard', text: 'buy milk' };
@@ -68,12 +68,12 @@ for (const [turnMs, expectedMs] of [
 ] as const) {
   test(`of a turn of ${turnMs} ms half may be spent on what is spoken`, async () => {
     let leftMs = 0;
-    const { read } = stage(async ({ deadlineAt }) => {
-      leftMs = deadlineAt - systemClock.steady();
+    const { clock, read } = stage(async ({ deadlineAt }) => {
+      leftMs = deadlineAt - clock.steady();
       return heard;
     }, turnMs);
     assert.equal((await read(voice)).kind, 'spoken');
-    assert.ok(leftMs > expectedMs - 5_000 && leftMs <= expectedMs, `${leftMs} ms`);
+    assert.equal(leftMs, expectedMs);
   });
 }
 

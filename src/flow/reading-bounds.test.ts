@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { Message } from '../domain/message.ts';
 import { ByteSemaphore } from '../lib/byte-semaphore.ts';
@@ -27,7 +28,7 @@ type Reads = {
 /** Turns of one process; each gives what the brain was shown of one photo. */
 function stage({
   bytesMax = 20 * mib,
-  deadlineMs = 60_000,
+  deadlineMs = patienceMs,
   fetch = async () => {},
   remake = async () => ({ kind: 'remade', picture }),
 }: Reads) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { Turn } from '../brain/brain.ts';
 import { failure } from '../domain/failure.ts';
@@ -46,7 +47,7 @@ async function spokenAs(
   const message = { sensitivity: stamp, sender, media, text: '' } as unknown as Message;
   const desk = {
     stop: new Stopper(),
-    deadlineAt: fromNow(5_000),
+    deadlineAt: fromNow(patienceMs),
     addStep: () => {},
   } as unknown as TurnDesk;
   const turn = { message, text: '', history: [] };
@@ -111,7 +112,7 @@ async function shownOf(
   const kit = { ...systemClock, events, fileBytes, ledger: { attachments } } as unknown as Kit;
   const desk = {
     stop: new Stopper(),
-    deadlineAt: fromNow(5_000),
+    deadlineAt: fromNow(patienceMs),
     addStep: () => {},
   } as unknown as TurnDesk;
   const turn = { message, text: 'look', history: [] };

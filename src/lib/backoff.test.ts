@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { within } from '../../test/support/waiting.ts';
 import { fullJitter, pause, spread } from './backoff.ts';
 
 test('full jitter is anywhere between 0 and the doubled base, up to the cap', () => {
@@ -19,9 +21,20 @@ test('a spread stays within its share on both sides', () => {
 
 test('a pause ends early when its signal aborts, and takes nothing with it', async () => {
   const ending = new AbortController();
-  const pausing = pause(60_000, ending.signal);
+  const foreverMs = 2 ** 30;
+  const pausing = pause(foreverMs, ending.signal);
   ending.abort();
+  await within('the end of a pause under way', pausing);
+  await within('the end of a pause that was never begun', pause(foreverMs, ending.signal));
+});
+
+test('a pause ends by itself when its time is over, and not before', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let isOver = false;
+  const pausing = pause(200, new AbortController().signal).then(() => (isOver = true));
+  t.mock.timers.tick(199);
+  await setImmediate();
+  assert.equal(isOver, false);
+  t.mock.timers.tick(1);
   await pausing;
-  await pause(60_000, ending.signal);
-  await pause(1, new AbortController().signal);
 });

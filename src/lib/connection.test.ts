@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { answersOf, exchange, readAll } from '../../test/fake/webhook.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createListeners, type Handler, type ListenLimits } from './listener.ts';
 
 const keep = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -25,7 +26,7 @@ const handle: Handler = (request, response, peer) => {
 
 async function listen(limits: Partial<ListenLimits> = {}) {
   const clock = handClock();
-  const patient = { headersMs: 60_000, requestMs: 60_000, ...limits };
+  const patient = { headersMs: patienceMs, requestMs: patienceMs, ...limits };
   let dropped = 0;
   const kit = { ...clock, dropped: () => void dropped++ };
   const held = await createListeners(patient, kit).take({ host: '127.0.0.1', port: 0 });

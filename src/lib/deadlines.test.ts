@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/support/hand-clock.ts';
+import { within } from '../../test/support/waiting.ts';
 import { later, steadyNow } from './clock.ts';
 import { createDeadlines } from './deadlines.ts';
 
@@ -9,7 +10,7 @@ test('deadlines act in the order of their times, each once', async () => {
   const acted: number[] = [];
   const start = steadyNow();
 
-  await until((resolve) => {
+  await acting((resolve) => {
     // One beginning for all: time goes by between two of these lines.
     for (const ms of [9, 3, 6, 1, 12]) {
       deadlines.at(later(start, ms), () => {
@@ -28,10 +29,10 @@ test('a cancelled deadline never acts, and one in the past acts at once', async 
   const cancelled = deadlines.after(1, () => acted++);
   cancelled.cancel();
   cancelled.cancel();
-  await until((resolve) => {
+  await acting((resolve) => {
     deadlines.after(-1_000, resolve);
   });
-  await until((resolve) => {
+  await acting((resolve) => {
     deadlines.after(5, resolve);
   });
   assert.equal(acted, 0);
@@ -41,7 +42,7 @@ test('cancelling what has acted already counts nothing twice', async () => {
   const deadlines = createDeadlines();
   const far = deadlines.after(60_000, () => {});
   let acted = { cancel(): void {} };
-  await until((resolve) => (acted = deadlines.after(0, resolve)));
+  await acting((resolve) => (acted = deadlines.after(0, resolve)));
   acted.cancel();
   assert.equal(deadlines.size, 1);
   far.cancel();
@@ -51,7 +52,7 @@ test('cancelling what has acted already counts nothing twice', async () => {
 test('a deadline set by a deadline acts too', async () => {
   const deadlines = createDeadlines();
   const order: string[] = [];
-  await until((resolve) => {
+  await acting((resolve) => {
     deadlines.after(1, () => {
       order.push('outer');
       deadlines.after(0, () => {
@@ -70,7 +71,7 @@ test('many deadlines set and cancelled leave nothing behind, and the rest still 
   );
   assert.equal(deadlines.size, 10_000);
   let acted = 0;
-  const near = until((resolve) => {
+  const near = acting((resolve) => {
     for (let i = 0; i < 3; i++) {
       deadlines.after(5 + i, () => {
         acted++;
@@ -86,10 +87,6 @@ test('many deadlines set and cancelled leave nothing behind, and the rest still 
   assert.equal(deadlines.size, 0);
 });
 
-/** The timer of the deadlines lets the process end, so a test holds it; and gives up after 30 s. */
-async function until(start: (resolve: () => void) => void): Promise<void> {
-  const reached = Promise.withResolvers<void>();
-  const hold = setTimeout(reached.reject, 30_000, new Error('no deadline acted'));
-  start(reached.resolve);
-  await reached.promise.finally(() => clearTimeout(hold));
-}
+/** The timer of the deadlines lets the process end: waiting for it holds the process. */
+const acting = (start: (acted: () => void) => void): Promise<void> =>
+  within('a deadline that acts', new Promise((resolve) => start(resolve)));

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { closedPort } from '../../test/fake/closed-port.ts';
+import { patienceMs, until } from '../../test/support/waiting.ts';
 import { readEventStream, type StreamEvent } from './event-stream.ts';
 
 const type = { 'content-type': 'text/event-stream' };
@@ -23,7 +24,7 @@ async function start(t: TestContext, handle: RequestListener) {
   let opened = 0;
   const url = new URL(`http://127.0.0.1:${port}/events`);
   const take = (event: StreamEvent): void => void events.push(event);
-  const read = (lastId: string | null, silenceMs = 60_000, each = take) =>
+  const read = (lastId: string | null, silenceMs = patienceMs, each = take) =>
     readEventStream({ url, headers: {}, lastId, silenceMs }, stop.signal, each, () => opened++);
   return { events, stop, read, url, opened: () => opened };
 }
@@ -72,11 +73,15 @@ test('silence, a break, and nobody there are a loss; being told to stop is not',
     response.write('id: 1\ndata: x\n\n');
     if (request.headers['last-event-id'] === 'break') response.socket!.destroy();
   });
-  // The time without a word counts from the connection: the event is to come well within it.
-  const silent = it.read(null, 3_000);
+  // The time without a word counts from the connection: the event may come too late for it.
+  const silenceMs = 100;
+  await until('an event with silence behind it', async () => {
+    const { kind, lastId } = await it.read(null, silenceMs);
+    assert.equal(kind, 'lost');
+    return lastId === '1';
+  });
   assert.equal((await it.read('break')).kind, 'lost');
-  assert.deepEqual(await silent, { kind: 'lost', status: 200, body: '', lastId: '1' });
-  const stopped = await it.read(null, 60_000, () => it.stop.abort());
+  const stopped = await it.read(null, patienceMs, () => it.stop.abort());
   assert.equal(stopped.kind, 'cancelled');
   assert.equal((await it.read(null)).kind, 'cancelled');
 });
@@ -95,5 +100,5 @@ test('what the taker throws ends the stream and is thrown on', async (t) => {
   const fail = (): never => {
     throw new RangeError('a bug');
   };
-  await assert.rejects(it.read(null, 60_000, fail), RangeError);
+  await assert.rejects(it.read(null, patienceMs, fail), RangeError);
 });

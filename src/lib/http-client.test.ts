@@ -11,6 +11,7 @@ import { floods, noFloods } from '../../test/fake/floods.ts';
 import { ownHost } from '../../test/fake/own-host.ts';
 import { startWeb } from '../../test/fake/web.ts';
 import { handClock } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
 import { Stopper } from './stop.ts';
@@ -25,7 +26,7 @@ async function benchOf(plain: boolean, listener: RequestListener) {
   const url = new URL(`http://${ownHost}:${(server.address() as AddressInfo).port}/path?q=1`);
   const clock = handClock();
   const { deadlines } = clock;
-  const client = createHttpClient(deadlines, { connectMs: 60_000, plain });
+  const client = createHttpClient(deadlines, { connectMs: patienceMs, plain });
   const { port } = url;
   return {
     client,
@@ -130,16 +131,16 @@ const testsOf = (plain: boolean) => (): void => {
     const gone = Promise.withResolvers<void>();
     await using it = await bench((_request, response) => {
       let drops = 0;
-      const timer = setInterval(() => {
+      const drip = (): void => {
+        if (response.closed) return gone.resolve();
         response.write('.');
         if (++drops === 5) dripped.resolve();
-      }, 5);
-      response.on('close', () => {
-        clearInterval(timer);
-        gone.resolve();
-      });
+        globalThis.setImmediate(drip);
+      };
+      drip();
     });
-    const sending = it.client.send(it.request({ deadlineAt: it.clock.in(10) }));
+    const bounds = { deadlineAt: it.clock.in(10), bodyBytesMax: Infinity };
+    const sending = it.client.send(it.request(bounds));
     await dripped.promise;
     it.clock.pass(10);
     assert.deepEqual(await sending, { kind: 'fault', fault: 'timeout', sent: true, code: null });
@@ -274,10 +275,10 @@ const testsOf = (plain: boolean) => (): void => {
     const program = `
       import { createDeadlines } from './deadlines.ts';
       import { createHttpClient } from './http-client.ts';
-      const client = createHttpClient(createDeadlines(), { plain: ${plain} });
+      const client = createHttpClient(createDeadlines(), { connectMs: ${patienceMs}, plain: ${plain} });
       const result = await client.send({
         method: 'GET', url: new URL('http://${ownHost}:${it.port}/'), headers: {}, body: null,
-        deadlineAt: performance.now() + 60_000, bodyBytesMax: 100,
+        deadlineAt: performance.now() + ${patienceMs}, bodyBytesMax: 100,
       });
       process.stdout.write(result.body ?? result.fault);
       await client.close();`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { GivenUp, Lifetime } from './lifetime.ts';
 
 /** A lifetime, what was closed in it, and what it told. */
@@ -16,14 +17,13 @@ function bench() {
 }
 
 const never = (): Promise<never> => new Promise(() => {});
-const generousMs = 60_000;
 
 test('what was opened is closed in the reverse order, once', async () => {
   const { lifetime, closed, told, close } = bench();
   lifetime.defer('one', close('one'));
   assert.equal(await lifetime.adopt('two', async () => 2, close('two')), 2);
   assert.equal(await lifetime.use('three', async () => 3, close('three')), 3);
-  await Promise.all([lifetime.close(generousMs), lifetime.close(generousMs)]);
+  await Promise.all([lifetime.close(patienceMs), lifetime.close(patienceMs)]);
   assert.deepEqual([closed, told], [['three', 'two', 'one'], []]);
 });
 
@@ -41,7 +41,7 @@ test('one that fails to close keeps no other open, and each of its errors is tol
   lifetime.defer('three', () => {
     throw new Error('c');
   });
-  await lifetime.close(generousMs);
+  await lifetime.close(patienceMs);
   assert.deepEqual([closed, told], [['one'], ['three: c', 'two: b', 'two: a']]);
 });
 
@@ -72,7 +72,7 @@ test('nothing is opened once it is given up, or closes', async () => {
   for (const end of ['given up', 'closed'] as const) {
     const { lifetime, giving, close } = bench();
     if (end === 'given up') giving.abort();
-    else await lifetime.close(generousMs);
+    else await lifetime.close(patienceMs);
     let opened = 0;
     const open = async (): Promise<void> => void opened++;
     await assert.rejects(lifetime.use('one', open, close('one')), GivenUp);
@@ -94,7 +94,7 @@ test('what opens after it was given up is closed, before the closing and after i
     if (late) await lifetime.close(1);
     opening.resolve('one');
     await turn();
-    await lifetime.close(generousMs);
+    await lifetime.close(patienceMs);
     assert.deepEqual(closed, ['one'], String(late));
   }
 });
@@ -104,6 +104,6 @@ test('what existed before it was open is closed also where its opening fails', a
   const fail = (): Promise<never> => Promise.reject(new Error('no'));
   await assert.rejects(lifetime.use('one', fail, close('one')), /no/);
   await assert.rejects(lifetime.adopt('two', fail, close('two')), /no/);
-  await lifetime.close(generousMs);
+  await lifetime.close(patienceMs);
   assert.deepEqual(closed, ['one']);
 });

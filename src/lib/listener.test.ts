@@ -4,11 +4,12 @@ import { once as event } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { test } from 'node:test';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { ServerSockets, untilRead } from '../../test/fake/server-sockets.ts';
 import { answersOf, exchange, readAll, type Answer } from '../../test/fake/webhook.ts';
 import { handClock, type HandClock } from '../../test/support/hand-clock.ts';
 import { freePort } from '../../test/support/program.ts';
+import { patienceMs, within } from '../../test/support/waiting.ts';
 import { unansweredMax } from './connection.ts';
 import { createListeners, listenLimits } from './listener.ts';
 import type { Held, ListenFault, ListenLimits } from './listener.ts';
@@ -35,7 +36,22 @@ async function bind(limits: Partial<ListenLimits> = {}): Promise<Bound> {
   const clock = handClock();
   const held = await createListeners(limits, clock).take(local);
   assertHeld(held);
-  return { held, port: held.port, clock, [Symbol.asyncDispose]: () => held.release(200) };
+  return { held, port: held.port, clock, [Symbol.asyncDispose]: () => held.release(0) };
+}
+
+/** Half a second goes by. Resolves when all that is due by then has acted. */
+async function passHalfASecond({ clock }: Bound): Promise<void> {
+  clock.pass(500);
+  await new Promise<void>((acted) => clock.deadlines.after(0, acted));
+}
+
+/** Time goes by until the promise settles. @param what names it when it does not */
+async function passUntil<T>(bound: Bound, what: string, promise: Promise<T>): Promise<T> {
+  const settled = within(what, promise);
+  const isSettled = settled.then(() => true);
+  const isNot = (): false => false;
+  while (!(await Promise.race([isSettled, passHalfASecond(bound).then(isNot)])));
+  return settled;
 }
 
 test('before the first handler the answer is 503, then the newest handler answers', async () => {
@@ -54,14 +70,14 @@ test('an address is shared, and closes with the last to let go', async () => {
   assertHeld(one);
   assertHeld(two);
   one.answer(say('shared'));
-  await one.release(100);
-  await one.release(100);
+  await one.release(0);
+  await one.release(0);
   assert.equal((await exchange(address.port, get))[0]?.body, 'shared');
-  await two.release(100);
+  await two.release(0);
   await assert.rejects(once(address.port), { code: 'ECONNREFUSED' });
   const again = await listeners.take(address);
   assertHeld(again);
-  await again.release(100);
+  await again.release(0);
 });
 
 test('an address that is taken alone is shared with nobody, whoever comes first', async () => {
@@ -77,12 +93,12 @@ test('an address that is taken alone is shared with nobody, whoever comes first'
   assert.deepEqual(await listeners.take(address), { kind: 'fault', code: 'EADDRINUSE' });
   assert.deepEqual(await listeners.takeAlone(address), { kind: 'fault', code: 'EADDRINUSE' });
   assert.equal((await exchange(address.port, get))[0]?.body, 'alone');
-  await alone.release(100);
+  await alone.release(0);
   assert.deepEqual(listeners.places, []);
   const shared = await listeners.take(address);
   assertHeld(shared);
   assert.equal((await listeners.takeAlone(address)).kind, 'fault');
-  await shared.release(100);
+  await shared.release(0);
 });
 
 function once(port: number): Promise<string> {
@@ -100,7 +116,7 @@ test('port 0 is always a new listener', async () => {
   assertHeld(one);
   assertHeld(two);
   assert.notEqual(one.port, two.port);
-  await Promise.all([one.release(100), two.release(100)]);
+  await Promise.all([one.release(0), two.release(0)]);
 });
 
 test('an address that is taken, or that is not ours, is a fault', async () => {
@@ -118,14 +134,14 @@ test('an address that is taken, or that is not ours, is a fault', async () => {
 
 test('names and every interface can be bound', async () => {
   // A connection that a busy machine sees too late would be given up for another address.
-  setDefaultAutoSelectFamilyAttemptTimeout(30_000);
+  setDefaultAutoSelectFamilyAttemptTimeout(patienceMs);
   for (const host of ['localhost', '']) {
     const held = await createListeners().take({ host, port: 0 });
     assertHeld(held);
     held.answer(say('here'));
     const text = await fetchText(`http://localhost:${held.port}/`);
     assert.equal(text, 'here');
-    await held.release(100);
+    await held.release(0);
   }
 });
 
@@ -144,16 +160,23 @@ test('a handler that is replaced under load loses no request', async () => {
   await using bound = await bind();
   bound.held.answer(say('0'));
   let swaps = 0;
-  const swapping = setInterval(() => bound.held.answer(say(String(++swaps))), 1);
+  let swapping: NodeJS.Immediate;
+  const swap = (): void => {
+    bound.held.answer(say(String(++swaps)));
+    swapping = globalThis.setImmediate(swap);
+  };
+  swap();
   const bodies = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const socket = connect(bound.port, '127.0.0.1');
       socket.write(keep.repeat(199) + get);
-      return answersOf(await readAll(socket)).map((answer) => answer.status);
+      return answersOf(await readAll(socket));
     }),
   );
-  clearInterval(swapping);
-  assert.equal(bodies.flat().filter((status) => status === 200).length, 1_600);
+  clearImmediate(swapping!);
+  const answers = bodies.flat();
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1_600);
+  assert.ok(new Set(answers.map(({ body }) => body)).size > 1, 'it was replaced under load');
 });
 
 /**
@@ -168,10 +191,7 @@ async function answersInTime(bound: Bound, text: string): Promise<Answer[]> {
   const answers = readAll(socket);
   socket.write(text);
   await untilRead(server, text.length);
-  const passing = setInterval(() => bound.clock.pass(500), 1);
-  await answers;
-  clearInterval(passing);
-  return answersOf(await answers);
+  return answersOf(await passUntil(bound, 'the end of the connection', answers));
 }
 
 test('slow headers are cut with 408, and so is who sends nothing', async () => {
@@ -192,12 +212,12 @@ test('a byte now and then is no reason to wait longer for a head', async () => {
   const socket = connect(bound.port, '127.0.0.1');
   const closed = readAll(socket);
   socket.write('GET / HTTP/1.1\r\nx: ');
-  const dripping = setInterval(() => {
-    bound.clock.pass(250);
+  const drip = (): void => {
     if (socket.writable) socket.write('x');
-  }, 1);
-  await closed;
-  clearInterval(dripping);
+    if (!socket.closed) bound.clock.deadlines.after(250, drip);
+  };
+  drip();
+  await passUntil(bound, 'the end of the connection', closed);
 });
 
 test('a body that does not come in time is cut with 408', async () => {
@@ -243,13 +263,10 @@ test('an empty line begins no request, wherever it comes', async () => {
     const before = server.bytesRead;
     socket.write(sent);
     await untilRead(server, before + sent.length);
-    for (let ms = 0; ms < passed; ms += 500) {
-      bound.clock.pass(500);
-      await setTimeout(1);
-    }
+    for (let ms = 0; ms < passed; ms += 500) await passHalfASecond(bound);
   }
   // It is idle, so it closes at once.
-  const released = bound.held.release(60_000);
+  const released = bound.held.release(patienceMs);
   assert.equal(answersOf(await all).length, 2);
   await released;
 });
@@ -320,9 +337,7 @@ test('once the other side has ended, an answer is not waited for long', async ()
     const all = readAll(socket);
     const before = bound.clock.steady();
     socket.end(keep + more);
-    const passing = setInterval(() => bound.clock.pass(500), 1);
-    assert.equal(await all, '');
-    clearInterval(passing);
+    assert.equal(await passUntil(bound, 'the end of the connection', all), '');
     assert.ok(bound.clock.steady() - before >= listenLimits.halfClosedMs);
   }
 });
@@ -368,9 +383,7 @@ test('an answer of which nothing is taken for a while ends its connection', asyn
   await event(socket, 'connect');
   const server = await sockets.of(socket);
   socket.write(get);
-  const passing = setInterval(() => bound.clock.pass(500), 1);
-  await event(server, 'close');
-  clearInterval(passing);
+  await passUntil(bound, 'the end of the connection', event(server, 'close'));
   socket.destroy();
 });
 
@@ -397,7 +410,7 @@ test('what a handler throws, or rejects, ends its connection and no other', asyn
   const rest = readAll(another);
   another.write(get);
   assert.equal(answersOf(await rest)[0]?.body, 'here');
-  await held.release(200);
+  await held.release(0);
 });
 
 test('the limits are 5 s for a head, 10 s for a request, 16 KiB and 1,024 connections', () => {
@@ -430,10 +443,8 @@ test('what is broken is answered only where nobody takes that for another answer
     const socket = connect(bound.port, '127.0.0.1');
     const text = readAll(socket);
     socket.end(sent);
-    const passing = setInterval(() => bound.clock.pass(500), 1);
-    await text;
-    clearInterval(passing);
-    assert.equal((await text).split('HTTP/1.1').length - 1, heads, JSON.stringify(sent));
+    const all = await passUntil(bound, 'the end of the connection', text);
+    assert.equal(all.split('HTTP/1.1').length - 1, heads, JSON.stringify(sent));
   }
 });
 
@@ -471,7 +482,7 @@ test('a client that goes away while its answer is made leaves nothing', async ()
   await event(response, 'close');
   response.end('to nobody');
   assert.equal((await exchange(held.port, get))[0]?.body, 'here');
-  await held.release(200);
+  await held.release(0);
   assert.equal(listeners.connections, 0);
 });
 
@@ -488,7 +499,7 @@ test('release closes what is idle at once', async () => {
   const closed = event(idle, 'close');
   const answers = exchange(bound.port, get.replace('/', '/slow'));
   const response = await begun.promise;
-  const released = bound.held.release(60_000);
+  const released = bound.held.release(patienceMs);
   await closed;
   response.end('late');
   assert.equal((await answers)[0]?.body, 'late');
@@ -502,7 +513,7 @@ test('release waits for the answer under way, but not for ever', async () => {
   });
   const answers = exchange(slow.port, keep);
   const response = await begun;
-  const released = slow.held.release(5_000);
+  const released = slow.held.release(patienceMs);
   response.end('late');
   assert.equal((await answers)[0]?.body, 'late');
   await released;
@@ -513,6 +524,6 @@ test('release waits for the answer under way, but not for ever', async () => {
   socket.write(get);
   const cut = readAll(socket);
   await stuck;
-  await hung.held.release(50);
+  await hung.held.release(1);
   assert.equal(await cut, '');
 });

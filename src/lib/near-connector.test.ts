@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { startNameServer } from '../../test/fake/name-server.ts';
 import { ownHost } from '../../test/fake/own-host.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 
 const names: Readonly<Record<string, readonly string[]>> = {
   'home.test': ['127.0.0.1'],
@@ -49,14 +50,14 @@ async function askBy(
   const program = `
     import { createDeadlines } from './deadlines.ts';
     import { createHttpClient } from './http-client.ts';
-    const client = createHttpClient(createDeadlines(), { connectMs: 60_000, plain: ${plain} });
+    const client = createHttpClient(createDeadlines(), { connectMs: ${patienceMs}, plain: ${plain} });
     const said = [];
     const asked = ${JSON.stringify(hosts)}.flatMap((host) =>
       ${JSON.stringify(nearOnly)}.map((nearOnly) => [host, nearOnly]));
     for (const [host, nearOnly] of asked) {
       const result = await client.send({
         method: 'GET', url: new URL('http://' + host + ':${port}/'), headers: {}, body: null,
-        deadlineAt: performance.now() + 60_000, bodyBytesMax: 100, nearOnly,
+        deadlineAt: performance.now() + ${patienceMs}, bodyBytesMax: 100, nearOnly,
       });
       said.push([result.body ?? result.fault, result.sent ?? true, result.code ?? null]);
       await new Promise(setImmediate);

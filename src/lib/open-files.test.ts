@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { connectionsWithin, openFilesMax, openFilesMin } from './open-files.ts';
 import { listenLimits } from './listener.ts';
 
@@ -14,12 +15,14 @@ const program = `
   import { createDeadlines } from './deadlines.ts';
   import { createHttpClient } from './http-client.ts';
   import { openFilesMax, watchedForFiles } from './open-files.ts';
-  const client = createHttpClient(createDeadlines(systemClock.steady));
+  const client = createHttpClient(createDeadlines(systemClock.steady), {
+    connectMs: ${patienceMs},
+  });
   let told = 0;
   const http = watchedForFiles(client, () => told++);
   const request = {
     method: 'GET', url: new URL('http://127.0.0.1:1/'), headers: {}, body: null,
-    deadlineAt: later(systemClock.steady(), 60000), bodyBytesMax: 1,
+    deadlineAt: later(systemClock.steady(), ${patienceMs}), bodyBytesMax: 1,
   };
   await http.send(request);
   const before = told;

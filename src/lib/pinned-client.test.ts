@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { floods, noFloods } from '../../test/fake/floods.ts';
 import { fromNow } from '../../test/support/hand-clock.ts';
 import { startWeb } from '../../test/fake/web.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createDeadlines } from './deadlines.ts';
 import { sendPinned, type PinnedResult } from './pinned-client.ts';
 
@@ -16,8 +17,8 @@ const ask = (address: string): Promise<PinnedResult> =>
       address: '127.0.0.1',
       headers: {},
       body: null,
-      deadlineAt: fromNow(60_000),
-      connectDeadlineAt: fromNow(60_000),
+      deadlineAt: fromNow(patienceMs),
+      connectDeadlineAt: fromNow(patienceMs),
       bodyBytesMax: 1_000_000,
       wantsBody: () => true,
     },

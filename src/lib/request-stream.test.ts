@@ -7,17 +7,18 @@ import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { answersOf, readAll } from '../../test/fake/webhook.ts';
 import { runs } from '../../test/support/runs.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createListeners, type Handler } from './listener.ts';
 import { unansweredMax } from './connection.ts';
 
 async function listen(handler: Handler) {
-  const held = await createListeners({ headersMs: 60_000, requestMs: 60_000 }).take({
+  const held = await createListeners({ headersMs: patienceMs, requestMs: patienceMs }).take({
     host: '127.0.0.1',
     port: 0,
   });
   assert.ok(held.kind === 'held');
   held.answer(handler);
-  return { port: held.port, [Symbol.asyncDispose]: () => held.release(200) };
+  return { port: held.port, [Symbol.asyncDispose]: () => held.release(0) };
 }
 
 const keep = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';

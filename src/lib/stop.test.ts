@@ -1,5 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { test } from 'node:test';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { type Stop, stopOf, stoppedAfter, Stopper } from './stop.ts';
 
 type Made = { readonly stop: Stop; readonly say: (reason?: unknown) => void };
@@ -88,10 +89,10 @@ test('what has a time is stopped when it is over', async () => {
 test('what has a time is stopped with all around it, and listens until its end', async () => {
   const outer = new Stopper();
   let inner: Stop | undefined;
-  await stoppedAfter(60_000, outer, async (stop) => void (inner = stop));
-  const running = stoppedAfter(60_000, outer, untilStopped);
+  await stoppedAfter(patienceMs, outer, async (stop) => void (inner = stop));
+  const running = stoppedAfter(patienceMs, outer, untilStopped);
   outer.stop();
   equal(await running, 'stopped');
   equal(inner!.stopped, false);
-  equal(await stoppedAfter(60_000, outer, untilStopped), 'stopped');
+  equal(await stoppedAfter(patienceMs, outer, untilStopped), 'stopped');
 });

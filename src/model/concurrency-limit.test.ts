@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromNow } from '../../test/support/hand-clock.ts';
-import { createDeadlines } from '../lib/deadlines.ts';
+import { handClock } from '../../test/support/hand-clock.ts';
+import { within } from '../../test/support/waiting.ts';
 import { Stopper } from '../lib/stop.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Load, NoPermit, Permit } from './concurrency-limit.ts';
 
 const never = new Stopper();
 const none: Load = { inFlight: 0, waiting: 0 };
-const later = fromNow(60_000);
+const clock = handClock();
+const later = clock.in(60_000);
 
 function enterNow(calls: ConcurrencyLimit): Permit {
   const entered = calls.acquire(later, never);
@@ -17,7 +18,7 @@ function enterNow(calls: ConcurrencyLimit): Permit {
 }
 
 test('as many as allowed are in flight at once, the rest go in the order they came', async () => {
-  const calls = new ConcurrencyLimit(2, createDeadlines(), { ...none });
+  const calls = new ConcurrencyLimit(2, clock.deadlines, { ...none });
   const passes = [enterNow(calls), enterNow(calls)];
   const order: number[] = [];
   const waiting = [0, 1, 2].map(async (number) => {
@@ -36,7 +37,7 @@ test('as many as allowed are in flight at once, the rest go in the order they ca
 
 test('models that share a load add up in it, and leave nothing behind', async () => {
   const load = { ...none };
-  const deadlines = createDeadlines();
+  const { deadlines } = clock;
   const bounds = [
     new ConcurrencyLimit(1, deadlines, load),
     new ConcurrencyLimit(1, deadlines, load),
@@ -57,20 +58,20 @@ test('models that share a load add up in it, and leave nothing behind', async ()
 });
 
 test('one that waits can be cancelled, or runs out of time, and takes no place', async () => {
-  const deadlines = createDeadlines();
+  const { deadlines } = clock;
   const calls = new ConcurrencyLimit(1, deadlines, { ...none });
   const permit = enterNow(calls);
   const ending = new Stopper();
   const cancelled = calls.acquire(later, ending);
-  const late = calls.acquire(fromNow(5), never);
+  const late = calls.acquire(clock.in(5), never);
   const third = calls.acquire(later, never);
   ending.stop();
   assert.deepEqual(await cancelled, { kind: 'cancelled' });
   assert.deepEqual(await calls.acquire(later, ending), { kind: 'cancelled' });
-  // The timer of the deadlines lets the process end.
-  const hold = setTimeout(() => {}, 60_000);
-  assert.deepEqual(await late, { kind: 'deadline' });
-  clearTimeout(hold);
+  clock.pass(5);
+  assert.deepEqual(await within('the end of its time', Promise.resolve(late)), {
+    kind: 'deadline',
+  });
   calls.release(permit, 'other');
   const turn: Permit | NoPermit = await third;
   assert.equal(turn.kind, 'pass');
@@ -79,7 +80,7 @@ test('one that waits can be cancelled, or runs out of time, and takes no place',
 });
 
 test('strain halves the bound once for all the calls under way, never below one', () => {
-  const calls = new ConcurrencyLimit(8, createDeadlines(), { ...none });
+  const calls = new ConcurrencyLimit(8, clock.deadlines, { ...none });
   const first = Array.from({ length: 4 }, () => enterNow(calls));
   for (const permit of first) calls.release(permit, 'strain');
   assert.equal(calls.size.bound, 4);
@@ -96,7 +97,7 @@ test('strain halves the bound once for all the calls under way, never below one'
 });
 
 test('while more are in flight than a halved bound allows, nobody enters', async () => {
-  const calls = new ConcurrencyLimit(4, createDeadlines(), { ...none });
+  const calls = new ConcurrencyLimit(4, clock.deadlines, { ...none });
   const passes = Array.from({ length: 4 }, () => enterNow(calls));
   let entered = false;
   const waiting = Promise.resolve(calls.acquire(later, never)).then(() => (entered = true));
@@ -110,7 +111,7 @@ test('while more are in flight than a halved bound allows, nobody enters', async
 });
 
 test('another limit holds from now on: a lower one waits for what is under way', async () => {
-  const calls = new ConcurrencyLimit(2, createDeadlines(), { ...none });
+  const calls = new ConcurrencyLimit(2, clock.deadlines, { ...none });
   const passes = [enterNow(calls), enterNow(calls)];
   calls.limitTo(1);
   const waiting = [0, 1].map(() => Promise.resolve(calls.acquire(later, never)));
@@ -126,7 +127,7 @@ test('another limit holds from now on: a lower one waits for what is under way',
 });
 
 test('a limit that is raised ends no strain', () => {
-  const calls = new ConcurrencyLimit(8, createDeadlines(), { ...none });
+  const calls = new ConcurrencyLimit(8, clock.deadlines, { ...none });
   calls.release(enterNow(calls), 'strain');
   calls.limitTo(100);
   assert.equal(calls.size.bound, 4);

@@ -2,6 +2,7 @@ import { FakePurse } from '../../test/fake/purse.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import { failure } from '../domain/failure.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -21,7 +22,7 @@ function requestOf(count: number): ModelRequest {
     purse: new FakePurse(),
     keptFrom: count - 1,
     tools: [],
-    deadlineAt: fromNow(60_000),
+    deadlineAt: fromNow(patienceMs),
   };
 }
 

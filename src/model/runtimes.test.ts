@@ -267,7 +267,9 @@ suite('the hosted runtime', { concurrency: true }, () => {
 
 suite('the calls in flight to a model', { concurrency: true }, () => {
   test('holds back what is over the bound until an answer is there', async () => {
-    await using fake = await startFakeOllama({ answer: 'hi', delayMs: 20 }, { host });
+    // No answer comes sooner, however slow the machine is.
+    const replyDelayMs = 20;
+    await using fake = await startFakeOllama({ answer: 'hi', delayMs: replyDelayMs }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url, { inFlightMax: 1 });
     const asking = [1, 2, 3].map(() => model.ask(requestOf(), neverStopped));

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { fromNow } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import * as hosted from './hosted-runtime/wire.ts';
 import * as local from './local-runtime/wire.ts';
 import type { ModelRequest } from './model.ts';
@@ -56,7 +57,7 @@ const request: ModelRequest = {
   purse: new FakePurse(),
   keptFrom: 0,
   tools: [],
-  deadlineAt: fromNow(60_000),
+  deadlineAt: fromNow(patienceMs),
 };
 const messages = [{ role: 'user', content: 'hi' }];
 

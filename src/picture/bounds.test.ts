@@ -13,6 +13,7 @@ import {
   pngWith,
   zerosOf,
 } from '../../test/fake/pictures.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
 import { checkPng } from './png-check.ts';
@@ -25,7 +26,7 @@ const mib = 1024 * 1024;
 
 /** With how much more memory the process has had by then. */
 async function measured(bytes: Uint8Array): Promise<{ kind: Remade['kind']; grownMib: number }> {
-  await using pictures = createPictures(createDeadlines(), { remakeMs: 120_000 });
+  await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const before = process.resourceUsage().maxRSS;
   const { kind } = await pictures.remake(bytes, 'ann', new Stopper());
   return { kind, grownMib: (process.resourceUsage().maxRSS - before) / 1024 };

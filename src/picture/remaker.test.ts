@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import jpeg from 'jpeg-js';
 import { gifOf, jpegOf, pngOf, withExif } from '../../test/fake/pictures.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { Stopper } from '../lib/stop.ts';
 import { createPictures, type RemakerLimits } from './remaker.ts';
@@ -9,7 +10,7 @@ import type { Remade } from './picture.ts';
 import { sizeOf } from './size.ts';
 
 async function remake(bytes: Uint8Array, limits: Partial<RemakerLimits> = {}): Promise<Remade> {
-  await using pictures = createPictures(createDeadlines(), limits);
+  await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs, ...limits });
   return await pictures.remake(bytes, 'ann', new Stopper());
 }
 
@@ -54,7 +55,7 @@ test('what was hidden in the file is gone, and it is turned as the file says', a
 });
 
 test('what is no picture, or damaged, is told so, and the next one is made', async () => {
-  await using pictures = createPictures(createDeadlines());
+  await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const cut = jpegOf(64, 64).subarray(0, 60);
   const damaged = Buffer.from(pngOf(64, 64, [1, 2, 3]));
   damaged.fill(7, 50);
@@ -76,7 +77,7 @@ test('one that takes too long is given up, and the next one is made', async () =
 });
 
 test('more than ever waited are made, one after the other', async () => {
-  await using pictures = createPictures(createDeadlines());
+  await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const made = Array.from({ length: 70 }, () => {
     return pictures.remake(pngOf(4, 4, [1, 2, 3]), 'ann', new Stopper());
   });
@@ -85,7 +86,7 @@ test('more than ever waited are made, one after the other', async () => {
 });
 
 test('one that is stopped leaves its place, also while it is made', async () => {
-  await using pictures = createPictures(createDeadlines());
+  await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const [atWork, waiting, last] = [new Stopper(), new Stopper(), new Stopper()];
   const making = pictures.remake(jpegOf(2_000, 2_000), 'ann', atWork);
   const behind = pictures.remake(jpegOf(2_000, 2_000), 'ann', waiting);
@@ -111,7 +112,7 @@ test('what a decoder prints is not printed by svc', async (t) => {
 });
 
 test('after the end nothing is made any more', async () => {
-  const pictures = createPictures(createDeadlines());
+  const pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const making = pictures.remake(jpegOf(2_000, 2_000), 'ann', new Stopper());
   await pictures[Symbol.asyncDispose]();
   assert.equal((await making).kind, 'stopped');
@@ -133,7 +134,7 @@ test('the size is read of every format', () => {
 });
 
 test('one of each who waits is made in turn', async () => {
-  await using pictures = createPictures(createDeadlines());
+  await using pictures = createPictures(createDeadlines(), { remakeMs: patienceMs });
   const made: string[] = [];
   const ask = async (whose: string): Promise<void> => {
     await pictures.remake(pngOf(4, 4, [1, 2, 3]), whose, new Stopper());

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { startFakeSpeech } from '../../test/fake/speech.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import type { Config } from '../config/config.ts';
 import { validateText } from '../config/validate.ts';
 import { isMessenger } from '../channel/kinds.ts';
@@ -33,7 +34,7 @@ function configOf(url: string | null, sensitivity: 'public' | 'private'): Config
 }
 
 async function look(config: Config): Promise<PreflightLine | null> {
-  const http = createHttpClient(createDeadlines());
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   const pictures = {
     remake: () => assert.fail('it was handed a picture'),
     [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -1,7 +1,7 @@
 /** When figures are kept, and what a service that was killed or stopped leaves of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../../test/contract/ledger/kit.ts';
+import { until } from '../../test/support/waiting.ts';
 import type { ChannelKey, MessageId } from '../domain/ids.ts';
 import { readBody } from '../figures/bucket.ts';
 import { FigureCounts } from '../figures/counting.ts';

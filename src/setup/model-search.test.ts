@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createLookupBeside } from '../secret-lookup.ts';
 import { localBaseUrl, lookForModels } from './model-search.ts';
 
@@ -29,8 +30,8 @@ for (const [written, url] of hosts) {
 
 const look = (env: Record<string, string>, hostedHere: string) =>
   lookForModels(
-    { env, lookup: createLookupBeside({ env, cwd: '/' }), hostedHere, lookMs: 60_000 },
-    AbortSignal.timeout(60_000),
+    { env, lookup: createLookupBeside({ env, cwd: '/' }), hostedHere, lookMs: patienceMs },
+    new AbortController().signal,
   );
 const nowhere = `http://127.0.0.1:${closedPort}`;
 

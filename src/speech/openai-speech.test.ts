@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { startFakeSpeech, type SpeechAnswer } from '../../test/fake/speech.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { fromNow } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpClient } from '../lib/http-client.ts';
 import { Stopper } from '../lib/stop.ts';
@@ -14,7 +15,7 @@ const spoken: Spoken = {
   type: 'audio/ogg',
   name: 'voice.ogg',
   sensitivity: 'public',
-  deadlineAt: fromNow(30_000),
+  deadlineAt: fromNow(patienceMs),
 };
 
 async function hear(
@@ -22,7 +23,7 @@ async function hear(
   more: Partial<Spoken> = {},
   stop = new Stopper(),
 ): Promise<Transcript> {
-  const http = createHttpClient(createDeadlines());
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   try {
     return await createSpeech({ baseUrl, model: 'small', http }).transcribe(
       { ...spoken, ...more },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeTool } from '../../test/fake/tools.ts';
 import { fromNow } from '../../test/support/hand-clock.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import type { GrantConfig } from '../config/config.ts';
 import type { AskAnswer, WantedCall } from '../domain/approval.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -15,7 +16,7 @@ const surroundings = (
   answer: AskAnswer = 'asked',
 ): CallSurroundings => ({
   signal: new AbortController().signal,
-  deadlineAt: fromNow(60_000),
+  deadlineAt: fromNow(patienceMs),
   sensitivity: 'public',
   key: 'm:1:0',
   channel: 'webhook',

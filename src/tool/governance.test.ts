@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { fromNow } from '../../test/support/hand-clock.ts';
 import { systemClock } from '../lib/clock.ts';
 import { fakeTool } from '../../test/fake/tools.ts';
+import { patienceMs } from '../../test/support/waiting.ts';
 import type { ChannelType, GrantConfig, ToolName } from '../config/config.ts';
 import type { CallEnding, Journaled } from '../domain/tool-use.ts';
 import { createToolbox } from './governance.ts';
@@ -10,7 +11,7 @@ import type { CallSurroundings, Tool } from './tool.ts';
 
 const surroundings = (more: Partial<CallSurroundings> = {}): CallSurroundings => ({
   signal: new AbortController().signal,
-  deadlineAt: fromNow(60_000),
+  deadlineAt: fromNow(patienceMs),
   sensitivity: 'public',
   key: 'm:1:0',
   channel: 'webhook',

@@ -9,6 +9,8 @@ import type { Tool, ToolSurroundings } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 
 const timeoutMs = 20;
+/** Of an answer that never comes whole: the test moves its clock when some of it has come. */
+const dripMs = 20;
 
 /** Its time stands still, so that no limit ends a call because the machine is busy. */
 function toolFor(allowHosts: readonly string[], { now, steady, deadlines } = handClock()): Tool {
@@ -88,7 +90,7 @@ test('what became of a call is told as far as it is known, and it is sent once',
     '/never': () => asked.resolve(),
     '/reset': (socket) => void socket.resetAndDestroy(),
     '/closed': (socket) => void socket.end(),
-    '/slow': endless(head, 'x', 20, flowing.resolve),
+    '/slow': endless(head, 'x', dripMs, flowing.resolve),
     '/half': (socket) => void socket.end('HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\nhalf'),
   });
   const table = {

@@ -1,4 +1,5 @@
 /** A Discord channel on a scripted platform, before a ledger that notes what moves together. */
+import { patienceMs } from '../support/waiting.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Receive, Channel, Handled, Cursor } from '../../src/channel/channel.ts';
 import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
@@ -91,7 +92,7 @@ const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
 export async function startDiscordBench(): Promise<DiscordBench> {
   const discord = await ScriptedDiscord.start();
   const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   const ledger = new NotingLedger();
   const stops: (() => Promise<void>)[] = [];

@@ -1,5 +1,5 @@
 /** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
-import { steadyNow } from '../../src/lib/clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Receive, Handled, Receipt } from '../../src/channel/channel.ts';
 import type { RecentQuestions } from '../../src/channel/recent-questions.ts';
 import { HealthState } from '../../src/channel/health-state.ts';
@@ -12,6 +12,8 @@ import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
+import type { HandClock } from '../support/hand-clock.ts';
+import { patienceMs } from '../support/waiting.ts';
 import { ScriptedTelegram, token } from './scripted-telegram.ts';
 import { noteEvents } from './webhook.ts';
 
@@ -19,7 +21,7 @@ const hurried: PollTimes = {
   ...pollTimes,
   heldPauseMs: 20,
   // What is only to be waited for gets the time that a busy machine may need.
-  farewellMs: 30_000,
+  farewellMs: patienceMs,
   failurePauseMs: { baseMs: 5, capMs: 20 },
   conflictPauseMs: { baseMs: 5, capMs: 20 },
 };
@@ -67,25 +69,28 @@ export class HeldLedger {
   }
 }
 
-/** @param steady of the loop */
+/** @param clock that all goes by, but for pauses; this machine's unless a test holds one */
 export async function startPolling(
   times: Partial<PollTimes> = {},
-  steady = steadyNow,
+  clock: Pick<HandClock, 'now' | 'steady' | 'deadlines'> = {
+    ...systemClock,
+    deadlines: createDeadlines(),
+  },
   questions: RecentQuestions | null = null,
 ) {
   const telegram = await ScriptedTelegram.start(20);
-  const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
+  const { now, steady, deadlines } = clock;
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   const ledger = new HeldLedger();
-  const health = new HealthState({ now: Date.now, steady });
-  const parts = { token, baseUrl: telegram.url, http, deadlines, steady: steadyNow };
+  const health = new HealthState({ now, steady });
+  const parts = { token, baseUrl: telegram.url, http, deadlines, steady };
   const api = await loadBotApi(parts);
   const channel = 'messenger_a:110201543' as ChannelKey;
   const tokenName = 'TELEGRAM_TOKEN';
   const manners = { questions, gatherMs: 0 };
-  const pace = createPace({ steady: steadyNow, deadlines });
-  const courtesies = new Courtesies({ api, pace, deadlines, steady: steadyNow });
+  const pace = createPace({ steady, deadlines });
+  const courtesies = new Courtesies({ api, pace, deadlines, steady });
   const rest = { channel, tokenName, api, courtesies, health, events, steady, ...manners };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {

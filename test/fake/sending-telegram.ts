@@ -1,4 +1,5 @@
 /** What sends a reply to Telegram, alone, with its pace. */
+import { patienceMs } from '../support/waiting.ts';
 import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
 import { loadLexer } from '../../src/channel/telegram/markdown.ts';
 import { createPace } from '../../src/channel/telegram/pace.ts';
@@ -21,7 +22,7 @@ export async function startSending(
   const telegram = await ScriptedTelegram.start();
   const clock = handClock();
   const { deadlines, steady } = clock;
-  const http = createHttpClient(deadlines, { connectMs: 60_000 });
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { baseUrl = telegram.url } = given;
   const parts = { token, baseUrl, http, deadlines, steady };
   const pace = createPace({ steady, deadlines, limits });

@@ -1,6 +1,7 @@
 /** A webhook channel on a free port with a ledger that only notes, and raw sockets to reach it. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { patienceMs } from '../support/waiting.ts';
 import type { WebhookConfig } from '../../src/config/config.ts';
 import type { Events } from '../../src/domain/event.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
@@ -102,10 +103,10 @@ export async function startWebhook(
   limits: Partial<ListenLimits> = {},
 ): Promise<RunningWebhook> {
   const { deadlines, now, steady } = handClock();
-  const http = createHttpClient(deadlines);
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   const listeners = patient(
-    createListeners({ headersMs: 60_000, requestMs: 60_000, ...limits }, kit),
+    createListeners({ headersMs: patienceMs, requestMs: patienceMs, ...limits }, kit),
   );
   const rest = { listeners, http, events, deadlines, now, steady, version: '1.2.3' };
   const config = webhookConfig();
@@ -136,7 +137,7 @@ function patient(listeners: Listeners): Listeners {
     async take(address) {
       const taken = await listeners.take(address);
       if (taken.kind === 'fault') return taken;
-      return { ...taken, release: () => taken.release(60_000) };
+      return { ...taken, release: () => taken.release(patienceMs) };
     },
     takeAlone: (address) => listeners.takeAlone(address),
     get connections() {

@@ -38,7 +38,7 @@ test('a write names the revision that it changes, and shows the bearer', async (
   assert.deepEqual(heard, [['PUT', '/api/v1/config', '"r1"', 'Bearer sesame', 'application/json']]);
 });
 
-test('what is not answered in its time is given up', { timeout: 60_000 }, async () => {
+test('what is not answered in its time is given up', async () => {
   await using _service = await serviceThat(silent);
   const answer = await ask('config', { limitMs: 100 });
   assert.ok(answer.kind === 'refused');
@@ -46,7 +46,7 @@ test('what is not answered in its time is given up', { timeout: 60_000 }, async 
   assert.match(answer.detail, /within 100 ms\. Look on its machine/);
 });
 
-test('who leaves first has given up', { timeout: 60_000 }, async () => {
+test('who leaves first has given up', async () => {
   await using _service = await serviceThat(silent);
   const leaving = new AbortController();
   const asked = ask('config', { signal: leaving.signal });

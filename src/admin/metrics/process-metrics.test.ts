@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import type { Family } from './exposition.ts';
 import { GarbageWatch, processFamilies } from './process-metrics.ts';
 
@@ -128,7 +129,7 @@ test('what keeps the event loop alive is counted by its type', () => {
     return [found?.value ?? 0, valueOf('svc_nodejs_active_resources_total', families)];
   };
   const [timers, all] = timeouts();
-  const more = [setTimeout(() => {}, 60_000), setTimeout(() => {}, 60_000)];
+  const more = [setTimeout(() => {}, patienceMs), setTimeout(() => {}, patienceMs)];
   assert.deepEqual(timeouts(), [timers + 2, all + 2]);
   for (const timer of more) clearTimeout(timer);
   assert.deepEqual(timeouts(), [timers, all]);

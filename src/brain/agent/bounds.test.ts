@@ -6,6 +6,7 @@ import { fromNow, mockedClock } from '../../../test/support/hand-clock.ts';
 import { brief, call, calls, results, Stage, type Said } from '../../../test/agents/play.ts';
 import { settled } from '../../../test/fake/scripted-model.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Note } from '../../domain/note.ts';
 import { RehearsalDesk } from '../rehearsal-desk.ts';
@@ -92,7 +93,7 @@ test('a turn keeps its native calls while another finds out that there are none'
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
+    const desk = new RehearsalDesk(new Stopper(), fromNow(patienceMs), new FakePurse());
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -120,7 +121,7 @@ test('a turn keeps its native calls while another finds out that there are none'
 test('a second turn that is refused tools goes on in text as well', async () => {
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000), new FakePurse());
+    const desk = new RehearsalDesk(new Stopper(), fromNow(patienceMs), new FakePurse());
     const message = {
       id: 'm',
       channel: 'webhook',

@@ -189,9 +189,12 @@ class LimitedApi implements Api {
   async #inManner(call: Call, signal?: AbortSignal, { spare }: Manner = {}): Promise<ApiResult> {
     if (spare === undefined) return this.#call(call, signal);
     if (spare === 'in_turn') {
-      const moments = AbortSignal.timeout(waitMsMax);
-      const stop = signal === undefined ? moments : AbortSignal.any([signal, moments]);
-      if (!(await this.spare(stop))) return limited(waitMsMax, true);
+      const moments = new AbortController();
+      const over = this.#parts.deadlines.after(waitMsMax, () => moments.abort());
+      const stop = AbortSignal.any([moments.signal, ...(signal === undefined ? [] : [signal])]);
+      const hasTurn = await this.spare(stop);
+      over.cancel();
+      if (!hasTurn) return limited(waitMsMax, true);
     }
     return asSpare.run(true, () => this.#call(call, signal));
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../../../test/fake/discord.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -18,7 +19,7 @@ const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) 
 async function stage() {
   const discord = await startFakeDiscord();
   const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };
   const api = await createApi(parts);
   const ann = discord.user('Ann');

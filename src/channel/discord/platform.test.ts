@@ -20,7 +20,7 @@ import {
 } from '../../../test/fake/discord.ts';
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { createDiscordChannel } from './discord.ts';
-import { until } from '../../../test/support/waiting.ts';
+import { patienceMs, until } from '../../../test/support/waiting.ts';
 
 const never = new Stopper();
 const first = { number: 1, possibleDuplicate: false, late: false };
@@ -39,7 +39,7 @@ type Stage = AsyncDisposable & {
 
 async function startStage(options: DiscordOptions = {}): Promise<Stage> {
   const fake = await startFakeDiscord({ identifyGapMs: 0, ...options });
-  const http = createHttpClient(createDeadlines());
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   const ledger = new NotingLedger();
   const make = (baseUrl = fake.url): Channel =>
     createDiscordChannel({

@@ -31,7 +31,8 @@ function start() {
     pass: async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 20) {
         clock.pass(20);
-        await new Promise((next) => setTimeout(next, 1));
+        await new Promise<void>((acted) => clock.deadlines.after(0, acted));
+        await new Promise(setImmediate);
       }
     },
     see: (chat: number) =>

@@ -38,7 +38,7 @@ async function allOf(
       void ask(one);
     }
     clock.pass(eachMs);
-    await new Promise((next) => setTimeout(next, 0));
+    await new Promise<void>((acted) => clock.deadlines.after(0, acted));
     await new Promise(setImmediate);
   }
   return gone;
@@ -141,7 +141,7 @@ async function sparedAt(
     void sparing.then((is) => is && spared.push({ chat, at: clock.steady() - begun }));
   }
   for (let passed = 0; passed <= ms; passed += 12) {
-    await new Promise((next) => setTimeout(next, 0));
+    await new Promise<void>((acted) => clock.deadlines.after(0, acted));
     await new Promise(setImmediate);
     clock.pass(12);
   }

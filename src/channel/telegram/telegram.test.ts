@@ -9,13 +9,14 @@ import { testChannel } from '../../../test/contract/channel.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { bot, said, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
 import { noteAccept, noteEvents } from '../../../test/fake/webhook.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import type { Channel } from '../channel.ts';
 import { createTelegramChannel } from './telegram.ts';
 
 async function start(given: { token?: string; baseUrl?: string } = {}) {
   const telegram = await ScriptedTelegram.start(20);
   const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events, calls } = noteEvents();
   let skippedMs = 0;
   const config: MessengerConfig = {

@@ -10,6 +10,7 @@ import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeliver } from './outbound.ts';
 import type { Deliver, OutboundParts } from './outbound.ts';
 
@@ -28,7 +29,7 @@ const first = { number: 1, possibleDuplicate: false, late: false };
 type Bench = AsyncDisposable & { deliver: Deliver };
 
 function startDeliver(url: string, more: Partial<OutboundParts> = {}): Bench {
-  const http = createHttpClient(createDeadlines());
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   const parts = {
     url,
     mapping: defaultMapping,
@@ -117,7 +118,7 @@ test('every answer of the receiver has its outcome', async (t) => {
   await using receiver = await startReceiver();
   // Time stands still.
   const clock = handClock(now);
-  const http = createHttpClient(clock.deadlines);
+  const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
   for (const [answer, expected] of cases) {
     await t.test(JSON.stringify(answer).slice(0, 60), async () => {
@@ -138,7 +139,7 @@ test('a receiver that does not listen has certainly not got the reply', async ()
 test('a receiver that never answers is a time-out that may have arrived', async () => {
   await using receiver = await startReceiver();
   const clock = handClock();
-  const http = createHttpClient(clock.deadlines);
+  const http = createHttpClient(clock.deadlines, { connectMs: patienceMs });
   await using bench = startDeliver(receiver.url, { http, ...clock });
   receiver.script.push('hang', 'drip');
   const outcome = bench.deliver(reply, first, never);

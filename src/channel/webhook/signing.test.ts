@@ -10,6 +10,7 @@ import { createHttpClient } from '../../lib/http-client.ts';
 import { Stopper } from '../../lib/stop.ts';
 import { startReceiver, type Received } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { createDeliver, type OutboundParts } from './outbound.ts';
 import { signingKeyFault } from '../../config/signing-key.ts';
 
@@ -29,7 +30,7 @@ const reply = {
 /** What a receiver got, try by try. */
 async function tries(more: Partial<OutboundParts>, count = 1): Promise<readonly Received[]> {
   await using receiver = await startReceiver();
-  const http = createHttpClient(createDeadlines());
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
   const { url } = receiver;
   const parts = {
     url,

@@ -18,6 +18,7 @@ import {
   webhookConfig,
 } from '../../../test/fake/webhook.ts';
 import { freePort } from '../../../test/support/program.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { createWebhookChannel } from './webhook.ts';
 import type { WebhookChannel } from './webhook.ts';
 
@@ -25,7 +26,7 @@ type Kit = AsyncDisposable & { make(url: string, port?: number): WebhookChannel 
 
 function createKit(): Kit {
   const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
+  const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const { events } = noteEvents();
   const listeners = createListeners();
   return {

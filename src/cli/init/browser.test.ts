@@ -7,6 +7,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { fakeSession } from '../../../test/fake/setup-session.ts';
+import { until } from '../../../test/support/waiting.ts';
 import { showInBrowser, type FaceTimes } from './browser.ts';
 
 /** Long enough for no test to wait for it. */
@@ -56,15 +57,6 @@ exit ${opens === 'not' ? 3 : 0}
   };
 }
 
-/** Looks again until it is so: what it waits for is on its way. */
-async function until<T>(look: () => T | null | false): Promise<T> {
-  for (;;) {
-    const found = look();
-    if (found !== null && found !== false) return found;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 const linkIn = (text: string): URL | null => {
   const found = [...text.matchAll(/http:\/\/127\.0\.0\.1:\d+\/setup#[\w-]{22}/g)].at(-1)?.[0];
   return found === undefined ? null : new URL(found);
@@ -86,7 +78,9 @@ async function stateOf(link: URL, token: string): Promise<Response> {
 
 test('the browser gets a file that this user alone reads; nobody sees the code', async () => {
   await using face = await start({ opens: 'well' });
-  const path = await until(() => existsSync(face.seen) && readFileSync(face.seen, 'utf8'));
+  const path = await until('what the opener was given', () =>
+    existsSync(face.seen) ? readFileSync(face.seen, 'utf8') : null,
+  );
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.equal(statSync(dirname(path)).mode & 0o777, 0o700);
   const link = linkIn(readFileSync(path, 'utf8'));
@@ -94,7 +88,7 @@ test('the browser gets a file that this user alone reads; nobody sees the code',
   const cmdlines = readFileSync(`${face.seen}.cmdlines`, 'utf8');
   assert.ok(cmdlines.includes(path), 'the opener itself was seen');
   assert.ok(!cmdlines.includes(link.hash.slice(1)));
-  await until(() => face.said().includes('A page opens in your browser'));
+  await until('a word of it', () => face.said().includes('A page opens in your browser'));
   assert.equal(linkIn(face.said()), null, 'nor is it on the terminal');
   assert.equal((await trade(link)).status, 200);
   assert.deepEqual(face.files(), [], 'the file is gone once it was used');
@@ -104,7 +98,7 @@ test('the browser gets a file that this user alone reads; nobody sees the code',
 for (const opens of ['nothing', 'not'] as const) {
   test(`where a browser cannot be opened (${opens}), the terminal shows the link`, async () => {
     await using face = await start({ opens });
-    const link = await until(() => linkIn(face.said()));
+    const link = await until('the link', () => linkIn(face.said()));
     assert.deepEqual(face.files(), []);
     assert.equal((await trade(link)).status, 200);
   });
@@ -112,14 +106,14 @@ for (const opens of ['nothing', 'not'] as const) {
 
 test('where no page comes, the link is told as well', async () => {
   await using face = await start({ opens: 'well', times: { pageMs: 1 } });
-  const link = await until(() => linkIn(face.said()));
+  const link = await until('the link', () => linkIn(face.said()));
   assert.match(face.said(), /If no page came/);
   assert.equal((await trade(link)).status, 200);
 });
 
 test('a second use of a link is told, and Enter opens another', async () => {
   await using face = await start();
-  const link = await until(() => linkIn(face.said()));
+  const link = await until('the link', () => linkIn(face.said()));
   const { token } = await trade(link);
   assert.equal((await trade(link)).status, 403);
   assert.match(face.said(), /used a second time, so somebody else may have it/);
@@ -127,20 +121,20 @@ test('a second use of a link is told, and Enter opens another', async () => {
   assert.equal(signedOut.status, 401);
   await signedOut.text();
   face.stdin.write('\n');
-  const next = await until(() => {
+  const next = await until('another link', () => {
     const newest = linkIn(face.said());
-    return newest !== null && newest.hash !== link.hash && newest;
+    return newest?.hash === link.hash ? null : newest;
   });
   assert.equal((await trade(next)).status, 200);
 });
 
 test('it ends once the last page was shown, and what was begun goes on', async () => {
   await using face = await start();
-  const link = await until(() => linkIn(face.said()));
+  const link = await until('the link', () => linkIn(face.said()));
   const { token } = await trade(link);
   face.session.show({ step: 'last', title: 'Running', choices: [] });
   await (await stateOf(link, token)).text();
-  await until(() => face.stdin.listenerCount('data') === 0);
+  await until('the end of the face', () => face.stdin.listenerCount('data') === 0);
   await assert.rejects(async () => {
     for (;;) await (await stateOf(link, token)).text();
   }, 'its listener closes');
@@ -150,7 +144,7 @@ test('it ends once the last page was shown, and what was begun goes on', async (
 
 test('Ctrl-C ends it at once, and leaves no file behind', async () => {
   const face = await start({ opens: 'well' });
-  await until(() => face.said().includes('A page opens in your browser'));
+  await until('a word of it', () => face.said().includes('A page opens in your browser'));
   assert.equal(face.files().length, 1);
   face.stop();
   assert.deepEqual(await face.ended, { kind: 'left' });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { lives } from '../../lib/living.ts';
 import { beginCore, watchCore } from './core-process.ts';
 
@@ -79,7 +80,7 @@ test('one that others began is seen to end, and told by a signal', async () => {
   watched.signal('SIGKILL');
   assert.equal((await core.ended).signal, 'SIGKILL');
   // The watch holds nothing open.
-  const hold = setInterval(() => {}, 1_000);
+  const hold = setInterval(() => {}, patienceMs);
   assert.deepEqual(await watched.ended, { code: null, signal: null, lastLines: [] });
   clearInterval(hold);
   watched.signal('SIGTERM');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { watchSession } from './session-end.ts';
 
 /** @param faults what each look finds; the last one stands for all after it */
@@ -23,7 +24,7 @@ test('a display that does not answer three times is the end, told once', async (
   const { session, over, told } = watch([null, 'gone']);
   using _session = session;
   // The watch holds nothing open.
-  const hold = setInterval(() => {}, 1_000);
+  const hold = setInterval(() => {}, patienceMs);
   assert.equal(await over, 'gone');
   clearInterval(hold);
   assert.equal(await session.look(), true);

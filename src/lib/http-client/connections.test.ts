@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import type { HttpResult } from '../http-client.ts';
 import { ownHttpVariable } from '../own-http.ts';
 import { Stopper } from '../stop.ts';
@@ -102,12 +103,12 @@ test('undici is loaded for https, or where own HTTP is switched off', async () =
     import { createHttpClient } from './http-client.ts';
     const loaded = () =>
       Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('undici'));
-    const client = createHttpClient(createDeadlines());
+    const client = createHttpClient(createDeadlines(), { connectMs: ${patienceMs} });
     const told = [loaded()];
     for (const url of ['http://127.0.0.1:1/', 'https://127.0.0.1:1/']) {
       const result = await client.send({
         method: 'GET', url: new URL(url), headers: {}, body: null,
-        deadlineAt: performance.now() + 60_000, bodyBytesMax: 1,
+        deadlineAt: performance.now() + ${patienceMs}, bodyBytesMax: 1,
       });
       told.push(result.code, loaded());
     }

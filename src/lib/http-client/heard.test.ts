@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { createHttpClient } from '../http-client.ts';
 
 for (const plain of [true, false]) {
@@ -15,7 +16,7 @@ for (const plain of [true, false]) {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const clock = handClock();
-    const client = createHttpClient(clock.deadlines, { plain });
+    const client = createHttpClient(clock.deadlines, { connectMs: patienceMs, plain });
     const request = {
       method: 'GET' as const,
       url: new URL(`http://127.0.0.1:${port}/`),

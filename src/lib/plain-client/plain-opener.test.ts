@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type NetConnectOpts } from 'node:net';
 import { test } from 'node:test';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import type { HttpRequest, HttpResult } from '../http-client.ts';
 import { Connections } from '../http-client/connections.ts';
 import { Exchange } from '../http-client/exchange.ts';
@@ -22,7 +23,7 @@ test('a server whose answers are odd again and again is left to undici', async (
   const target = {
     url,
     nearOnly: false,
-    connectMs: 60_000,
+    connectMs: patienceMs,
     connect: (options: NetConnectOpts) => {
       plain++;
       return connect(options);

@@ -1,10 +1,11 @@
 /** What instances tell each other of themselves, when, and what is known while one cannot. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../../../test/contract/ledger/kit.ts';
+import { setImmediate } from 'node:timers/promises';
 import { FakePeers } from '../../../test/fake/peers.ts';
 import { FakeView } from '../../../test/fake/shared-view.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
+import { until } from '../../../test/support/waiting.ts';
 import { createAlone } from '../../store/alone.ts';
 import { ReportExchange, type ReportTimes } from './report-exchange.ts';
 
@@ -50,17 +51,21 @@ test('an instance tells of itself when that changed, and again after some second
   assert.equal(asked['publish'], 3);
 });
 
-test('where there is no other instance nothing is told, and nothing swept', async () => {
-  const { members, shared, exchange, ticks, asked } = start();
+test('where there is no other instance nothing is told, and nothing swept', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { members, shared, it, exchange, asked } = start();
   using _ = exchange;
+  const passes = async (): Promise<void> => {
+    t.mock.timers.tick(1);
+    await setImmediate();
+  };
   members.give('keeper', 1);
-  await ticks(2);
+  await until('it looks at itself', async () => (await passes(), it.looks >= 2));
   members.leave(2);
   const { sweeps } = shared;
-  await until('what the other left is swept once more', () => shared.sweeps > sweeps);
+  await until('what the other left is swept', async () => (await passes(), shared.sweeps > sweeps));
   const before = { ...asked };
-  let beats = 0;
-  await until('time has gone by', () => ++beats > 10);
+  for (let times = 0; times < 10; times++) await passes();
   assert.deepEqual(asked, before);
   const shut = new FakeView();
   using alone = new ReportExchange({

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { gone } from '../../../test/support/run-svc.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { ownProgram } from '../../lib/own-program.ts';
 import { askHelper, type Helping } from './helper-process.ts';
 import type { Question } from './wire.ts';
 
 const question: Question = { ask: 'read', names: ['A'], canPrompt: false };
-const patient = { startMs: 60_000, answerMs: 60_000, promptMs: 60_000 };
+const patient = { startMs: patienceMs, answerMs: patienceMs, promptMs: patienceMs };
 
 /** A helper that does this: `say` writes an answer, `line` is what it was asked. */
 function helper(script: string, more: Partial<Helping> = {}): Helping {
@@ -18,7 +19,7 @@ function helper(script: string, more: Partial<Helping> = {}): Helping {
     const bytes = Buffer.alloc(65_536);
     const line = bytes.toString('utf8', 0, readSync(0, bytes));
     const say = (text) => writeSync(3, text + '\\n');
-    const hang = () => setInterval(() => {}, 1_000);
+    const hang = () => setInterval(() => {}, ${patienceMs});
     ${script}`;
   const program = { file: process.execPath, args: ['--input-type=module', '-e', frame] };
   const quiet = { prompting: () => {}, stop: undefined };

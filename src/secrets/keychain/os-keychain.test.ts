@@ -3,11 +3,12 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 import { helperLimits } from './helper-process.ts';
 import { OsKeychain, type KeychainSurroundings } from './os-keychain.ts';
 import { SecretIndex } from './secret-index.ts';
 
-const limits = { ...helperLimits, startMs: 60_000, answerMs: 60_000 };
+const limits = { ...helperLimits, startMs: patienceMs, answerMs: patienceMs };
 
 /** A helper that notes what it was given, and answers this. */
 function noting(file: string, answer: object) {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { text as readText } from 'node:stream/consumers';
 import { webRoot } from '../../../test/fake/admin-world.ts';
 import { fakeSession, plainPage } from '../../../test/fake/setup-session.ts';
+import { until } from '../../../test/support/waiting.ts';
 import type { Traded } from '../../admin/http/sign-in.ts';
 import { openWizardServer } from './wizard-server.ts';
 
@@ -68,11 +69,6 @@ async function enter({ server, post }: Started): Promise<{ authorization: string
   const { status, json } = await post('/api/v1/sign-in', { code });
   assert.equal(status, 200);
   return { authorization: `Bearer ${String(json['token'])}` };
-}
-
-/** Looks again until it is so: what it waits for is on its way. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 test('the code of the link is traded for a token, and with it the state is told', async () => {
@@ -154,7 +150,7 @@ test('the second use of a code is told, and signs the page out while it waits', 
   const { json } = await post('/api/v1/sign-in', { code });
   const headers = { authorization: `Bearer ${String(json['token'])}` };
   const waiting = ask('/api/v1/setup?after=1', { headers });
-  await until(() => started.session.waiting() > 0);
+  await until('a page that waits', () => started.session.waiting() > 0);
   const second = await post('/api/v1/sign-in', { code });
   assert.equal(second.status, 403);
   assert.equal(second.json['code'], 'code_used_twice');
@@ -171,7 +167,7 @@ test('a question that names the version waits for the next one', async () => {
   const { ask, session } = started;
   const headers = await enter(started);
   const waiting = ask('/api/v1/setup?after=1', { headers });
-  await until(() => started.session.waiting() > 0);
+  await until('a page that waits', () => started.session.waiting() > 0);
   session.show({ title: 'Another' });
   assert.equal((await waiting).json['revision'], 2);
   assert.equal((await ask('/api/v1/setup?after=1', { headers })).json['revision'], 2);
@@ -182,7 +178,7 @@ test('closing ends a question that waits', async () => {
   const { ask } = started;
   const headers = await enter(started);
   const waiting = ask('/api/v1/setup?after=1', { headers });
-  await until(() => started.session.waiting() > 0);
+  await until('a page that waits', () => started.session.waiting() > 0);
   await started[Symbol.asyncDispose]();
   assert.equal((await waiting).status, 200);
 });

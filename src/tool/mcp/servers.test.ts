@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { isAlive } from '../../../test/fake/mcp/alive.ts';
 import { McpStage, pinned } from '../../../test/fake/mcp/stage.ts';
-import { until } from '../../../test/support/waiting.ts';
+import { until, within } from '../../../test/support/waiting.ts';
+import { CommandTransport } from './command-transport.ts';
 
 test('a pinned tool of a server is announced under a name for models, and runs', async () => {
   await using stage = await McpStage.open('honest');
@@ -140,15 +140,15 @@ for (const mode of [
     await using stage = await McpStage.open(mode, { initMs: 2_000 });
     await until('it is down', async () => stage.standing().state === 'down');
     assert.deepEqual(stage.announced(), []);
-    const before = performance.now();
     await until('it is started again', async () => {
       return (await stage.notes()).split('started').length > 2;
     });
-    assert.ok(performance.now() - before > 500, 'after a pause');
+    // It is warned of before the pause of a second, however late this test sees that.
+    assert.ok(performance.now() - stage.warnedAt! > 900, 'after a pause');
   });
 }
 
-for (const mode of ['flood_bytes', 'flood_garbage'] as const) {
+for (const mode of ['flood_bytes', 'flood_garbage', 'flood_empty'] as const) {
   test(`a server that is hostile by ${mode} is ended`, async () => {
     await using stage = await McpStage.open(mode);
     await until('it is down', async () => stage.standing().state === 'down');
@@ -158,14 +158,19 @@ for (const mode of ['flood_bytes', 'flood_garbage'] as const) {
   });
 }
 
-test('a flood of empty lines holds nobody else up', async () => {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  await using stage = await McpStage.open('flood_empty');
-  delay.enable();
-  await until('it is down', async () => stage.standing().state === 'down');
-  delay.disable();
-  assert.match(stage.standing().reason!, /more than/);
-  assert.ok(delay.max < 250e6, `${delay.max / 1e6} ms`);
+test('of a flood of lines none is read once the server is to end', async () => {
+  const flood = "const go = () => process.stdout.write('\\n'.repeat(65_536), go); go();";
+  const options = { program: process.execPath, args: ['-e', flood], env: {} };
+  const transport = new CommandTransport(options);
+  const closed = Promise.withResolvers<void>();
+  let read = 0;
+  const onerror = (): void => {
+    if (++read === 10) void transport.close();
+  };
+  Object.assign(transport, { onclose: closed.resolve, onerror });
+  await transport.start();
+  await within('its end', closed.promise);
+  assert.equal(read, 10);
 });
 
 for (const mode of ['many_tools', 'huge_schema', 'endless_pages'] as const) {

@@ -15,7 +15,7 @@ import { McpInUse, McpServers } from '../../../src/tool/mcp/servers.ts';
 import { createTools } from '../../../src/tool/registry.ts';
 import type { Ran, Toolbox } from '../../../src/tool/tool.ts';
 import { noReserved } from '../reserved.ts';
-import { until } from '../../support/waiting.ts';
+import { patienceMs, until } from '../../support/waiting.ts';
 
 export const fakeServer = join(import.meta.dirname, 'server.mjs');
 
@@ -33,6 +33,8 @@ export type StageOptions = {
 export class McpStage {
   readonly folder: string;
   readonly warnings: string[] = [];
+  /** When the first warning came, by `performance.now()`. */
+  warnedAt: number | null = null;
   readonly journaled: string[] = [];
   #servers!: McpServers;
   #toolbox!: Toolbox;
@@ -91,7 +93,7 @@ export class McpStage {
       { name, arguments: given },
       {
         signal,
-        deadlineAt: later(steadyNow(), 60_000),
+        deadlineAt: later(steadyNow(), patienceMs),
         sensitivity: this.#sensitivity,
         key: 'm:1:0',
         channel: 'webhook',
@@ -127,7 +129,12 @@ export class McpStage {
   }
 
   #begin(mode: string, options: StageOptions): void {
-    const { secret, timeoutSeconds = 30, program = process.execPath, sensitivity } = options;
+    const {
+      secret,
+      timeoutSeconds = patienceMs / 1_000,
+      program = process.execPath,
+      sensitivity,
+    } = options;
     this.#sensitivity = sensitivity ?? 'public';
     const env = (secret === undefined ? {} : { TOKEN: 'FAKE_TOKEN' }) as Record<string, EnvName>;
     const args = [fakeServer, mode, this.note];
@@ -141,17 +148,20 @@ export class McpStage {
     } as never as BrainConfig;
     const secrets: Secrets = new Map([['FAKE_TOKEN' as EnvName, secret ?? '']]);
     const deadlines = createDeadlines();
-    const warned = ({ message }: { message: string }): void => void this.warnings.push(message);
+    const warned = ({ message }: { message: string }): void => {
+      this.warnedAt ??= performance.now();
+      this.warnings.push(message);
+    };
     const kit = {
       ...systemClock,
-      http: createHttpClient(deadlines),
+      http: createHttpClient(deadlines, { connectMs: patienceMs }),
       deadlines,
       version: '0',
       events: { warned },
       mcp: new McpInUse(),
       pinsFile: this.pinsFile,
     };
-    this.#servers = new McpServers([brain], secrets, kit, options.initMs);
+    this.#servers = new McpServers([brain], secrets, kit, options.initMs ?? patienceMs);
     this.#servers.open();
     const resolve = () => Promise.reject(new Error('nothing is resolved here'));
     const toolKit = { ...kit, mcp: this.#servers, brain: 'default', resolve, heldDatabase: null };
@@ -168,7 +178,7 @@ export async function definitionsOf(mode: string): Promise<readonly Definition[]
     reach: { kind: 'command', program: process.execPath, args, env: {} },
     version: '0',
     steady: steadyNow,
-    initMs: 30_000,
+    initMs: patienceMs,
     toolsChanged: () => {},
   });
   const { signal } = new AbortController();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { BrowserWindow, WebContext, WebviewOptions } from '@webviewjs/webview';
+import { until } from '../../../../test/support/waiting.ts';
 import { View } from './view.ts';
 
 const shell = 'http://127.0.0.1:4001';
@@ -126,7 +127,7 @@ test('a page that nobody answers for is told, and tried again', async () => {
   await next();
   assert.deepEqual(told, [`unanswered ${shell}/app/`]);
   assert.deepEqual(page.loaded.slice(1), ['page: svc does not answer']);
-  while (page.loaded.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('another try', () => page.loaded.length === 3);
   assert.equal(page.loaded[2], `${shell}/app/`);
 });
 
