@@ -327,8 +327,8 @@ export class FakeTelegram implements AsyncDisposable {
     return this.calls.filter((call) => call.method.toLowerCase() === method.toLowerCase());
   }
 
-  until<T>(find: () => T | undefined, what: string, deadlineMs?: number): Promise<T> {
-    return this.#watch.until(find, what, deadlineMs);
+  until<T>(find: () => T | undefined, what: string, boundMs?: number): Promise<T> {
+    return this.#watch.until(find, what, boundMs);
   }
 
   #state(chat: Chat): ChatState {
