@@ -7,6 +7,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere, startCommand } from '../support/in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const token = 'an-admin-token-of-the-tests';
 const replySecret = 'a-reply-secret-of-the-tests';
@@ -42,10 +43,10 @@ const send = (file: string, args: readonly string[] = ['Hello'], more: object = 
 
 /** Resolves when the story of a message holds that. */
 async function storyHolds(file: string, id: unknown, what: RegExp): Promise<void> {
-  for (;;) {
+  await until(`a story with ${what}`, async () => {
     const { out } = await runCommand(['trace', String(id), '--json', '--config', file]);
-    if (what.test(out)) return;
-  }
+    return what.test(out);
+  });
 }
 
 test('what is said is answered on the screen, by standing in as the receiver', async () => {
