@@ -6,6 +6,7 @@ import { startReceiver } from '../fake/receiver.ts';
 import { assertDescribed, operationsOf } from './open-api.ts';
 import type { OpenApi } from './open-api.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const token = 'an-administrator-token-of-the-tests';
 const conversation = 'order/7 ü';
@@ -58,14 +59,11 @@ type Started = Awaited<ReturnType<typeof start>>;
 
 /** The one dead letter, once it is there. */
 async function letterOf({ ask }: Started): Promise<string> {
-  const giveUpAt = Date.now() + 30_000;
-  for (;;) {
+  return until('a dead letter', async () => {
     const { body } = await ask('GET', '/api/v1/dead-letters', [], '');
     const { rows } = JSON.parse(body) as { rows: { id: string }[] };
-    if (rows.length > 0) return rows[0]!.id;
-    assert.ok(Date.now() < giveUpAt, 'no dead letter came');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return rows[0]?.id ?? null;
+  });
 }
 
 test('with the token, an operator sees and changes what a reader sees no text of', async () => {

@@ -15,6 +15,7 @@ import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere, startCommand } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { runSvc } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 
 const canaries = {
   sender_id: 'canary-of-the-sender',
@@ -57,26 +58,18 @@ async function hear(t: TestContext, origin: string) {
   t.after(() => source.close());
   const frames: (Frame | Dropped)[] = [];
   const texts: string[] = [];
-  const waiting = new Set<() => void>();
   for (const kind of kinds) {
     source.addEventListener(kind, ({ data }: { data: string }) => {
       texts.push(data);
       frames.push(read(frameSchema, JSON.parse(data) as unknown));
-      for (const look of waiting) look();
     });
   }
   await new Promise((resolve) => source.addEventListener('open', resolve, { once: true }));
-  const until = (wanted: FrameKind, count = 1): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        if (frames.filter(({ kind }) => kind === wanted).length < count) return;
-        waiting.delete(look);
-        resolve();
-      };
-      waiting.add(look);
-      look();
+  const came = (wanted: FrameKind, count = 1): Promise<void> =>
+    until(`${count} ${wanted}`, () => {
+      return frames.filter(({ kind }) => kind === wanted).length >= count;
     });
-  return { frames, texts, until };
+  return { frames, texts, until: came };
 }
 
 test('a message is heard of from its acceptance on, and nothing that was said', async (t) => {
@@ -205,14 +198,14 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   const json = runSvc(words, { cwd: on.folder });
   t.after(() => json.child.kill('SIGKILL'));
   // They follow once they say something: which message is the first of it is not known.
-  const giveUp = AbortSignal.timeout(90_000);
   const followed = (): boolean =>
     [lines, json].every((run) => run.out().includes('message_accepted'));
-  for (let sent = 1; !followed(); sent++) {
-    giveUp.throwIfAborted();
+  let sent = 0;
+  await until('both follow', async () => {
     await post(first.url, canaries);
-    await on.receiver.waitFor(sent);
-  }
+    await on.receiver.waitFor(++sent);
+    return followed();
+  });
   await lines.until(/^\d\d:\d\d:\d\d reply_delivered +channel=webhook id=\w+ message=\w+ /m);
   await lines.until(/ turn_finished +channel=webhook .* model="llama3\.2 \(Ollama\)" ms=/);
   await json.until(/"turn_finished".*"model":"local_runtime\/llama3\.2"/);

@@ -22,6 +22,7 @@ import {
 } from './open-api.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { runs } from '../support/runs.ts';
+import { until } from '../support/waiting.ts';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 console.log(`seed ${seed}`);
@@ -95,13 +96,10 @@ async function start(storage: 'memory' | 'sqlite') {
 }
 
 async function untilBuried(ask: (what: Asked) => Promise<Reply>): Promise<void> {
-  const giveUpAt = Date.now() + 30_000;
-  for (;;) {
+  await until('a dead letter', async () => {
     const { body } = await ask({ method: 'GET', target: '/api/v1/dead-letters/reasons' });
-    if (body.includes('"gone"')) return;
-    assert.ok(Date.now() < giveUpAt, body);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    return body.includes('"gone"');
+  });
 }
 
 /** What of a text a header can carry, byte by byte. */

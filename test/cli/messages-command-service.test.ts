@@ -8,6 +8,7 @@ import { startReceiver } from '../fake/receiver.ts';
 import { type Outcome, runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { outcomeOf } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 
 test('without storage the running service tells a story and its dead letters', async () => {
   await using folder = await scratch();
@@ -26,13 +27,11 @@ test('without storage the running service tells a story and its dead letters', a
   const { body } = await post(program.url, { sender_id: 'ada', text: 'hello' });
   await receiver.waitFor(1);
   const id = String(body['message_id']);
-  const endAt = Date.now() + 60_000;
-  let story: Story;
-  do {
-    story = JSON.parse((await svc(`trace ${id} --json`)).out) as Story;
-    assert.ok(Date.now() < endAt, 'the reply is given up in time');
-  } while (story.replies[0]?.state !== 'dead');
-  assert.equal(story.replies[0].failure?.kind, 'gone');
+  const dead = await until('an end of the reply', async () => {
+    const [reply] = (JSON.parse((await svc(`trace ${id} --json`)).out) as Story).replies;
+    return reply?.state === 'dead' ? reply : null;
+  });
+  assert.equal(dead.failure?.kind, 'gone');
   const page = await svc(`trace ${id}`);
   const words = ['trace', id, '--config', file];
   assert.deepEqual(await outcomeOf(words, { env }), page, 'as a process of its own');
@@ -44,7 +43,7 @@ test('without storage the running service tells a story and its dead letters', a
   const list = await svc('dead-letters list');
   assert.deepEqual([list.code, list.err], [0, '']);
   assert.match(list.out, /^1 dead letter\n\n.*\n {4}1 {2}out {2}gone +410 /);
-  const letter = story.replies[0].id;
+  const letter = dead.id;
   const moved = await svc(`dead-letters replay ${letter}`);
   assert.match(moved.err, /^\S+ cannot be moved: without storage dead letters are told/);
   assert.match((await svc('conversations list')).out, /^No conversations are kept: .* no storage/);

@@ -9,6 +9,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { type Outcome, runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const env = { TEST_ADMIN: adminToken };
 
@@ -36,13 +37,11 @@ type Stage = Awaited<ReturnType<typeof stage>>;
 /** Says something and waits until its reply has this state; returns the reply's id. */
 async function say(on: Stage, url: string, text: string, state: string): Promise<string> {
   const { body } = await post(url, { sender_id: 'ada', conversation_id: 7, text });
-  const endAt = Date.now() + 60_000;
-  for (;;) {
+  return until(`a reply that is ${state}`, async () => {
     const { out } = await on.svc(`trace ${String(body['message_id'])} --json`);
     const [reply] = (JSON.parse(out) as Story).replies;
-    if (reply?.state === state) return reply.id;
-    assert.ok(Date.now() < endAt, `the reply is ${state} in time: ${out}`);
-  }
+    return reply?.state === state ? reply.id : null;
+  });
 }
 
 /** A stopped service with a dead letter; returns its id. */

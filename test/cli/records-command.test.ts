@@ -10,6 +10,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { type Outcome, runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const env = { TEST_ADMIN: adminToken };
 
@@ -46,12 +47,11 @@ type Stage = Awaited<ReturnType<typeof stage>>;
 /** Says something, and waits until no reply to it waits; the message's id. */
 async function say({ rows }: Stage, url: string, text: string): Promise<string> {
   const { body } = await post(url, { sender_id: 'ada', conversation_id: 'c7', text });
-  const endAt = Date.now() + 60_000;
-  for (;;) {
+  await until('no reply that waits', async () => {
     const [row] = await rows('--limit', '1');
-    if (row?.state === 'answered' && row.replies.waiting === 0) return String(body['message_id']);
-    assert.ok(Date.now() < endAt, 'it is settled in time');
-  }
+    return row?.state === 'answered' && row.replies.waiting === 0;
+  });
+  return String(body['message_id']);
 }
 
 for (const storage of [{ path: 'svc.db' }, undefined]) {

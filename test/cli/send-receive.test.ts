@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createSend } from '../../src/cli/talk/send.ts';
 import { sentences } from '../../src/flow/sentences.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere, startCommand } from '../support/in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 
 const token = 'an-admin-token-of-the-tests';
 const replySecret = 'a-reply-secret-of-the-tests';
@@ -37,15 +39,23 @@ async function setStage(folder: string, changes: Changes = {}): Promise<Stage> {
 }
 
 const env = { WEBHOOK_SECRET: secret, USER: 'ada' };
-const send = (file: string, args: readonly string[] = ['Hello'], more: object = {}) =>
-  runCommand(['send', ...args, '--config', file], { env: { ...env, ...more } });
+/** It waits for what a slow machine may take long for; where nobody listens, `startMs` is short. */
+const send = (
+  file: string,
+  args: readonly string[] = ['Hello'],
+  more: object = {},
+  startMs = patienceMs,
+) => {
+  const command = createSend({ startMs, deliveryMs: patienceMs });
+  return runCommand(['send', ...args, '--config', file], { env: { ...env, ...more }, command });
+};
 
 /** Resolves when the story of a message holds that. */
 async function storyHolds(file: string, id: unknown, what: RegExp): Promise<void> {
-  for (;;) {
+  await until(`a story with ${what}`, async () => {
     const { out } = await runCommand(['trace', String(id), '--json', '--config', file]);
-    if (what.test(out)) return;
-  }
+    return what.test(out);
+  });
 }
 
 test('what is said is answered on the screen, by standing in as the receiver', async () => {
@@ -171,7 +181,7 @@ test('a mapping, a bearer and a signature are gone by', async () => {
 test('each thing that can be missing is named by what to do', async () => {
   await using folder = await scratch();
   const { file } = await setStage(folder.path);
-  const nobody = await send(file);
+  const nobody = await send(file, ['Hello'], {}, 1);
   assert.equal(nobody.code, 1);
   assert.match(nobody.err, /^No running svc answers at 127\.0\.0\.1:\d+, .*: svc serve\n$/);
   const unset = await send(file, ['Hello'], { WEBHOOK_SECRET: undefined });

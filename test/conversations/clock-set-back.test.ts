@@ -14,9 +14,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { noteEvents } from '../fake/webhook.ts';
 import { webhookConfig } from '../support/program.ts';
-
-/** What waits an hour longer fails here: a busy machine takes seconds. */
-const bound = { timeout: 30_000 };
+import { within } from '../support/waiting.ts';
 
 /** The time of day stands still at first; the other clock, and all timers, go on. */
 function dayOf(t: TestContext): { setBack(): void } {
@@ -42,41 +40,31 @@ function think(brain: Brain, kit: ServiceKit, turnMs: number): Promise<Decision>
   return brain.think({ message, text: message.text, history: [] }, desk);
 }
 
-/** The timers of deadlines let the process end, so whoever waits for one holds it. */
-async function held<T>(promise: Promise<T>): Promise<T> {
-  const hold = setInterval(() => {}, 60_000);
-  try {
-    return await promise;
-  } finally {
-    clearInterval(hold);
-  }
-}
-
-test('a model that hangs loses its turn', bound, async (t) => {
+test('a model that hangs loses its turn', async (t) => {
   const day = dayOf(t);
   await using model = await startFakeOllama({ fail: 'hang' });
   const kit = createServiceKit(noteEvents().events, '0');
   const thinking = think(brainOf(kit, model.url, { max_retries: 0 }), kit, 200);
   await model.call(0);
   day.setBack();
-  const decision = await held(thinking);
+  const decision = await within('its end, an hour early', thinking);
   assert.ok(decision.kind === 'apology' && decision.apology === 'busy');
   await kit.http.close();
 });
 
-test('a model is asked again after its pause', bound, async (t) => {
+test('a model is asked again after its pause', async (t) => {
   const day = dayOf(t);
   await using model = await startFakeOllama({ fail: '503' });
   const kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0.5 };
   const thinking = think(brainOf(kit, model.url, { max_retries: 1 }), kit, 60_000);
   await model.call(0);
   day.setBack();
-  assert.equal((await held(thinking)).kind, 'apology');
+  assert.equal((await within('its end, an hour early', thinking)).kind, 'apology');
   assert.equal(model.calls.length, 2);
   await kit.http.close();
 });
 
-test('a request whose answer hangs comes to its end', bound, async (t) => {
+test('a request whose answer hangs comes to its end', async (t) => {
   const day = dayOf(t);
   await using receiver = await startReceiver();
   receiver.script.push('hang');
@@ -91,7 +79,7 @@ test('a request whose answer hangs comes to its end', bound, async (t) => {
   });
   await receiver.waitFor(1);
   day.setBack();
-  const result = await held(sending);
+  const result = await within('its end, an hour early', sending);
   assert.ok(result.kind === 'fault' && result.fault === 'timeout');
   await kit.http.close();
 });

@@ -19,7 +19,9 @@ async function stage() {
   const own = new AsyncDisposableStack();
   const { path: folder } = own.use(await scratch());
   const clock = { aheadMs: 0 };
-  const now = (): number => Date.now() + clock.aheadMs;
+  const startedAt = Date.now();
+  // It stands, so that a slow answer to a press comes in time.
+  const now = (): number => startedAt + clock.aheadMs;
   const discord = own.use(await startFakeDiscord({ identifyGapMs: 0, now }));
   /** What the model waits for. */
   const held: { until: Promise<void> | null } = { until: null };

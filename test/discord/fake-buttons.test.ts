@@ -18,7 +18,8 @@ import { startFakeDiscord } from '../fake/discord.ts';
 /** A bot without a privileged intent: presses need none. */
 async function stage() {
   const clock = { aheadMs: 0 };
-  const now = () => Date.now() + clock.aheadMs;
+  const startedAt = Date.now();
+  const now = () => startedAt + clock.aheadMs;
   const fake = await startFakeDiscord({ identifyGapMs: 0, now });
   const general = fake.textChannel(fake.guild('Team'), 'general');
   const ann = fake.user('Ann');

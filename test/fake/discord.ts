@@ -261,8 +261,8 @@ export class FakeDiscord implements AsyncDisposable {
     await this.until(() => this.gateway.isReady || undefined, 'a session');
   }
 
-  until<T>(find: () => T | undefined, what: string, deadlineMs?: number): Promise<T> {
-    return this.#watch.until(find, what, deadlineMs);
+  until<T>(find: () => T | undefined, what: string, boundMs?: number): Promise<T> {
+    return this.#watch.until(find, what, boundMs);
   }
 
   #state(channel: Channel): ChannelState {

@@ -7,6 +7,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../support/program.ts';
 
 export const networkFaults = [
@@ -28,6 +29,10 @@ export type NetworkFault = (typeof networkFaults)[number];
 const pieces = 15;
 /** Between two pieces; with the last, nothing that svc waits for is there within its limit. */
 const pieceMs = { most: 20, some: 270, endless: 1_200 } as const;
+
+/** Nobody listens for as long, and up to twice; then somebody does, for as long again. */
+const awayMs = 100;
+const delayMsMax = 300;
 
 /** Of the exchanges; the first one is always spoiled. */
 const share = 0.3;
@@ -145,11 +150,11 @@ export class FaultProxy implements AsyncDisposable {
     while (this.#fault === 'refused') {
       await this.#close();
       do {
-        await wait(100 + this.upTo(100));
+        await pause(awayMs + this.upTo(awayMs));
         this.#hasRefused ||= await wasRefused();
       } while (this.#fault === 'refused' && !this.#hasRefused);
       await this.#listen();
-      if (this.#fault === 'refused') await wait(100 + this.upTo(100));
+      if (this.#fault === 'refused') await pause(awayMs + this.upTo(awayMs));
     }
   }
 
@@ -201,7 +206,7 @@ class Passage {
         near.destroy();
         return;
       case 'delay':
-        setTimeout(() => far.write(request), this.#proxy.upTo(300));
+        setTimeout(() => far.write(request), this.#proxy.upTo(delayMsMax));
         return;
       case 'half-open':
         far.write(half);
@@ -255,7 +260,7 @@ async function sendInPieces(
   const size = Math.ceil(bytes.length / pieces);
   for (let at = 0; at < bytes.length && !to.destroyed; at += size) {
     to.write(bytes.subarray(at, at + size));
-    await wait(ms);
+    await pause(ms);
   }
 }
 
@@ -266,5 +271,3 @@ function requestLength(bytes: Buffer): number | null {
   const length = /^content-length: *(\d+)/im.exec(bytes.toString('latin1', 0, headEnd));
   return headEnd + 4 + Number(length?.[1] ?? 0);
 }
-
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -308,9 +308,12 @@ function fail(
   }
 }
 
+/** Between two bytes of an answer without end, which are the more the longer one listens. */
+const dripMs = 10;
+
 function drip(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' });
-  const timer = setInterval(() => response.write(' '), 10);
+  const timer = setInterval(() => response.write(' '), dripMs);
   response.once('close', () => clearInterval(timer));
 }
 

@@ -7,6 +7,7 @@ import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { isIP } from 'node:net';
 import { callbackify } from 'node:util';
+import { patienceMs } from '../support/waiting.ts';
 
 type Found = { readonly address: string; readonly family: number };
 
@@ -14,7 +15,7 @@ async function find(name: string): Promise<readonly Found[]> {
   if (isIP(name) !== 0) return [{ address: name, family: isIP(name) }];
   // One question each, however long the name server is at other things: it counts them. A resolver
   // that has seen quick answers would not wait as long as it was told to.
-  const resolver = new dns.promises.Resolver({ timeout: 60_000, tries: 1 });
+  const resolver = new dns.promises.Resolver({ timeout: patienceMs, tries: 1 });
   resolver.setServers([process.env['OWN_NAME_SERVER']!]);
   const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   const found = [

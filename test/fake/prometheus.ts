@@ -5,11 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canRun } from '../../src/lib/executable.ts';
-import { guard, pause } from './postgres/server.ts';
+import { until } from '../support/waiting.ts';
+import { guard } from './postgres/server.ts';
 
 const program = '/usr/bin/prometheus';
 const tool = '/usr/bin/promtool';
-const startMs = 60_000;
 
 /** Why there is none here; false: there is one. */
 export const noPrometheus: string | false = whyNone();
@@ -84,8 +84,9 @@ export async function startPrometheus(file: string, port: number): Promise<Prome
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
-  for (const before = performance.now(); !(await isReady(port)); await pause(20)) {
-    if (child.exitCode === null && performance.now() - before < startMs) continue;
+  const isUp = async (): Promise<boolean> => child.exitCode !== null || (await isReady(port));
+  await until('the start of Prometheus', isUp);
+  if (child.exitCode !== null) {
     const said = readFileSync(log, 'utf8');
     await end();
     throw new Error(`Prometheus does not start:\n${said}`);

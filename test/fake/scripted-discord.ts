@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { until } from '../support/waiting.ts';
 
 export const botId = '1203948576201938475';
 export const botToken = `${btoa(botId).replaceAll('=', '')}.GaBcDe.a-token-that-only-tests-have`;
@@ -58,7 +59,6 @@ export class ScriptedDiscord {
   });
   #gateway = new WebSocketServer({ noServer: true, autoPong: false });
   #hanging: Duplex[] = [];
-  #changed: (() => void)[] = [];
 
   static async start(): Promise<ScriptedDiscord> {
     const discord = new ScriptedDiscord();
@@ -129,14 +129,9 @@ export class ScriptedDiscord {
     for (const socket of this.sockets) socket.resume();
   }
 
-  /** Resolves when that holds; looked at after each frame, call and close. */
+  /** Resolves when that holds. */
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) {
-      await new Promise<void>((resolve) => {
-        this.#changed.push(resolve);
-        setTimeout(resolve, 20).unref();
-      });
-    }
+    await until(String(holds), holds);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -150,24 +145,20 @@ export class ScriptedDiscord {
   #greet(socket: WebSocket): void {
     const say = (frame: unknown): void => socket.send(JSON.stringify(frame));
     this.connections++;
-    this.#change();
     socket.on('error', () => {});
     socket.on('ping', () => {
       this.pings++;
       if (this.pongs) socket.pong();
-      this.#change();
     });
     socket.on('close', (code) => {
       this.sockets = this.sockets.filter((one) => one !== socket);
       this.closeCodes.push(code);
-      this.#change();
     });
     socket.on('message', (data: Buffer) => {
       const frame = JSON.parse(data.toString()) as Frame;
       this.frames.push(frame);
       if (frame.op === 1 && this.acknowledges) say({ op: 11 });
       if (frame.op === 2 || frame.op === 6) this.#welcome(socket, frame, say);
-      this.#change();
     });
     if (this.greets) say({ op: 10, d: { heartbeat_interval: this.heartbeatMs } });
   }
@@ -210,7 +201,6 @@ export class ScriptedDiscord {
     else if (path === '/v10/users/@me') scripted = this.selfAnswers.shift();
     else if (path === '/v10/users/@me/channels') scripted = this.directAnswers.shift();
     else if (path === '/v10/gateway/bot') scripted = this.gatewayAnswers.shift();
-    this.#change();
     if (scripted === 'cut') return void request.socket.resetAndDestroy();
     const answer = scripted ?? this.#answer(method, path);
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
@@ -235,9 +225,5 @@ export class ScriptedDiscord {
     if (method === 'POST' && path.endsWith('/typing')) return { status: 204 };
     if (method === 'POST') return { status: 200, body: { id: '1' } };
     return { status: 404, body: { code: 0, message: '404: Not Found' } };
-  }
-
-  #change(): void {
-    for (const resolve of this.#changed.splice(0)) resolve();
   }
 }

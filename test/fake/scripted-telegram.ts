@@ -6,6 +6,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/waiting.ts';
 import { isForm, readForm } from './form.ts';
 
 export const token = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
@@ -71,11 +73,7 @@ export class ScriptedTelegram implements AsyncDisposable {
 
   /** Resolves once that holds. */
   async until(holds: () => boolean): Promise<void> {
-    const limit = AbortSignal.timeout(30_000);
-    while (!holds()) {
-      if (limit.aborted) throw new Error(`not within 30 s: ${String(holds)}`);
-      await Promise.race([this.#changed.promise, new Promise((next) => setTimeout(next, 5))]);
-    }
+    await until(String(holds), holds);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -110,10 +108,13 @@ export class ScriptedTelegram implements AsyncDisposable {
     while (this.pending.length > 0 && this.pending[0]!.update_id < offset) this.pending.shift();
     this.#polls++;
     this.pollsAtOnceMost = Math.max(this.pollsAtOnceMost, this.#polls);
-    const end = Date.now() + Number(params['timeout'] ?? 0) * this.#secondMs;
+    const endAt = Date.now() + Number(params['timeout'] ?? 0) * this.#secondMs;
     const found = () => this.pending.filter(({ update_id }) => update_id >= offset);
-    while (found().length === 0 && Date.now() < end) {
-      await Promise.race([this.#changed.promise, new Promise((next) => setTimeout(next, 20))]);
+    while (found().length === 0 && Date.now() < endAt) {
+      const over = new AbortController();
+      const end = pause(endAt - Date.now(), null, { signal: over.signal }).catch(() => {});
+      await Promise.race([this.#changed.promise, end]);
+      over.abort();
     }
     this.#polls--;
     return found().slice(0, Number(params['limit'] ?? 100));

@@ -9,6 +9,7 @@ import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { hastened } from '../support/hand-clock.ts';
+import { until } from '../support/waiting.ts';
 import { startFakeDiscord, type DiscordOptions } from './discord.ts';
 import { NotingLedger } from './discord-bench.ts';
 import type { Channel as Place } from './discord/wire.ts';
@@ -82,7 +83,7 @@ export async function startShowing(
         .map(({ message }) => fake.shown(message)?.content)
         .filter((content) => content !== undefined),
     asked: async (n: number): Promise<void> => {
-      while (ledger.messages.length < n) await new Promise((next) => setTimeout(next, 5));
+      await until(`${n} questions`, () => ledger.messages.length >= n);
     },
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };

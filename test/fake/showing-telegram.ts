@@ -8,6 +8,7 @@ import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { createTelegramChannel } from '../../src/channel/telegram/telegram.ts';
 import { hastened } from '../support/hand-clock.ts';
+import { until } from '../support/waiting.ts';
 import { NotingLedger } from './discord-bench.ts';
 import { startFakeTelegram } from './telegram.ts';
 import { noteEvents } from './webhook.ts';
@@ -39,13 +40,10 @@ export async function startShowing(more: Partial<MessengerConfig> = {}, now = Da
   };
   const ann = telegram.privateChat(telegram.person('Ann'));
   const deliverTo = (reply: Reply) => channel.deliver(reply, first, new Stopper());
-  const until = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await new Promise((next) => setTimeout(next, 5));
-  };
   return {
     deliverTo,
     addressOf,
-    until,
+    until: (holds: () => boolean) => until(String(holds), holds),
     telegram,
     ledger,
     channel,

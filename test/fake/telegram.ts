@@ -189,6 +189,11 @@ export class FakeTelegram implements AsyncDisposable {
     return this.#arrive(state, authorIn(chat, more), more, content);
   }
 
+  /** What is said, pressed and edited in it comes to the bot at once, by one poll. */
+  together<T>(act: () => T): T {
+    return this.#world.queue.together(act);
+  }
+
   /** A photo, a voice message, a sticker: `content` holds the platform's own fields. */
   post(chat: Chat, content: Readonly<Record<string, unknown>>, more: More = {}): Message {
     return this.#arrive(this.#state(chat), authorIn(chat, more), more, content);
@@ -327,8 +332,8 @@ export class FakeTelegram implements AsyncDisposable {
     return this.calls.filter((call) => call.method.toLowerCase() === method.toLowerCase());
   }
 
-  until<T>(find: () => T | undefined, what: string, deadlineMs?: number): Promise<T> {
-    return this.#watch.until(find, what, deadlineMs);
+  until<T>(find: () => T | undefined, what: string, boundMs?: number): Promise<T> {
+    return this.#watch.until(find, what, boundMs);
   }
 
   #state(chat: Chat): ChatState {

@@ -1,4 +1,5 @@
 /** Waiting for what a fake server sees; one that waits in vain says for what. */
+import { patienceMs } from '../support/waiting.ts';
 
 type Waiting = { readonly look: () => void; readonly stop: (why: Error) => void };
 
@@ -12,9 +13,10 @@ export class Watch {
 
   /**
    * What `find` gives as soon as it gives something.
-   * @param what said in the error when nothing came within `deadlineMs` milliseconds
+   * @param what said in the error when nothing came
+   * @param boundMs for a benchmark or a proof, whose size says how long it takes
    */
-  async until<T>(find: () => T | undefined, what: string, deadlineMs = 60_000): Promise<T> {
+  async until<T>(find: () => T | undefined, what: string, boundMs = patienceMs): Promise<T> {
     const there = find();
     if (there !== undefined) return there;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -26,10 +28,8 @@ export class Watch {
       stop: reject,
     };
     this.#waiting.add(entry);
-    const timer = setTimeout(
-      () => reject(new Error(`waited ${deadlineMs} ms in vain for ${what}`)),
-      deadlineMs,
-    );
+    const inVain = (): void => reject(new Error(`waited ${boundMs} ms in vain for ${what}`));
+    const timer = setTimeout(inVain, boundMs);
     try {
       return await promise;
     } finally {

@@ -17,6 +17,7 @@ import { Plan } from '../../src/run/plan.ts';
 import { createMemoryLedger } from '../../src/store/memory/memory.ts';
 import type { Durability, Ledger } from '../../src/store/store.ts';
 import { FakePlatform } from '../fake/channel.ts';
+import { until } from './messenger-house.ts';
 
 const { now, steady } = systemClock;
 const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
@@ -83,14 +84,6 @@ function doored(platform: FakePlatform) {
     [Symbol.asyncDispose]: async () => void door.closed++,
   };
   return { door, channel };
-}
-
-async function until(done: () => boolean): Promise<void> {
-  const limit = now() + 30_000;
-  while (!done()) {
-    assert.ok(now() < limit, `it never came to ${String(done)}`);
-    await turn();
-  }
 }
 
 test('of two plans given at once the later one stays, however slowly the first opens', async () => {

@@ -46,7 +46,7 @@ test('killed in the midst of a download, it reads the photo anew and answers onc
     await program.ended;
   }
   downloads.stalled = false;
-  await using _program = it.spawn();
+  await using _program = it.start();
   assert.deepEqual(await it.sent(1), ['1']);
   it.say('still there?');
   await it.sent(2);
@@ -65,7 +65,7 @@ test('killed while its model thinks, it asks again with the photo that it has', 
     await program.ended;
   }
   await it.model.script(saysWhatItSees);
-  await using _program = it.spawn();
+  await using _program = it.start();
   assert.deepEqual(await it.sent(1), ['1']);
   assert.equal(it.telegram.downloads.asked.length, 1);
 });
@@ -90,10 +90,9 @@ for (const [what, first, answers] of [
       await program.ended;
     }
     await it.model.script(saysWhatItSees);
-    await using program = it.spawn();
+    await using program = it.start();
     assert.deepEqual(await it.sent(2), answers);
-    program.child.kill('SIGTERM');
-    await program.ended;
+    await program.stop();
     using db = new DatabaseSync(join(it.folder, 'svc.db'), { readOnly: true });
     const kept = db.prepare('SELECT message_id FROM attachments').all();
     assert.equal(kept.length, new Set(kept.map((row) => row['message_id'])).size);
@@ -103,7 +102,7 @@ for (const [what, first, answers] of [
 
 test('later turns are shown the newest four pictures of their window', async () => {
   await using it = await stage();
-  await using _program = it.spawn();
+  await using _program = it.start();
   it.show('one');
   await it.sent(1);
   it.say('and now?');
@@ -119,7 +118,7 @@ test('later turns are shown the newest four pictures of their window', async () 
 
 test('what is asked again is asked with its picture, which stays with it', async () => {
   await using it = await stage();
-  await using _program = it.spawn();
+  await using _program = it.start();
   await it.model.script({ fail: '401' });
   it.show('what is it?');
   assert.match((await it.sent(1))[0]!, /no answer/);
@@ -132,7 +131,7 @@ test('what is asked again is asked with its picture, which stays with it', async
 
 test('who saw no picture has no button to be asked again', async () => {
   await using it = await stage(['completion']);
-  await using _program = it.spawn();
+  await using _program = it.start();
   it.show('');
   const [sent] = await it.telegram.waitForSent(1);
   assert.match(sent!.text, /cannot see pictures/);
@@ -141,7 +140,7 @@ test('who saw no picture has no button to be asked again', async () => {
 
 test('a model that sees nothing answers later turns as ever', async () => {
   await using it = await stage(['completion']);
-  await using _program = it.spawn();
+  await using _program = it.start();
   it.show('one');
   await it.sent(1);
   it.say('and now?');

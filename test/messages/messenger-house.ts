@@ -15,6 +15,7 @@ import { createMemoryLedger } from '../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/store/store.ts';
 import { FakeMessenger } from '../fake/messenger.ts';
+import { until as waitUntil } from '../support/waiting.ts';
 
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
@@ -85,10 +86,4 @@ export function welcomeOn(channel: ChannelKey) {
   } as const;
 }
 
-export async function until(done: () => boolean): Promise<void> {
-  const limit = Date.now() + 60_000;
-  while (!done()) {
-    assert.ok(Date.now() < limit, `it never came to ${String(done)}`);
-    await new Promise(setImmediate);
-  }
-}
+export const until = (done: () => boolean): Promise<void> => waitUntil(String(done), done);

@@ -7,6 +7,7 @@ import { startFakeTelegram } from '../fake/telegram.ts';
 import { refuse } from '../fake/telegram/wire.ts';
 import { runCommand, startServe } from '../support/in-process.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const canary = 'my PIN is canary-7731 and nobody may know';
 
@@ -39,13 +40,12 @@ async function stage(type: 'telegram' | 'discord', url: string, token: string) {
     program,
     /** All that is said of the dead letters, once there are so many. */
     async letters(count: number): Promise<string> {
-      for (const end = Date.now() + 30_000; ;) {
+      return until(`${count} dead letters`, async () => {
         const letters = await page('/api/v1/dead-letters');
         const { rows } = JSON.parse(letters) as { rows: { id: string }[] };
-        if (rows.length >= count) return letters + (await shown(rows.map(({ id }) => id)));
-        assert.ok(Date.now() < end, 'they never came');
-        await new Promise((next) => setTimeout(next, 10));
-      }
+        if (rows.length < count) return null;
+        return letters + (await shown(rows.map(({ id }) => id)));
+      });
     },
     async elsewhere(log: string): Promise<string> {
       return [log, await page('/metrics'), await page('/api/v1/status')].join('\n');

@@ -58,12 +58,11 @@ test('Telegram: the reply grows by edits, and ends as the text of the ledger', a
 test('Telegram: a restart in the middle goes on with the same message', async () => {
   await using it = await stage();
   {
-    await using program = it.start();
+    await using _first = it.start();
     it.telegram.say(it.ann, 'count');
     await it.model.call(0);
     it.held.let(0);
     await it.telegram.until(() => it.textOf(), 'a beginning');
-    await program.stop();
   }
   it.held.forget();
   it.held.let(99);

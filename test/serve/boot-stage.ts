@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { EnvName } from '../../src/config/config.ts';
 import { validateText } from '../../src/config/validate.ts';
@@ -14,6 +13,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { runService, type Ending, type Setup } from '../../src/run/run.ts';
 import { createLookupBeside } from '../../src/secret-lookup.ts';
 import { freePort, webhookConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const nowhere = 'http://127.0.0.1:9';
 type Document = ReturnType<typeof webhookConfig>;
@@ -147,7 +147,6 @@ export function openNow(): readonly string[] {
 
 /** @param before what was open when nothing had been started */
 export async function assertClosed(before: readonly string[], what: string): Promise<void> {
-  const limit = Date.now() + 30_000;
   const extra = (): readonly string[] => {
     const known = [...before];
     return openNow().filter((kind) => {
@@ -156,8 +155,7 @@ export async function assertClosed(before: readonly string[], what: string): Pro
       return at < 0;
     });
   };
-  while (extra().length > 0) {
-    assert.ok(Date.now() < limit, `${what}: left open: ${extra().join(' ')}`);
-    await turn();
-  }
+  await until(`${what}: all is closed`, () => extra().length === 0).catch((error: unknown) => {
+    throw new Error(`${what}: left open: ${extra().join(' ')}`, { cause: error });
+  });
 }

@@ -10,6 +10,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
 import { launcher, runProgram } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 
 const skip = process.platform !== 'linux' && 'only Linux tells of open files';
 
@@ -52,10 +53,9 @@ test(
       for (const socket of sockets) socket.destroy();
       const url = `http://127.0.0.1:${port}/webhook`;
       const said = { sender_id: 'ada', text: 'hello' };
-      for (;;) {
-        const answer = await post(url, said).catch(() => null);
-        if (answer?.status === 200) break;
-      }
+      const isTaken = async (): Promise<boolean> =>
+        (await post(url, said).catch(() => null))?.status === 200;
+      await until('a message is taken', isTaken);
       await receiver.waitFor(1);
       assert.doesNotMatch(program.err(), /model_failed|files_full/);
     } finally {

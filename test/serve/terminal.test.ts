@@ -1,7 +1,6 @@
 /** `svc serve` at a terminal: a line a message, which costs the messages nothing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import {
@@ -14,6 +13,7 @@ import {
   writeConfig,
 } from '../support/program.ts';
 import { openRealTerminal } from '../support/terminal.ts';
+import { until } from '../support/waiting.ts';
 
 async function setStage(folder: string, modelUrl: string, receiverUrl: string) {
   const [port, adminPort] = [await freePort(), await freePort()];
@@ -24,9 +24,8 @@ async function setStage(folder: string, modelUrl: string, receiverUrl: string) {
 const env = { WEBHOOK_SECRET: secret };
 
 /** Resolves when something answers there. */
-async function answers(url: URL): Promise<void> {
-  while (!(await fetch(url).catch(() => null))?.ok) await pause(20);
-}
+const answers = (url: URL): Promise<void> =>
+  until(`an answer of ${url.href}`, async () => (await fetch(url).catch(() => null))?.ok === true);
 
 test('at a terminal each message has a line, without a word of it', async () => {
   await using folder = await scratch();
@@ -60,16 +59,18 @@ test('a terminal that is stopped stops no message', async () => {
   await terminal.sees(/first on webhook: answered/);
   await receiver.waitFor(1);
   terminal.type('\u0013');
-  for (let sent = 2; sent <= 4; sent++) {
-    assert.equal((await post(url, { sender_id: `s${sent}`, text: 'hello' })).status, 200);
-    await receiver.waitFor(sent);
+  for (const at of [2, 3, 4]) {
+    assert.equal((await post(url, { sender_id: `s${at}`, text: 'hello' })).status, 200);
+    await receiver.waitFor(at);
   }
   terminal.type('\u0011');
   // What the terminal did not take is left out, and it goes on a moment after it was told to.
-  for (let sent = 5; !/again on webhook: answered/.test(terminal.seen()); sent++) {
+  let sent = 4;
+  await until('a line of what came after', async () => {
     await post(url, { sender_id: 'again', text: 'hello' });
-    await receiver.waitFor(sent);
-  }
+    await receiver.waitFor(++sent);
+    return /again on webhook: answered/.test(terminal.seen());
+  });
   terminal.type('\u0003');
   assert.equal(await terminal.ended, 0);
 });

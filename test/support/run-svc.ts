@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import * as waiting from './waiting.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const launcher = join(root, 'bin', 'svc.js');
@@ -102,14 +103,12 @@ function majorOf(program: string): number {
 }
 
 /** Resolves when no process has this id any more; ends it and throws when it outstays its time. */
-export async function gone(pid: number, withinMs = 30_000): Promise<void> {
-  const lastAt = Date.now() + withinMs;
-  while (lives(pid)) {
-    if (Date.now() > lastAt) {
-      process.kill(pid, 'SIGKILL');
-      throw new Error(`process ${pid} is still there`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
+export async function gone(pid: number): Promise<void> {
+  try {
+    await waiting.until(`the end of process ${pid}`, () => !lives(pid));
+  } catch (error) {
+    process.kill(pid, 'SIGKILL');
+    throw error;
   }
 }
 

@@ -33,15 +33,17 @@ for (const [form, more] of [
 
 test('an edit is no part of a burst, and no command', async () => {
   const session = { triggers: ['anew'] };
-  const channel = { edits: true, gather_ms: 900 };
+  const channel = { edits: true, gather_ms: 200 };
   await using it = await openTelegram(echo, { channel, more: { ...durable, session } });
   await using program = it.start();
   await program.saw('is up');
   const { telegram, ann } = it;
   const first = telegram.say(ann, 'one');
   const [one] = await telegram.waitForSent(1);
-  telegram.edit(ann, first.message_id, 'one, edited');
-  const second = telegram.say(ann, 'two');
+  const second = telegram.together(() => {
+    telegram.edit(ann, first.message_id, 'one, edited');
+    return telegram.say(ann, 'two');
+  });
   const edited = () => telegram.shown(one!.message)?.text === 'one, edited' || undefined;
   await telegram.until(edited, 'the answer is edited');
   const [, two] = await telegram.waitForSent(2);
@@ -53,7 +55,7 @@ test('an edit is no part of a burst, and no command', async () => {
 });
 
 test('an edit of what was joined is not asked', async () => {
-  const channel = { edits: true, gather_ms: 400 };
+  const channel = { edits: true, gather_ms: 200 };
   await using it = await openTelegram(echo, { channel, more: durable });
   const { telegram, ann } = it;
   const first = telegram.say(ann, 'one');

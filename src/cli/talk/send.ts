@@ -25,7 +25,17 @@ const table = {
   config: { type: 'string' },
 } as const;
 
-export const send: Command = {
+/** How long it waits, in milliseconds, for what is likely to come. */
+type SendTimes = {
+  /** For a service that was started just before to listen. */
+  readonly startMs: number;
+  /** For a reply that the admin server tells of, on its way to the receiver at that moment. */
+  readonly deliveryMs: number;
+};
+
+const usualTimes: SendTimes = { startMs: 5_000, deliveryMs: 3_000 };
+
+export const createSend = (times: SendTimes = usualTimes): Command => ({
   name: 'send',
   summary: 'Say something to the running svc, and print its answer',
   usage: `Usage: svc send <text> [--as <sender>] [--wait <seconds>] [--config <file>]
@@ -44,10 +54,10 @@ Exit codes: 0 the answer was printed, 1 it could not be had (whether svc has the
 2 wrong usage, 78 the configuration has no webhook, or a secret is missing.
 `,
   flags: table,
-  run,
-};
+  run: (args, io) => run(args, io, times),
+});
 
-async function run(args: readonly string[], io: Io): Promise<number> {
+async function run(args: readonly string[], io: Io, times: SendTimes): Promise<number> {
   const parsed = parseFlags(args, table, Infinity);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'send', parsed.message);
   const { flags, positionals } = parsed;
@@ -70,7 +80,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
   if (read.kind === 'refused') return refuse(io, read.report);
   const sender = flags.as ?? io.env['USER'] ?? io.env['USERNAME'] ?? 'me';
-  const talk = new Talk({ io, location, place, secrets: read.secrets, waitMs: seconds * 1_000 });
+  const waitMs = seconds * 1_000;
+  const talk = new Talk({ io, location, place, secrets: read.secrets, waitMs, times });
   return talk.say({ sender, text });
 }
 
@@ -92,11 +103,11 @@ type Setting = {
   readonly place: WebhookPlace;
   readonly secrets: Secrets;
   readonly waitMs: number;
+  readonly times: SendTimes;
 };
 
-const [startMs, againMs] = [5_000, 100];
-/** A reply that the admin server tells of is on its way to the receiver at that moment. */
-const deliveryMs = 3_000;
+/** Between two looks whether the service listens. */
+const againMs = 100;
 
 /** One message and its answer, by every way in which the answer can be seen. */
 class Talk {
@@ -107,8 +118,8 @@ class Talk {
   }
 
   async say(said: { readonly sender: string; readonly text: string }): Promise<number> {
-    const { io, place, secrets } = this.#setting;
-    await listensSoon(place.webhook, io.stop);
+    const { io, place, secrets, times } = this.#setting;
+    await listensSoon(place.webhook, times.startMs, io.stop);
     await using service = await this.#service();
     const reading = await this.#mayRead(service);
     const standIn = await this.#standIn();
@@ -139,7 +150,7 @@ class Talk {
       readonly standIn: StandIn | string;
     },
   ): Promise<number> {
-    const { io, waitMs } = this.#setting;
+    const { io, waitMs, times } = this.#setting;
     const enough = new AbortController();
     const over = AbortSignal.any([io.stop, AbortSignal.timeout(waitMs), enough.signal]);
     const { service, mayRead, standIn } = by;
@@ -155,7 +166,7 @@ class Talk {
       return exitCode.failed;
     }
     for (const text of answer.texts) io.stdout.write(`${plainText(text)}\n`);
-    if (typeof standIn !== 'string') await endsWithin(standIn.reply, deliveryMs);
+    if (typeof standIn !== 'string') await endsWithin(standIn.reply, times.deliveryMs);
     const why = service === null ? null : await sayWhoAnswered(service, id);
     if (why !== null) io.stderr.write(`${why}\n`);
     return exitCode.fine;
@@ -223,7 +234,11 @@ class Talk {
 }
 
 /** A service that was started just before takes a moment to listen. */
-async function listensSoon({ bind }: WebhookPlace['webhook'], stop: AbortSignal): Promise<void> {
+async function listensSoon(
+  { bind }: WebhookPlace['webhook'],
+  startMs: number,
+  stop: AbortSignal,
+): Promise<void> {
   const over = AbortSignal.any([stop, AbortSignal.timeout(startMs)]);
   while (!over.aborted && !(await listens(bind, over))) await pause(againMs, over);
 }

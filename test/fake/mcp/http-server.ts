@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export type HttpMode =
   | 'honest'
@@ -21,6 +21,9 @@ export type FakeHttpMcp = AsyncDisposable & {
   readonly asked: readonly string[];
   readonly bearers: ReadonlySet<string>;
 };
+
+/** Between two lines of a stream without end, which goes on however late they are. */
+const dripMs = 20;
 
 type Asked = { id?: number; method?: string; params?: Record<string, unknown> };
 
@@ -82,7 +85,7 @@ export async function startHttpMcp(mode: HttpMode, elsewhere = ''): Promise<Fake
     if (mode !== 'endless_stream') return void response.end(`data: ${whole}\n\n`);
     while (!response.destroyed) {
       response.write(': still here\n\n');
-      await wait(20);
+      await pause(dripMs);
     }
   };
   server.listen(0, '127.0.0.1');

@@ -50,6 +50,8 @@ export function postAlbum(
   more: More = {},
 ): Album {
   const album = new Album(telegram, chat, more);
-  for (let at = 0; at < photos; at++) album.photo(at === 0 ? caption : '');
+  telegram.together(() => {
+    for (let at = 0; at < photos; at++) album.photo(at === 0 ? caption : '');
+  });
   return album;
 }

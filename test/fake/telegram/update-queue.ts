@@ -43,6 +43,8 @@ export class UpdateQueue {
   #lastAddedAt: number;
   #allowed: readonly string[] | null = null;
   #open: OpenPoll | null = null;
+  /** While it is set, no update wakes the open poll. */
+  #isHeld = false;
   #previous = { offset: Number.NaN, at: Number.NEGATIVE_INFINITY };
   #nextConflictAt = 0;
   readonly #delays = new Set<NodeJS.Timeout>();
@@ -121,6 +123,15 @@ export class UpdateQueue {
     return this.#wait(from, limit, timeout);
   }
 
+  /** What happens in it comes with one poll. */
+  together<T>(act: () => T): T {
+    this.#isHeld = true;
+    const result = act();
+    this.#isHeld = false;
+    this.#wake();
+    return result;
+  }
+
   /** A webhook was set: the open poll learns it. */
   setWebhook(url: string): void {
     this.webhookUrl = url;
@@ -145,7 +156,7 @@ export class UpdateQueue {
 
   #wake(evenEmpty = false): void {
     const poll = this.#open;
-    if (poll === null) return;
+    if (poll === null || this.#isHeld) return;
     const found = this.#from(this.#confirm(poll.offset), poll.limit);
     if (found.length === 0 && !evenEmpty) return;
     clearTimeout(poll.timer);
