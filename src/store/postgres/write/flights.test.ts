@@ -4,6 +4,8 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Marks, type Mark } from '../../../../test/fake/postgres/marks.ts';
 import { never, newsOf, Told, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
+import { turns } from '../../../../test/contract/ledger/kit.ts';
+import { runs } from '../../../../test/support/runs.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
 postgresTest(
@@ -53,12 +55,7 @@ postgresTest('more than fits into one flight goes in several, in order', async (
   assert.equal((await marks.instance(1))['grp'], 4);
 });
 
-/** So many turns of the event loop: a moment that differs. */
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
-}
-
-const cuts = 200;
+const cuts = runs(60);
 const callers = 8;
 
 postgresTest(`cut ${cuts} times at any moment, each write lands once and in order`, async () => {
