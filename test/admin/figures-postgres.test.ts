@@ -11,7 +11,7 @@ import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
 import type { LedgerReader } from '../../src/store/store.ts';
 import { newIds, until } from '../contract/ledger/kit.ts';
-import { newDatabase, postgresTest } from '../fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../fake/postgres.ts';
 
 const noon = 1_800_000_000_000 - (1_800_000_000_000 % hourMs);
 const call = {
@@ -67,7 +67,7 @@ async function keptMinutes(reader: LedgerReader): Promise<number> {
 }
 
 postgresTest('of two instances whichever is asked tells of both, in every span', async () => {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   await using one = await begin(url);
   await using other = await begin(url);
   one.accept(3);
@@ -89,7 +89,7 @@ postgresTest('of two instances whichever is asked tells of both, in every span',
 });
 
 postgresTest('one that ends has its last minute kept before its storage is closed', async () => {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   const reader = createPostgresReader(() => connect(url));
   {
     await using one = await begin(url);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { openOneView } from '../../src/run/view/one-view.ts';
 import { createSharedView } from '../../src/store/postgres/view/shared-view.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../src/store/postgres/server/migrations.ts';
 import type { Status } from '../../src/admin/admin.ts';
 import { reportOf } from '../../src/admin/instances/report.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
@@ -12,7 +11,7 @@ import { until } from '../contract/ledger/kit.ts';
 import { adminToken, live, makeWorld, openAdmin, withToken } from '../fake/admin-world.ts';
 import { listen } from '../fake/live-listener.ts';
 import { FakePeers } from '../fake/peers.ts';
-import { newDatabase, postgresTest } from '../fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../fake/postgres.ts';
 import { assertDescribed, operationsOf, type OpenApi } from './open-api.ts';
 
 const head = ['Host: localhost', `Authorization: Bearer ${adminToken}`];
@@ -54,9 +53,8 @@ async function startOne({ url, members, id }: Beginning) {
 type One = Awaited<ReturnType<typeof startOne>>;
 
 async function start() {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   const client = await connect(url);
-  await migrate(client);
   const members = new FakePeers();
   const begin = async (): Promise<One> => {
     const { rows } = await client.query<{ id: number }>(

@@ -5,7 +5,7 @@ import type { Reply } from '../../src/domain/reply.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres.ts';
 import { hourMs, openApprovalHouse, type House } from './house.ts';
-import { newDatabase, postgresTest } from '../fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../fake/postgres.ts';
 import { until } from '../messages/messenger-house.ts';
 
 async function begin(url: string, clock: { now: number }): Promise<House> {
@@ -28,7 +28,7 @@ function toldIn(houses: readonly House[], conversation: string): readonly Reply[
 }
 
 postgresTest('asked at one instance, decided at both: it runs once, and is told', async () => {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   const clock = { now: Date.now() };
   await using one = await begin(url, clock);
   await using two = await begin(url, clock);
@@ -51,7 +51,7 @@ postgresTest('asked at one instance, decided at both: it runs once, and is told'
 });
 
 postgresTest('what had its time is ended once, by whichever instance keeps', async () => {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   const clock = { now: Date.now() };
   await using one = await begin(url, clock);
   await using two = await begin(url, clock);

@@ -16,14 +16,13 @@ import type { PostgresFlights, Reads } from '../../src/store/postgres/parts.ts';
 import type { BeatingPeers } from '../../src/store/postgres/peers/peers.ts';
 import { joinInstances } from '../../src/store/postgres/peers/joining.ts';
 import { connect, cut } from '../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../src/store/postgres/server/migrations.ts';
 import { ServerReads } from '../../src/store/postgres/server/reads.ts';
 import { compose } from '../../src/store/postgres/write/compose.ts';
 import { flightTimes } from '../../src/store/postgres/write/flight-times.ts';
 import { Flights } from '../../src/store/postgres/write/flights.ts';
 import type { Asked } from '../../src/store/postgres/write/statement.ts';
 import { Writer } from '../../src/store/postgres/write/writer.ts';
-import { newDatabase } from './postgres.ts';
+import { migratedDatabase } from './postgres.ts';
 
 /** The time of day of these parts. */
 export const now = 1_800_000_000_000;
@@ -48,11 +47,10 @@ export type LedgerParts = AsyncDisposable & {
 export async function openParts(
   fill: (client: Client) => Promise<unknown> = async () => {},
 ): Promise<LedgerParts> {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   await using opened = new AsyncDisposableStack();
   const client = await connect(url);
   opened.defer(() => client.end());
-  await migrate(client);
   await fill(client);
   const self = ownProcess();
   const joined = await joinInstances(client, { version: 'test', self, now: () => now });

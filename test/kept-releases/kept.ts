@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Client } from 'pg';
 import { revisionOf } from '../../src/config/inspect.ts';
+import { ownProcess } from '../../src/store/postgres/ledger/instance.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
 import { newDatabase } from '../fake/postgres.ts';
 import { placed } from './document.ts';
@@ -46,6 +47,9 @@ export class KeptRelease {
     const url = await newDatabase();
     const client = await connect(url);
     await client.query(this.#dump());
+    // As if it had run on this machine: a start here need not watch it until it counts as dead.
+    const gone = { ...ownProcess(), pid: 99_999_999, began: '1' };
+    await client.query('UPDATE svc.instance SET process = $1', [JSON.stringify(gone)]);
     await readdress(client, (text) => placed(text, world.places));
     await client.end();
     return url;

@@ -4,10 +4,11 @@ import { createPostgresReader } from '../../src/store/postgres/read/reader.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
 import { newIds } from '../contract/ledger/kit.ts';
 import { testReaderContract } from '../contract/reader.ts';
-import { newDatabase, noPostgres } from '../fake/postgres.ts';
+import { emptyDatabase, noPostgres } from '../fake/postgres.ts';
 
 async function open() {
-  const url = await newDatabase();
+  const database = await emptyDatabase();
+  const { url } = database;
   const clock = { ...systemClock, ids: newIds() };
   const store = await openPostgresStore({ url, ...clock, retentionDays: 30, version: 'test' });
   if ('kind' in store) throw new Error(store.message);
@@ -19,6 +20,7 @@ async function open() {
     async [Symbol.asyncDispose]() {
       await ledger[Symbol.asyncDispose]();
       await reader[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { newDatabase, postgresTest } from '../../../test/fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../../../test/fake/postgres.ts';
 import { Way } from '../../../test/fake/postgres/way.ts';
 import { hook, newIds } from '../../../test/contract/ledger/kit.ts';
 import { steadyNow } from '../../lib/clock.ts';
@@ -7,7 +7,7 @@ import { openPostgresStore } from './postgres.ts';
 import { until } from '../../../test/support/waiting.ts';
 
 postgresTest('a close waits for no connection that is being made', async () => {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   await using way = await Way.to(url);
   const store = await openPostgresStore({
     url: way.url(url),

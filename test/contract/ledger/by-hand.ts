@@ -20,6 +20,7 @@ import {
   said,
   takeIn,
   textsIn,
+  turns,
   until,
   type ClockedBench,
   type HasLedger,
@@ -227,8 +228,8 @@ export async function raceByHand(it: ClockedBench, rounds: number): Promise<void
     while (!over.signal.aborted) {
       for (const claim of await takeIn(it, 5)) {
         // A turn ends before the hold, in the midst of it, or after it.
-        if (Math.random() < 0.5) await pauses(Math.random() * 3);
-        else await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
+        if (Math.random() < 0.5) await turns(Math.random() * 3);
+        else await turns(Math.random() * 1_000);
         await it.ledger.complete(claim, effects(claim, [`model: ${claim.message.text}`]));
       }
       for (const claim of await it.ledger.claim('out', hook, 50)) {
@@ -236,14 +237,14 @@ export async function raceByHand(it: ClockedBench, rounds: number): Promise<void
         sent.set(inReplyTo, (sent.get(inReplyTo) ?? 0) + 1);
         await it.ledger.delivered(claim);
       }
-      await pauses(1);
+      await turns(1);
     }
   };
   const working = Promise.all([work(), work()]);
   for (let round = 0; round < rounds; round++) {
     const [receipt] = await accept(it, said('ann', `message ${round}`));
     due.push(receipt!.id);
-    await pauses(Math.random() * 4);
+    await turns(Math.random() * 4);
     await hold(it);
     if (Math.random() < 0.7) {
       const result = await it.ledger.byHand.answer(ann, receipt!.id, byHand(`hand: ${round}`));
@@ -265,8 +266,4 @@ export async function raceByHand(it: ClockedBench, rounds: number): Promise<void
     [],
     'one answer each',
   );
-}
-
-async function pauses(turns: number): Promise<void> {
-  for (let left = Math.round(turns); left > 0; left--) await new Promise(setImmediate);
 }

@@ -7,7 +7,7 @@ import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
 import type { Ledger } from '../../../src/store/store.ts';
-import { newDatabase } from '../../fake/postgres.ts';
+import { emptyDatabase } from '../../fake/postgres.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';
 import { writeHere } from '../../fake/writer-here.ts';
 import { newIds, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
@@ -99,7 +99,8 @@ async function openPostgres(
 ): Promise<ClockedBench> {
   let aheadMs = 0;
   const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
-  const url = await way(await newDatabase());
+  const database = await emptyDatabase();
+  const url = await way(database.url);
   const start = async (): Promise<Ledger> => plant(await openOn(url, clock, limits));
   let ledger = await start();
   return {
@@ -113,6 +114,7 @@ async function openPostgres(
     },
     async [Symbol.asyncDispose]() {
       await ledger[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
     },
   };
 }

@@ -225,6 +225,11 @@ export async function deliverAll(it: HasLedger, channel = hook): Promise<string[
  */
 export const patience = { looks: 15_000 };
 
+/** So many turns of the event loop: a while that differs, and no time. */
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
+}
+
 /** Waits for something that must come to be. */
 export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; !(await is()); looks++) {

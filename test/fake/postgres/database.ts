@@ -1,8 +1,7 @@
 /** A database with svc's tables, and connections to it that nothing happens to. */
 import type { Client } from 'pg';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../../src/store/postgres/server/migrations.ts';
-import { newDatabase } from '../postgres.ts';
+import { migratedDatabase } from '../postgres.ts';
 
 export type OpenedDatabase = {
   readonly url: string;
@@ -11,11 +10,10 @@ export type OpenedDatabase = {
 };
 
 export async function openDatabase(): Promise<OpenedDatabase> {
-  const url = await newDatabase();
+  const url = await migratedDatabase();
   await using own = new AsyncDisposableStack();
   const client = await connect(url);
   own.defer(() => client.end());
-  await migrate(client);
   return { url, client, own: own.move() };
 }
 

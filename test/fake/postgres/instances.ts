@@ -9,18 +9,29 @@ import { createPeers } from '../../../src/store/postgres/peers/peers.ts';
 import type { BeatingPeers, PeersTimes } from '../../../src/store/postgres/peers/peers.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { compose } from '../../../src/store/postgres/write/compose.ts';
-import { flightTimes } from '../../../src/store/postgres/write/flight-times.ts';
+import type { FlightTimes } from '../../../src/store/postgres/write/flight-times.ts';
 import { Flights } from '../../../src/store/postgres/write/flights.ts';
 import { Writer } from '../../../src/store/postgres/write/writer.ts';
+import { handClock } from '../../support/hand-clock.ts';
+import { patienceMs } from '../../support/waiting.ts';
 import { openDatabase, TestDatabase } from './database.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
 
-/** Short, but long beside what a slow machine does between two beats. */
-export const shortTimes: PeersTimes = { beatMs: 50, deadMs: 2_000, holdMs: 1_000 };
+/** Of these the beats alone go by the machine's clock. */
+export const shortTimes: PeersTimes = { beatMs: 20, deadMs: 2_000, holdMs: 1_000 };
+/** Less than a third of what it takes to be dead, and than what it takes to lose a post. */
+const stepMs = 500;
 
 /** Its flights go with beats alone. */
-const alone = { beatMs: 1e6, closeMs: 2_000 };
+const alone: FlightTimes = {
+  awayMs: patienceMs,
+  beatMs: 1e6,
+  holdMs: patienceMs,
+  undoneMs: patienceMs,
+  closeMs: patienceMs,
+  fullRetryMs: 20,
+};
 
 type Begun = {
   readonly self?: ProcessFacts;
@@ -40,28 +51,38 @@ export type TestInstance = {
 };
 
 export class TestInstances extends TestDatabase {
+  /** By it they die, and lose their posts. */
+  readonly clock = handClock();
+
   static async open(): Promise<TestInstances> {
     return new TestInstances(await openDatabase());
   }
 
   async begin(times: PeersTimes = shortTimes, { self = farProcess, follow }: Begun = {}) {
     const way = this.own.use(await Way.to(this.url));
-    const reach = (): Promise<Client> => connect(way.url(this.url), { timeoutMs: 5_000 });
+    const reach = (): Promise<Client> => connect(way.url(this.url), { timeoutMs: patienceMs });
     const client = await reach();
     const joined = await joinInstances(client, { version: '1', self, now: Date.now, follow });
     assert.ok(joined.kind === 'joined');
-    const writer = new Writer(client, { instance: joined.id, connect: reach, answerMs: 30_000 });
+    const writer = new Writer(client, {
+      instance: joined.id,
+      connect: reach,
+      answerMs: patienceMs,
+    });
     const taker = { instance: joined.id, takes: true, takesSuspects: true };
     const flights: PostgresFlights = new Flights(writer, {
       compose: (writes) => compose(writes, taker),
       steady: steadyNow,
-      times: { ...flightTimes, ...alone },
+      times: alone,
     });
     this.own.defer(() => flights.abandon());
     let error: Error | null = null;
     flights.onBroken((why) => (error = why));
     const faulted = (why: unknown): void => assert.fail(why as Error);
-    const peers = createPeers({ joined, flights, times, faulted, follow });
+    // What follows the server's time goes by the machine's clock.
+    const { steady, deadlines } = this.clock;
+    const clock = follow === undefined ? { steady, deadlines } : {};
+    const peers = createPeers({ joined, flights, times, faulted, follow, ...clock });
     this.own.defer(() => peers.close());
     const one: TestInstance = {
       id: joined.id,
@@ -84,6 +105,20 @@ export class TestInstances extends TestDatabase {
     for (let at = 0; at < count; at++) all.push(await this.begin(times));
     for (const { peers } of all) await knows(peers, count);
     return all;
+  }
+
+  /** So long goes by, a bit at a time, and at each bit these beat. */
+  async pass(ms: number, ...living: readonly TestInstance[]): Promise<void> {
+    for (let left = ms; left > 0; left -= stepMs) {
+      this.clock.pass(Math.min(left, stepMs));
+      // One may be under way.
+      await Promise.all(living.map(({ peers }) => beats(peers, 2)));
+    }
+  }
+
+  /** Until these have declared somebody dead who was silent all the time. */
+  passUntilDead(...living: readonly TestInstance[]): Promise<void> {
+    return this.pass(shortTimes.deadMs + 2 * stepMs, ...living);
   }
 
   async post(name: string): Promise<{ readonly owner: number | null; readonly epoch: number }> {

@@ -16,6 +16,7 @@ import {
   type Outcome,
   type WriterParts,
 } from '../../../src/store/postgres/write/writer.ts';
+import { patienceMs } from '../../support/waiting.ts';
 import { openDatabase, TestDatabase, type OpenedDatabase } from './database.ts';
 import { takeInstance } from './former-instance.ts';
 import { Way } from './way.ts';
@@ -63,8 +64,41 @@ function composeMarks(marks: readonly Mark[]): Composed<Places> {
   };
 }
 
+/** A machine of any speed meets none of them. */
+const patient: FlightTimes = {
+  ...flightTimes,
+  awayMs: patienceMs,
+  holdMs: patienceMs,
+  undoneMs: patienceMs,
+  closeMs: patienceMs,
+};
+
+/** The server is away when a test says so, not after a while. */
+export class Lateness {
+  /** Answers that were waited for. */
+  waits = 0;
+  readonly #open = new Set<() => void>();
+
+  readonly whenLate = (_ms: number, late: () => void): (() => void) => {
+    this.waits++;
+    this.#open.add(late);
+    return () => void this.#open.delete(late);
+  };
+
+  /** Answers that are waited for just now. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** What is not answered by now is late. */
+  pass(): void {
+    for (const late of this.#open) late();
+  }
+}
+
 type FlightsAsked = {
   readonly times?: Partial<FlightTimes>;
+  readonly lateness?: Lateness;
   readonly answerMs?: number;
   readonly steady?: () => SteadyTime;
   readonly rear?: Rear;
@@ -89,7 +123,8 @@ export class Marks extends TestDatabase {
   }
 
   /** By the way that fails. */
-  readonly connect = (): Promise<Client> => connect(this.way.url(this.url), { timeoutMs: 500 });
+  readonly connect = (): Promise<Client> =>
+    connect(this.way.url(this.url), { timeoutMs: patienceMs });
 
   /** Takes over from whoever was there. @returns the number of the new instance */
   async take(self: ProcessFacts = goneProcess): Promise<number> {
@@ -101,17 +136,22 @@ export class Marks extends TestDatabase {
   /** One that goes by the way that fails. */
   async writer(parts: Partial<WriterParts> = {}): Promise<Writer> {
     const instance = parts.instance ?? (await this.take());
-    const asked = { connect: this.connect, answerMs: 15_000, ...parts, instance };
+    const asked = { connect: this.connect, answerMs: patienceMs, ...parts, instance };
     const writer = new Writer(await this.connect(), asked);
     this.own.defer(() => writer.close());
     return writer;
   }
 
-  async flights({ times, answerMs = 15_000, steady = steadyNow, rear }: FlightsAsked = {}) {
+  async flights(asked: FlightsAsked = {}) {
+    const { times, lateness, answerMs = patienceMs, steady = steadyNow, rear } = asked;
     const writer = await this.writer({ answerMs });
-    const parts = { compose: composeMarks, steady, times: { ...flightTimes, ...times } };
-    const behind = rear === undefined ? {} : { rear };
-    const flights: MarkFlights = new Flights(writer, { ...parts, ...behind });
+    const flights: MarkFlights = new Flights(writer, {
+      compose: composeMarks,
+      steady,
+      times: { ...patient, ...times },
+      ...(rear === undefined ? {} : { rear }),
+      ...(lateness === undefined ? {} : { whenLate: lateness.whenLate }),
+    });
     this.own.defer(() => flights.abandon());
     return flights;
   }
@@ -133,10 +173,23 @@ export class Marks extends TestDatabase {
 
   /** From now on each mark that is written fails so. @param state the SQLSTATE */
   async refuse(state: string): Promise<void> {
+    // A sequence counts what is undone, too.
     await this.client.query(`
+      CREATE SEQUENCE IF NOT EXISTS refusal;
       CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-      $$BEGIN RAISE 'refused' USING ERRCODE = '${state}'; END$$;
+      $$BEGIN
+        PERFORM nextval('refusal');
+        RAISE 'refused' USING ERRCODE = '${state}';
+      END$$;
       CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON mark EXECUTE FUNCTION refuse()`);
+  }
+
+  /** How often a write was refused. */
+  async refusals(): Promise<number> {
+    const { rows } = await this.client.query<{ n: number }>(
+      'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS n FROM refusal',
+    );
+    return rows[0]!.n;
   }
 
   async letIn(): Promise<void> {

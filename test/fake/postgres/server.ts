@@ -260,11 +260,17 @@ export function own(path: string, { uid, gid }: Account): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-/** @param of the URL of a database of that name */
-export async function createDatabase(of: (name: string) => string): Promise<string> {
+/**
+ * @param of the URL of a database of that name
+ * @param template the database that it is a copy of
+ */
+export async function createDatabase(
+  of: (name: string) => string,
+  template = 'template0',
+): Promise<string> {
   const name = `svc_${process.pid}_${Math.floor(Math.random() * 1e12)}`;
   const client = await connect(of('postgres'));
-  await client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+  await client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template}`);
   await client.end();
   return of(name);
 }

@@ -5,9 +5,12 @@ import type { Peers } from '../../../src/store/peers.ts';
 import { openPostgresStore, type PostgresOptions } from '../../../src/store/postgres/postgres.ts';
 import { hook, newIds, until, type HasLedger } from '../../contract/ledger/kit.ts';
 import { openDatabase, TestDatabase } from './database.ts';
-import { shortTimes } from './instances.ts';
+import { patienceMs } from '../../support/waiting.ts';
 import { farProcess } from './marks.ts';
 import { Way } from './way.ts';
+
+/** They beat often, and none dies or loses a post by time alone. */
+const frequent = { beatMs: 50, deadMs: patienceMs, holdMs: patienceMs };
 
 export type TestStore = {
   readonly id: number;
@@ -46,7 +49,7 @@ export class TestStores extends TestDatabase {
       ids: newIds(),
       retentionDays: 0,
       version: 'test',
-      peersTimes: shortTimes,
+      peersTimes: frequent,
       self: farProcess,
       killed: life.signal,
       onFault: (error) => (fault = error),

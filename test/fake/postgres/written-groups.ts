@@ -3,14 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite } from 'node:test';
 import type { Client } from 'pg';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { migrate } from '../../../src/store/postgres/server/migrations.ts';
 import type { AcceptWrite, Taker } from '../../../src/store/postgres/write/accepts.ts';
 import { compose } from '../../../src/store/postgres/write/compose.ts';
 import type { NoteStep } from '../../../src/store/postgres/write/notes.ts';
 import type { Asked, Rows } from '../../../src/store/postgres/write/statement.ts';
 import type { TurnWrite } from '../../../src/store/postgres/write/turns.ts';
 import type { Landed, Write } from '../../../src/store/postgres/write/writes.ts';
-import { newDatabase, noPostgres } from '../postgres.ts';
+import { migratedDatabase, noPostgres } from '../postgres.ts';
 
 export const taker: Taker = { instance: 1, takes: true, takesSuspects: false };
 
@@ -34,8 +33,7 @@ export function groupSuite(name: string, cases: (groups: Groups) => void): void 
   suite(name, { concurrency: 1, skip: noPostgres }, () => {
     let client: Client;
     before(async () => {
-      client = await connect(await newDatabase());
-      await migrate(client);
+      client = await connect(await migratedDatabase());
     });
     after(() => client.end());
     beforeEach(async () => {

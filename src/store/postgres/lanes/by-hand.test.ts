@@ -11,6 +11,7 @@ import {
   noneIn,
   noneOut,
   said,
+  turns,
   until,
 } from '../../../../test/contract/ledger/kit.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
@@ -130,7 +131,7 @@ postgresTest('one message has one answer, wherever it is worked and answered', a
       for (const claim of await ledger.claim('out', hook, 50)) {
         if (await ledger.delivered(claim)) count(claim.reply.inReplyTo);
       }
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await turns(10);
     }
   };
   const working = Promise.all(stores.map(work));

@@ -6,6 +6,7 @@ import {
   exchange,
   hook,
   said,
+  turns,
   until,
 } from '../../../../test/contract/ledger/kit.ts';
 import { seeded } from '../../../../test/chaos/proof.ts';
@@ -74,7 +75,7 @@ async function work({ ledger }: TestStore, run: Run): Promise<void> {
       if (isSent && !forgotten.has(claim.reply.conversation)) run.sent.push(claim.reply.text);
     });
     await Promise.all([...ends, ...deliveries]);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await turns(20);
   }
 }
 
@@ -82,7 +83,7 @@ async function replay({ ledger }: TestStore, run: Run): Promise<void> {
   while (!run.isOver) {
     const some = run.dead.splice(0, 10);
     await Promise.all(some.map((id) => ledger.replay(id)));
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await turns(20);
   }
 }
 

@@ -12,6 +12,7 @@ import {
   said,
   takeIn,
   takeOut,
+  turns,
   until,
 } from '../../../../test/contract/ledger/kit.ts';
 import { put } from '../../../../test/fake/ledger-rows.ts';
@@ -69,7 +70,7 @@ postgresTest('very many that come in at two instances are worked in one order', 
         left--;
         await ledger.complete(claim, effects(claim, []));
       }
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await turns(10);
     }
   };
   const come = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { hook } from '../../../../test/contract/ledger/kit.ts';
 import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
 import type { PlanNode } from '../../../../test/fake/explain.ts';
 import { fill } from '../../../../test/fake/filled-postgres.ts';
-import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import { steadyNow } from '../../../lib/clock.ts';
 import { MessageProgress } from '../../order/rows.ts';
@@ -13,7 +13,6 @@ import { WorkingSet } from '../../order/working-set.ts';
 import { Counting } from '../ledger/counting.ts';
 import type { Reads } from '../parts.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import type { Asked, Rows } from '../write/statement.ts';
 import { GrownLanes } from './grown-lanes.ts';
 import { LaneReads } from './lane-reads.ts';
@@ -213,10 +212,9 @@ const cases = [
 for (const { knows, order } of cases) {
   const title = `no lane is looked for in a whole table by a server that knows ${knows} at first`;
   postgresTest(title, async () => {
-    const client = await connect(await newDatabase());
+    const client = await connect(await migratedDatabase());
     const gather = async (): Promise<unknown> => client.query('VACUUM ANALYZE');
     try {
-      await migrate(client);
       await gatherOnlyWhenTold(client);
       if (knows === 'that all is empty') await gather();
       await fillLanes(client, async () => knows === 'a part of the rows' && (await gather()));

@@ -12,12 +12,15 @@ import {
 } from '../../../../test/contract/ledger/kit.ts';
 import { died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
+import { shortTimes } from '../../../../test/fake/postgres/instances.ts';
 import {
   comesIn,
   comesOut,
   TestStores,
   type TestStore,
 } from '../../../../test/fake/postgres/stores.ts';
+import { handClock } from '../../../../test/support/hand-clock.ts';
+import { patienceMs } from '../../../../test/support/waiting.ts';
 import { failure } from '../../../domain/failure.ts';
 
 const quick = { limits: { aloneMs: 30_000, besideMs: 0, stallMs: 120_000 } };
@@ -139,10 +142,18 @@ postgresTest(
 
 postgresTest('one that falls silent is dead after a while, and can write no more', async () => {
   await using all = await TestStores.open();
-  const [one, other] = await all.beginTwo();
+  const clock = handClock();
+  const peersTimes = { ...shortTimes, holdMs: patienceMs };
+  const [one, other] = await all.beginTwo({ steady: clock.steady, peersTimes });
   await accept(one, said('ann', 'hello'));
   const claim = await comesIn(one);
   one.way.hold();
+  const beats = async (): Promise<number> => Number((await all.instance(other.id))['grp']);
+  for (let passed = 0; passed <= 2 * shortTimes.deadMs; passed += shortTimes.deadMs / 4) {
+    clock.pass(shortTimes.deadMs / 4);
+    const before = await beats();
+    await until('the other beats', async () => (await beats()) > before + 1);
+  }
   const again = await comesIn(other);
   assert.deepEqual([again.message.id, again.attempt], [claim.message.id, 2]);
   const late = one.ledger.complete(claim, effects(claim, []));

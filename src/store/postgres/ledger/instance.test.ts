@@ -56,20 +56,28 @@ postgresTest('one that beats while it is watched keeps the database', async () =
   assert.deepEqual(found.process, farProcess);
   assert.ok(Math.abs(found.since.getTime() - Date.now()) < 60_000);
   assert.equal(waits.length, 1);
-  assert.ok(waits[0]! > 5_000 && waits[0]! <= 10_000, String(waits[0]));
+  assert.ok(waits[0]! > 0 && waits[0]! <= 10_000, String(waits[0]));
   assert.equal((await marks.instance(1))['dead'], false);
 });
 
 postgresTest('one of which nothing can be told is dead when its beat is old enough', async () => {
   await using marks = await Marks.open();
   await take(marks, { self: farProcess });
-  await age(marks, '9.5 s');
+  await age(marks, '4 s');
   const waits: number[] = [];
-  const taken = await take(marks, { self: farProcess, waits: (ms) => waits.push(ms) });
+  const other = await marks.another();
+  const taken = await takeInstance(other, {
+    version: '1',
+    self: farProcess,
+    waits(ms) {
+      waits.push(ms);
+      void age(marks, '10.1 s');
+    },
+  });
   assert.ok(taken.kind === 'taken');
   assert.equal(taken.id, 2);
   assert.equal(waits.length, 1);
-  assert.ok(waits[0]! <= 500, String(waits[0]));
+  assert.ok(waits[0]! <= 6_000, String(waits[0]));
   assert.equal((await marks.instance(1))['dead'], true);
   await age(marks, '10.1 s');
   const next = await take(marks, { self: farProcess, waits: () => assert.fail('it waits') });
@@ -142,7 +150,7 @@ async function end(child: ChildProcess): Promise<void> {
 
 linuxTest('a process of this machine that is gone makes way at once', async () => {
   await using marks = await Marks.open();
-  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   await once(child, 'spawn');
   const facts = factsOf(child.pid!);
   try {
@@ -159,7 +167,7 @@ linuxTest('a process of this machine that is gone makes way at once', async () =
 
 linuxTest('a zombie makes way at once', async () => {
   await using marks = await Marks.open();
-  const script = 'sleep 60 & echo $!; exec sleep 60';
+  const script = 'sleep 600 & echo $!; exec sleep 600';
   const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   const facts = factsOf(Number(said.toString()));

@@ -3,19 +3,17 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { openParts } from '../../../../test/fake/ledger-parts.ts';
 import { all, died, idOf, put } from '../../../../test/fake/ledger-rows.ts';
-import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import { lastId } from './last-id.ts';
 import { lastIdMark } from './marks.ts';
 
 const hook = 'webhook' as ChannelKey;
 
 postgresTest('ids go on behind the newest that was ever given', async () => {
-  const client = await connect(await newDatabase());
+  const client = await connect(await migratedDatabase());
   try {
-    await migrate(client);
     assert.equal(await lastId(client), '');
     for (const [at, table] of ['message', 'inbox', 'sent', 'outbox'].entries()) {
       const id = idOf(100 + at);

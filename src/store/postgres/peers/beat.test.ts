@@ -76,6 +76,7 @@ postgresTest('the dead are told of until they are buried, and how they ended', a
   const note = endedByStorage.values(third!.id, 'm1');
   await all.client.query(endedByStorage.text, [...note]);
   await other!.close();
+  await all.passUntilDead(one!);
   let news = await next(one!.peers.beat);
   one!.peers.beat.onNews((is) => (news = is));
   await until('both are dead', () => news.unburied.length === 2);
@@ -95,6 +96,7 @@ postgresTest('who is silent is dead whatever the server says that the time is', 
     "UPDATE svc.instance SET beat_at = beat_at + interval '1 hour' WHERE id = $1",
     [other!.id],
   );
+  await all.passUntilDead(one!);
   await until('it is dead', async () => (await all.instance(other!.id))['dead'] === true);
   await until('that is known', () => one!.peers.share() === 1);
   assert.equal(one!.broken(), null);

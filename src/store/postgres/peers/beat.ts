@@ -7,6 +7,7 @@
  * server is away a beat waits like any other write.
  */
 import type { SteadyTime } from '../../../lib/clock.ts';
+import type { Deadlines } from '../../../lib/deadlines.ts';
 import type { PostgresFlights } from '../parts.ts';
 import type { Single } from '../write/writes.ts';
 import { newsWrite, type News } from './news.ts';
@@ -28,6 +29,8 @@ export type BeatParts = {
   readonly boardRead: number;
   readonly times: PeersTimes;
   readonly steady: () => SteadyTime;
+  /** By that clock. */
+  readonly deadlines: Deadlines;
 };
 
 export class Beat {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { beats, TestInstances } from '../../../../test/fake/postgres/instances.ts';
+import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
 /** Whether it is over, once two more beats of that instance have landed. */
@@ -101,7 +102,7 @@ postgresTest('cut again and again, each instance hears each body once and in ord
   for (let at = 0; at < 40; at++) {
     const told = two.map(({ peers }, which) => peers.tell('a', `${which} ${at}`));
     if (at % 3 === 0) await new Promise(setImmediate);
-    if (at % 4 > 0) await new Promise((resolve) => setTimeout(resolve, at % 4));
+    await turns((at % 4) * 40);
     two[at % 2]!.way.cut();
     await Promise.all(told);
   }
@@ -116,6 +117,7 @@ postgresTest('one that dies holds up nobody for ever', async () => {
   other!.kill();
   const told = one!.peers.tell('a', '');
   assert.equal(await isOver(told, one!.peers), false, 'it may live');
+  await all.passUntilDead(one!);
   await told;
   assert.equal((await all.instance(other!.id))['dead'], true);
 });

@@ -1,5 +1,6 @@
 /** The instances that work on one database, seen by one of them, over its beats. */
 import { steadyNow, type ClockReading, type SteadyTime } from '../../../lib/clock.ts';
+import { createDeadlines, type Deadlines } from '../../../lib/deadlines.ts';
 import type { Instance, Peers } from '../../peers.ts';
 import { formerRows } from '../ledger/instance.ts';
 import type { PostgresFlights } from '../parts.ts';
@@ -22,6 +23,8 @@ export type PeersParts = {
   readonly times?: Partial<PeersTimes>;
   /** Left out: this machine's. */
   readonly steady?: () => SteadyTime;
+  /** By that clock; left out: of its own. */
+  readonly deadlines?: Deadlines;
   /** Is told with each beat what the server's clock shows. */
   readonly follow?: ((reading: ClockReading) => void) | undefined;
   /** Is told of listeners that throw, which they must not. */
@@ -39,7 +42,8 @@ export function createPeers({ joined, flights, ...others }: PeersParts): Beating
   const { id, boardRead } = joined;
   const times = { ...peersTimes, ...others.times };
   const steady = others.steady ?? steadyNow;
-  const parts = { flights, id, boardRead, times, steady };
+  const { deadlines = createDeadlines(steady) } = others;
+  const parts = { flights, id, boardRead, times, steady, deadlines };
   const beat = new Beat(parts);
   beat.onNews(({ serverNow: now, askedAt, landedAt: answeredAt }) => {
     others.follow?.({ now, askedAt, answeredAt });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setTimeout as pause } from 'node:timers/promises';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import {
@@ -10,7 +9,7 @@ import {
   TestInstances,
   work,
 } from '../../../../test/fake/postgres/instances.ts';
-import { steadyNow } from '../../../lib/clock.ts';
+import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
 const { signal: always } = new AbortController();
@@ -131,6 +130,7 @@ postgresTest('a post of one that ends, or is killed, goes to another', async () 
   void other!.peers.hold('a', second.run, always);
   one!.kill();
   await stopped(await first.begun);
+  await all.passUntilDead(other!, third!);
   await second.begun;
   assert.deepEqual(await all.post('a'), { owner: other!.id, epoch: 2 });
   assert.equal((await all.instance(one!.id))['dead'], true);
@@ -151,7 +151,9 @@ postgresTest('who cannot beat stops before another may begin, and has lost it th
   stop.addEventListener('abort', () => order.push('stopped'));
   void other!.peers.hold('a', second.run, always);
   one!.way.hold();
-  await second.begun.then(() => order.push('begun'));
+  const begins = second.begun.then(() => order.push('begun'));
+  await all.passUntilDead(other!);
+  await begins;
   assert.deepEqual(order, ['stopped', 'begun']);
   assert.equal(one!.peers.holds('a'), false);
   one!.way.release();
@@ -164,7 +166,7 @@ postgresTest(
   'what was stopped for want of a beat is begun again when the post is had',
   async () => {
     await using all = await TestInstances.open();
-    const one = await all.begin({ ...shortTimes, holdMs: 300 });
+    const one = await all.begin();
     const over = new AbortController();
     const runs: AbortSignal[] = [];
     let ended = Promise.withResolvers<void>();
@@ -176,6 +178,7 @@ postgresTest(
     const held = one.peers.hold('a', run, over.signal);
     await until('it runs', () => runs.length === 1);
     one.way.hold();
+    await all.pass(shortTimes.holdMs);
     await stopped(runs[0]!);
     one.way.release();
     await until('it has beaten', () => one.peers.holds('a'));
@@ -192,21 +195,20 @@ postgresTest(
 
 postgresTest('what a beat says is as old as its question', async () => {
   await using all = await TestInstances.open();
-  const holdMs = 300;
-  const one = await all.begin({ ...shortTimes, holdMs });
+  const { holdMs } = shortTimes;
+  const one = await all.begin();
   const it = work();
   void one.peers.hold('a', it.run, always);
   const stop = await it.begun;
   const old: boolean[] = [];
-  let asked: number | null = null;
-  one.peers.beat.bring(() => ((asked = steadyNow()), []));
   one.peers.beat.onNews(({ askedAt, landedAt }) => {
-    asked = null;
     if (landedAt - askedAt > holdMs) old.push(one.peers.holds('a'));
   });
-  one.way.hold();
+  await new Promise<void>((resolve) => {
+    one.peers.beat.bring(() => (one.way.hold(), resolve(), []));
+  });
+  await all.pass(holdMs + 1);
   await stopped(stop);
-  await until('a question is old', () => asked !== null && steadyNow() - asked > holdMs);
   one.way.release();
   await until('it is answered', () => old.length > 0);
   assert.deepEqual(old, [false]);
@@ -235,25 +237,25 @@ postgresTest('of three that want a post again and again one has it at a time', a
   const three = await all.beginAll(3);
   const over = new AbortController();
   const holders = new Map<string, number>();
-  let [turns, most] = [0, 0];
+  let [begun, most] = [0, 0];
   const run = async (post: string): Promise<void> => {
     const now = (holders.get(post) ?? 0) + 1;
     holders.set(post, now);
     most = Math.max(most, now);
-    turns++;
-    await pause(random() * 5);
+    begun++;
+    await turns(random() * 200);
     holders.set(post, now - 1);
   };
   const want = async (post: string, which: number): Promise<void> => {
     while (!over.signal.aborted) {
       await three[which]!.peers.hold(post, () => run(post), over.signal);
-      await pause(random() * 20);
+      await turns(random() * 800);
     }
   };
   const ends = ['a', 'b'].flatMap((post) => three.map((_, which) => want(post, which)));
   for (let cut = 0; cut < 20; cut++) {
-    const least = turns + 3;
-    await until('some have their turn', () => turns >= least);
+    const least = begun + 3;
+    await until('some have their turn', () => begun >= least);
     three[cut % 3]!.way.cut();
   }
   over.abort();
@@ -266,18 +268,16 @@ postgresTest('of three that want a post again and again one has it at a time', a
 
 postgresTest('the server away for longer than it takes to be dead kills nobody', async () => {
   await using all = await TestInstances.open();
-  const times = { ...shortTimes, deadMs: 1_500 };
-  const three = await all.beginAll(3, times);
+  const three = await all.beginAll(3);
   const it = work();
   void three[0]!.peers.hold('a', it.run, always);
   const stop = await it.begun;
   for (const { way } of three) way.hold();
+  await all.pass(shortTimes.deadMs + 300);
   await stopped(stop);
-  await pause(times.deadMs + 300);
   for (const { way } of three) way.release();
   await until('it is had again', () => three[0]!.peers.holds('a'));
-  // Long enough for one that was thought dead to be declared so.
-  await pause(times.deadMs + 300);
+  await all.passUntilDead(...three);
   for (const { peers } of three) await knows(peers, 3);
   assert.deepEqual(
     three.map(({ broken }) => broken()),

@@ -7,6 +7,7 @@
  * `holdMs`: by a timer, so that it also comes first after a pause of the whole process. Such a run
  * is begun again once it has ended and the post is known to be had.
  */
+import type { Deadline } from '../../../lib/deadlines.ts';
 import type { Single } from '../write/writes.ts';
 import { toText } from '../server/text.ts';
 import type { Beat, BeatParts } from './beat.ts';
@@ -27,7 +28,7 @@ export class Posts {
   readonly #running = new Map<string, AbortController>();
   readonly #waiting = new Set<() => void>();
   /** Until when the last beat is believed; null: it is not. */
-  #lapse: NodeJS.Timeout | null = null;
+  #lapse: Deadline | null = null;
   #over = false;
 
   constructor(beat: Beat, parts: BeatParts) {
@@ -120,9 +121,9 @@ export class Posts {
 
   /** It was so when the beat began, and others may say otherwise so long afterwards. */
   #believe(ms: number): void {
-    if (this.#lapse !== null) clearTimeout(this.#lapse);
+    this.#lapse?.cancel();
     this.#lapse = null;
-    if (ms > 0) this.#lapse = setTimeout(() => this.#doubt(), ms);
+    if (ms > 0) this.#lapse = this.#parts.deadlines.after(ms, () => this.#doubt());
     else this.#doubt();
   }
 
@@ -133,7 +134,7 @@ export class Posts {
 
   #end(): void {
     this.#over = true;
-    if (this.#lapse !== null) clearTimeout(this.#lapse);
+    this.#lapse?.cancel();
     this.#doubt();
   }
 

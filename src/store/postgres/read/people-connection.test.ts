@@ -4,11 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
 import type { Client } from 'pg';
 import { until } from '../../../../test/contract/ledger/kit.ts';
-import { newDatabase } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { ReadFailed, type LedgerReader } from '../../store.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import { toText } from '../server/text.ts';
 import { createPostgresCursors } from './cursors.ts';
 import type { ReaderLimits } from './people-connection.ts';
@@ -32,9 +31,8 @@ class Bench implements AsyncDisposable {
   }
 
   static async open(limits: Partial<ReaderLimits> = {}): Promise<Bench> {
-    const url = await newDatabase();
+    const url = await migratedDatabase();
     const beside = await connect(url);
-    await migrate(beside);
     return new Bench(url, beside, limits);
   }
 

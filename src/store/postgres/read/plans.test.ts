@@ -10,7 +10,7 @@ import {
   fillFigures,
   idAt,
 } from '../../../../test/fake/filled-postgres.ts';
-import { newDatabase } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase } from '../../../../test/fake/postgres.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { PageAsked } from '../../../domain/page.ts';
 import { anyMessage, type MessageFilter } from '../../../domain/records.ts';
@@ -18,7 +18,6 @@ import { hourMs } from '../../../figures/figures.ts';
 import { nextOf } from '../../pages.ts';
 import type { ReadArguments, ReadName } from '../../read/questions.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import { wireValue, type Ask } from './ask.ts';
 import { listConversationCounts } from './counts.ts';
 import { looksMax } from './lists.ts';
@@ -141,8 +140,7 @@ const cases: readonly Case[] = [
 suite('on many rows', { concurrency: 1 }, () => {
   let client: Client;
   before(async () => {
-    client = await connect(await newDatabase());
-    await migrate(client);
+    client = await connect(await migratedDatabase());
     await fill(client, { messages, waiting: messages / 10, turnsEach: 20 });
     await fillFigures(client);
     await fillApprovals(client, 12_000);

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client } from 'pg';
-import { newDatabase } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase } from '../../../../test/fake/postgres.ts';
 import { insertRows, type Row } from '../../../../test/fake/insert-rows.ts';
 import { timeText, type ChannelKey, type ConversationId } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { anyMessage } from '../../../domain/records.ts';
 import type { LedgerReader } from '../../store.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import { toText } from '../server/text.ts';
 import { looksMax } from './lists.ts';
 import { createPostgresReader } from './reader.ts';
@@ -28,9 +27,8 @@ class Scratch implements AsyncDisposable {
   }
 
   static async open(): Promise<Scratch> {
-    const url = await newDatabase();
+    const url = await migratedDatabase();
     const client = await connect(url);
-    await migrate(client);
     return new Scratch(url, client);
   }
 

@@ -1,7 +1,7 @@
 /** A step is made while the release before works, and holds nobody up for long. */
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
-import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import { connect } from './connect.ts';
 import { migrate, migrationSteps, type Upgrade } from './migrations.ts';
 
@@ -21,9 +21,8 @@ class Bench implements AsyncDisposable {
 
   /** With an instance. */
   static async open(): Promise<Bench> {
-    const bench = new Bench(await newDatabase());
+    const bench = new Bench(await migratedDatabase());
     const client = await bench.client();
-    await migrate(client);
     await client.query("INSERT INTO svc.instance (version, process) VALUES ('1', '{}')");
     return bench;
   }

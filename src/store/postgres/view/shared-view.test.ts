@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Client } from 'pg';
 import { put } from '../../../../test/fake/ledger-rows.ts';
 import {
-  newDatabase,
+  migratedDatabase,
   noPostgres,
   postgresTest,
   testServer,
@@ -12,7 +12,6 @@ import {
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
 import type { SharedView } from '../../shared-view.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import { createSharedView } from './shared-view.ts';
 
 /** A database, what two instances see of it, and a connection beside them. */
@@ -30,9 +29,8 @@ class Bench implements AsyncDisposable {
 
   /** @param way to the database, from its own URL */
   static async open(way = (url: string): string => url): Promise<Bench> {
-    const url = await newDatabase();
+    const url = await migratedDatabase();
     const client = await connect(url);
-    await migrate(client);
     return new Bench(client, way(url));
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { setTimeout as pause } from 'node:timers/promises';
+import { turns } from '../../../../test/contract/ledger/kit.ts';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { TestInstances, type TestInstance } from '../../../../test/fake/postgres/instances.ts';
@@ -121,7 +121,7 @@ postgresTest('cut at any moment, each move from where it is expected is made onc
   while (!over.signal.aborted) {
     await next.promise;
     next = Promise.withResolvers();
-    await pause(random() * 8);
+    await turns(random() * 300);
     two[cuts++ % 2]!.way.cut();
   }
   await counting;

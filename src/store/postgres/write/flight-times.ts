@@ -10,6 +10,8 @@ export type FlightTimes = {
   readonly undoneMs: number;
   /** For what is left to write when this closes. */
   readonly closeMs: number;
+  /** After so long a full disk is tried again. */
+  readonly fullRetryMs: number;
 };
 
 export const flightTimes: FlightTimes = {
@@ -18,11 +20,11 @@ export const flightTimes: FlightTimes = {
   holdMs: 7_000,
   undoneMs: 60_000,
   closeMs: 10_000,
+  fullRetryMs: 1_000,
 };
 
 /** For how long a write that nobody waits for may wait for company. */
 export const lazyMs = 5;
-export const fullRetryMs = 1_000;
 /** After a deadlock or a time-out. */
 export const againMsMin = 10;
 export const againMsMax = 1_000;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { setTimeout as pause } from 'node:timers/promises';
 import { seeded } from '../../../../test/chaos/proof.ts';
 import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { Marks, type Mark } from '../../../../test/fake/postgres/marks.ts';
 import { never, newsOf, Told, write } from '../../../../test/fake/postgres/flight-callers.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
+import { turns } from '../../../../test/contract/ledger/kit.ts';
+import { runs } from '../../../../test/support/runs.ts';
 import { until } from '../../../../test/support/waiting.ts';
 
 postgresTest(
@@ -54,7 +55,7 @@ postgresTest('more than fits into one flight goes in several, in order', async (
   assert.equal((await marks.instance(1))['grp'], 4);
 });
 
-const cuts = 200;
+const cuts = runs(60);
 const callers = 8;
 
 postgresTest(`cut ${cuts} times at any moment, each write lands once and in order`, async () => {
@@ -78,7 +79,7 @@ postgresTest(`cut ${cuts} times at any moment, each write lands once and in orde
     // Some while it connects or asks for what became of the last one, most while it writes.
     if (random() < 0.9) await next.promise;
     next = Promise.withResolvers();
-    await pause(random() * 8);
+    await turns(random() * 300);
     marks.way.cut();
   }
   over.abort();
@@ -99,9 +100,9 @@ postgresTest('a flight that is undone again and again keeps its place, and lands
   const flights = await marks.flights({ times: never });
   await marks.refuse('40P01');
   const first = write(flights, 1);
-  await new Promise((resolve) => setTimeout(resolve));
+  await new Promise(setImmediate);
   const second = write(flights, 2);
-  await pause(100);
+  await until('it is undone again', async () => (await marks.refusals()) >= 3);
   await marks.letIn();
   assert.deepEqual(await Promise.all([first, second]), [true, true]);
   assert.deepEqual(await marks.written(), [1, 2]);

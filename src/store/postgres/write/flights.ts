@@ -14,8 +14,8 @@ import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { Alarm } from './alarm.ts';
 import type { Waiter } from '../../ledger/gathering.ts';
-import { againMsMax, againMsMin, fullRetryMs, lazyMs, type FlightTimes } from './flight-times.ts';
-import { whenLate } from './late.ts';
+import { againMsMax, againMsMin, lazyMs, type FlightTimes } from './flight-times.ts';
+import { whenLate as lateByTimer } from './late.ts';
 import { roomGiven, roomTaken } from './room.ts';
 import { noRear, type Rear } from './rear.ts';
 import type { Composed } from './statement.ts';
@@ -30,6 +30,8 @@ export type FlightsParts<Write, Landed> = {
   readonly sizeOf?: (write: Write) => number;
   readonly steady: () => SteadyTime;
   readonly times: FlightTimes;
+  /** Calls back when the server is away; left out: by a timer. */
+  readonly whenLate?: typeof lateByTimer;
   /** What goes behind the flights; left out: nothing does. */
   readonly rear?: Rear;
 };
@@ -228,7 +230,7 @@ export class Flights<Write, Landed> {
         this.#waiting.takeOutRefused();
         // It has answered.
         away();
-        await pause(fullRetryMs);
+        await pause(this.#parts.times.fullRetryMs);
         away = this.#watch();
       } else if (outcome.kind === 'conflict') {
         this.#waiting.takeOutConflicted();
@@ -275,7 +277,8 @@ export class Flights<Write, Landed> {
 
   /** @returns to be called once the server has answered */
   #watch(): () => void {
-    return whenLate(this.#parts.times.awayMs, () => this.#enter('away'));
+    const { times, whenLate = lateByTimer } = this.#parts;
+    return whenLate(times.awayMs, () => this.#enter('away'));
   }
 
   #enter(state: 'full' | 'away'): void {

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { gatherOnlyWhenTold, planOf, tablesReadWhole } from '../../../../test/fake/explain.ts';
 import { beganAt, fillAll, idAt } from '../../../../test/fake/filled-postgres.ts';
-import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
+import { migratedDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import type { ApprovalId } from '../../../domain/approval.ts';
 import type { AskedRecord } from '../../ledger/approval-record.ts';
 import { connect } from '../server/connect.ts';
-import { migrate } from '../server/migrations.ts';
 import type { AcceptWrite } from './accepts.ts';
 import type { Taker } from './accepts.ts';
 import { compose } from './compose.ts';
@@ -144,9 +143,8 @@ async function judge(client: Client, when: string): Promise<void> {
 }
 
 postgresTest('no flight reads a large table whole, or joins two sets', async () => {
-  const client = await connect(await newDatabase());
+  const client = await connect(await migratedDatabase());
   try {
-    await migrate(client);
     await gatherOnlyWhenTold(client);
     await fillAll(client, messages);
     await client.query(
@@ -172,9 +170,8 @@ postgresTest('no flight reads a large table whole, or joins two sets', async () 
 });
 
 postgresTest('each statement of a flight is one that an empty server takes', async () => {
-  const client = await connect(await newDatabase());
+  const client = await connect(await migratedDatabase());
   try {
-    await migrate(client);
     for (const statement of statementsOfAll()) {
       assert.ok((await planOf(client, statement)).length > 0);
     }

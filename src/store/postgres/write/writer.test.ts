@@ -4,7 +4,7 @@ import { postgresTest } from '../../../../test/fake/postgres.ts';
 import { markStatement, Marks, placesOf } from '../../../../test/fake/postgres/marks.ts';
 import { connect } from '../server/connect.ts';
 import { Writer } from './writer.ts';
-import { until } from '../../../../test/support/waiting.ts';
+import { patienceMs, until } from '../../../../test/support/waiting.ts';
 
 const undone = { kind: 'undone', why: null };
 
@@ -35,7 +35,7 @@ postgresTest('nothing of a flight lasts in its connection', async () => {
   await using marks = await Marks.open();
   const client = await connect(marks.url);
   const instance = await marks.take();
-  const writer = new Writer(client, { instance, connect: marks.connect, answerMs: 15_000 });
+  const writer = new Writer(client, { instance, connect: marks.connect, answerMs: patienceMs });
   const bounds = {
     text:
       "SELECT current_setting('statement_timeout') || current_setting('lock_timeout') || " +
@@ -148,7 +148,7 @@ postgresTest('of two flights that lock each other out one is undone, and lands t
   await using marks = await Marks.open();
   await marks.client.query('CREATE TABLE twice (id integer PRIMARY KEY, times integer NOT NULL)');
   await marks.client.query('INSERT INTO twice VALUES (1, 0), (2, 0)');
-  const other = await marks.another();
+  const [other, third] = [await marks.another(), await marks.another()];
   const writer = await marks.writer();
   const count = (id: number) => ({
     text: 'UPDATE twice SET times = times + 1 WHERE id = $1',
@@ -157,9 +157,14 @@ postgresTest('of two flights that lock each other out one is undone, and lands t
   // The one that is in the lock for longer finds the deadlock.
   await other.query("BEGIN; SET LOCAL deadlock_timeout = '60s'");
   await other.query(count(2).text, [2]);
-  const flown = writer.fly([count(1), count(2)]);
+  // It comes to the second row when the other waits for the first: it looks once.
+  await third.query('SELECT pg_advisory_lock(1)');
+  const halt = { text: 'SELECT pg_advisory_xact_lock(1)', values: [] };
+  const flown = writer.fly([count(1), halt, count(2)]);
   await until('the flight waits at the server', async () => (await marks.waiting()) === 1);
   const crossed = other.query(count(1).text, [1]);
+  await until('the other waits for it', async () => (await marks.waiting()) === 2);
+  await third.query('SELECT pg_advisory_unlock(1)');
   const outcome = await flown;
   assert.ok(outcome.kind === 'undone' && outcome.why !== null);
   assert.match(outcome.why.message, /deadlock detected/);
