@@ -291,7 +291,7 @@ test('the pages are opened, or it is told that there are none', async () => {
 test('what shows a folder gets no secret of the environment', async () => {
   await using folder = await scratch();
   const seen = join(folder.path, 'seen');
-  const opener = `#!/bin/sh\nprintf '%s|%s' "$1" "$A_TOKEN" > ${seen}\n`;
+  const opener = `#!/bin/sh\nprintf '%s|%s' "$1" "$A_TOKEN" > '${seen}'\n`;
   await writeFile(join(folder.path, 'xdg-open'), opener, { mode: 0o755 });
   const repairs = createRepairs({
     facts: () => ({ config: join(folder.path, 'svc.json'), logFile: '' }),
