@@ -28,8 +28,8 @@ async function desk(session: Session, more: Record<string, unknown> = {}) {
     words: string,
     options: Surroundings & { readonly input?: string } = {},
   ): Promise<Outcome> => {
-    const { env = {}, ...more } = options;
-    return runCommand(words.split(' '), { cwd, env: { ...session.env, ...env }, ...more });
+    const { env = {}, ...rest } = options;
+    return runCommand(words.split(' '), { cwd, env: { ...session.env, ...env }, ...rest });
   };
   return { svc, cwd };
 }
