@@ -3,9 +3,13 @@
  * libraries are loaded by that process alone.
  */
 import { faultOf } from './secrets/keychain/faults.ts';
+import type { HelperLimits } from './secrets/keychain/helper-process.ts';
 import { OsKeychain, type KeychainSurroundings } from './secrets/keychain/os-keychain.ts';
 import { helperFault, parseQuestion, type Answer, type Sign } from './secrets/keychain/wire.ts';
 import type { Keychain, KeychainFault } from './secrets/secrets.ts';
+
+/** How long it is waited for. */
+export type KeychainLimits = HelperLimits;
 
 /** Asks nothing and reads nothing yet. */
 export function openKeychain(surroundings: KeychainSurroundings): Keychain {

@@ -1,4 +1,5 @@
 /** What secrets are looked up with, made once a process: `src/main.ts` does it for commands. */
+import type { KeychainLimits } from './keychain.ts';
 import { Lookup } from './secrets/lookup.ts';
 import type { ServiceSecrets } from './secrets/secrets.ts';
 
@@ -9,19 +10,22 @@ export type SecretSurroundings = {
   readonly cwd: string;
   /** Where a person is told that the keychain waits for them, where it is a terminal. */
   readonly stderr: { readonly isTTY?: boolean; write(text: string): unknown };
+  /** How long the keychain is waited for; left out: as long as it is usual. */
+  readonly keychainLimits?: KeychainLimits | undefined;
 };
 
 export const askedToUnlock = 'The keychain may ask to be unlocked: look for its window.';
 
 /** Over the environment and the keychain, which is loaded when a name stands nowhere else. */
-export function createSecretLookup({ env, cwd, stderr }: SecretSurroundings): ServiceSecrets {
+export function createSecretLookup(surroundings: SecretSurroundings): ServiceSecrets {
+  const { env, cwd, stderr, keychainLimits: limits } = surroundings;
   const atTerminal = stderr.isTTY === true;
   const prompting = (): void => {
     if (atTerminal) stderr.write(`${askedToUnlock}\n`);
   };
   const keychain = async () => {
     const { openKeychain } = await import('./keychain.ts');
-    return openKeychain({ env, atTerminal, prompting });
+    return openKeychain({ env, atTerminal, prompting, limits });
   };
   return new Lookup({ env, cwd, keychain, now: Date.now });
 }

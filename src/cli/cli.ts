@@ -4,6 +4,7 @@
  * configuration or a secret (so that a supervisor does not restart it in a loop).
  */
 import type { Readable, Writable } from 'node:stream';
+import type { KeychainLimits } from '../keychain.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 
 /**
@@ -44,6 +45,8 @@ export type Io = {
   readonly cwd: string;
   /** Where the values of secrets come from, for all that this process does. */
   readonly secrets: ServiceSecrets;
+  /** How long the keychain is waited for; left out: as long as it is usual. */
+  readonly keychainLimits?: KeychainLimits | undefined;
   /** Aborts at the first SIGINT or SIGTERM, or hang-up that nobody wanted to be told of. */
   readonly stop: AbortSignal;
   /** Aborts when what is in hand is not to be waited for any more. It comes after `stop`. */

@@ -120,6 +120,7 @@ async function serveOnce(service: Service, mayAgain: boolean): Promise<number | 
     addresses,
     env: io.env,
     lookup: io.secrets,
+    keychainLimits: io.keychainLimits,
     onReload: service.onReload,
     storage: inspection.storage,
     secrets,
@@ -192,7 +193,8 @@ async function refuseSecrets(
 ): Promise<number> {
   io.stderr.write(refused.report);
   if (core === null) return exitCode.config;
-  const state = await openKeychain({ env: io.env, atTerminal: false }).state(io.stop);
+  const { env, keychainLimits: limits } = io;
+  const state = await openKeychain({ env, atTerminal: false, limits }).state(io.stop);
   await core.stuckBySecrets(refused, namedSecrets(config), { state, told: sayState(state) });
   return exitCode.config;
 }

@@ -266,8 +266,9 @@ function byHandOf(byHand: ByHand, host: Host): HandPort {
 }
 
 /** Where a change opens a prompt, it stands on the screen of this machine. */
-function secretsOf({ env, lookup }: Setup, { kit, events, control }: AdminParts): SecretControl {
-  const surroundings = { env, atTerminal: false };
+function secretsOf(setup: Setup, { kit, events, control }: AdminParts): SecretControl {
+  const { env, lookup, keychainLimits: limits } = setup;
+  const surroundings = { env, atTerminal: false, limits };
   return createSecretControl({
     config: () => control.used.config,
     lookup,

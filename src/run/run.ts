@@ -44,6 +44,7 @@ import {
   type OpenStore,
   type StartWriter,
 } from '../storage.ts';
+import type { KeychainLimits } from '../keychain.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
 import type { Ledger, LedgerReader } from '../store/store.ts';
@@ -62,6 +63,8 @@ export type Setup = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where secrets were looked up; it holds those of the configuration. */
   readonly lookup: ServiceSecrets;
+  /** How long the keychain is waited for; left out: as long as it is usual. */
+  readonly keychainLimits?: KeychainLimits | undefined;
   /** Calls the given function when the file is to be read again; null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
   /** null: no storage, everything in memory. */

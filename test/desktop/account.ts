@@ -1,8 +1,11 @@
 /** Whom the application runs as in its proofs: never root, whom it refuses. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, sep } from 'node:path';
 import { canRun, isOnPath } from '../../src/lib/executable.ts';
-import { launcher } from '../support/run-svc.ts';
+import { launcher, root } from '../support/run-svc.ts';
 
 export type Account = { readonly uid: number; readonly gid: number };
 
@@ -27,34 +30,115 @@ function accountsHere(): readonly Account[] {
   });
 }
 
+/**
+ * Covers each folder, and shows the places below it that follow; then runs the rest. A source is
+ * named from inside of what is covered, since its whole path leads to what covers it.
+ */
+const covering = `set -e
+back=$PWD mask=$(umask)
+umask 022
+while [ "$1" != run ]; do
+  if [ "$1" = cover ]; then
+    cd "$2"
+    folder=$2
+    mount -t tmpfs -o mode=755 svc "$folder"
+  else
+    from=./\${2#"$folder"/}
+    mkdir -p "$(dirname "$2")"
+    if [ -d "$from" ]; then mkdir -p "$2"; else : >>"$2"; fi
+    mount --no-canonicalize --bind "$from" "$2"
+  fi
+  shift 2
+done
+shift
+umask "$mask"
+cd "$back"
+exec "$@"`;
+
 export const chromium = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
+
+function whyNoPerson(): string | false {
+  if (process.platform !== 'linux') return 'the application is tried on Linux';
+  const [account] = accounts;
+  if (account === undefined) return 'there is no account but root';
+  const { uid } = account;
+  if (!ends(account, 'test', ['-x', tmpdir()])) return `the account ${uid} may not use ${tmpdir()}`;
+  return (
+    !ends(account, process.execPath, ['--check', launcher]) &&
+    `the account ${uid} may not read this checkout, and it cannot be mounted where it may`
+  );
+}
 
 function whyNot(): string | false {
   if (process.env['SVC_NO_DISPLAY'] === '1') return 'SVC_NO_DISPLAY says that there is no display';
-  if (process.platform !== 'linux') return 'the application is tried on Linux, under Xvfb';
+  if (noPerson !== false) return noPerson;
   if (!isOnPath('Xvfb', { PATH: path })) return 'there is no Xvfb: apt install xvfb';
   if (!canRun(chromium)) return `there is no ${chromium}: install chromium, or set SVC_CHROMIUM`;
-  const [account] = accounts;
-  if (account === undefined) return 'there is no account but root';
-  if (!ends(account, process.execPath, ['--check', launcher]))
-    return `the account ${account.uid} may not read this checkout`;
   const sandbox = '/usr/lib/chromium/chrome-sandbox';
   const isSetuid = existsSync(sandbox) && (statSync(sandbox).mode & 0o4000) !== 0;
-  return !isSetuid && !ends(account, 'unshare', ['--user', 'true'])
+  return !isSetuid && !ends(accounts[0]!, 'unshare', ['--user', 'true'])
     ? "Chromium's sandbox needs user namespaces, which this system refuses"
     : false;
 }
 
 /** Whether it ends well as that account. */
 function ends(account: Account, program: string, args: readonly string[]): boolean {
-  const own = process.getuid!() === account.uid ? {} : account;
+  const [file, ...words] = wordsAs(account, [program, ...args]);
   try {
-    execFileSync(program, args, { ...own, cwd: '/', env: { PATH: path }, stdio: 'ignore' });
+    execFileSync(file!, words, { cwd: '/', env: { PATH: path }, stdio: 'ignore' });
     return true;
   } catch {
     return false;
   }
 }
+
+/** Begins a program of this checkout as that account, in the process that it runs in. */
+export function spawnAs(
+  account: Account,
+  words: readonly string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
+): ChildProcessWithoutNullStreams {
+  const [file, ...args] = wordsAs(account, words);
+  return spawn(file!, args, { ...options, stdio: 'pipe' });
+}
+
+/**
+ * The words that run a program as that account. Below a folder that it may not enter, as root's home
+ * is one, it finds this checkout and this Node all the same, at the same paths: a file system in
+ * memory, which these processes alone see, lies over that folder and shows nothing but them.
+ */
+function wordsAs({ uid, gid }: Account, words: readonly string[]): readonly string[] {
+  if (process.getuid!() === uid) return words;
+  const person = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...words];
+  const isOwn = process.execPath.startsWith(root + sep);
+  const shown = [...placesOf(root), ...(isOwn ? [] : [process.execPath])];
+  const covered = new Set(shown.map(closedAbove).filter((folder) => folder !== null));
+  if (covered.size === 0) return person;
+  const steps = [...covered].flatMap((folder) => {
+    const below = shown.filter((place) => closedAbove(place) === folder);
+    return ['cover', folder, ...below.flatMap((place) => ['show', place])];
+  });
+  const apart = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', covering, 'sh'];
+  return [...apart, ...steps, 'run', ...person];
+}
+
+/** One that is closed itself is shown by what is in it. */
+function placesOf(folder: string): readonly string[] {
+  return isClosed(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [folder];
+}
+
+/** The first folder on the way to the place that others may not enter; null: they come to it. */
+function closedAbove(place: string): string | null {
+  const parts = relative(sep, dirname(place)).split(sep);
+  const folders = parts.map((_part, index) => sep + parts.slice(0, index + 1).join(sep));
+  return folders.find(isClosed) ?? null;
+}
+
+/** Whether root and its owner alone may enter it. */
+export const isClosed = (folder: string): boolean => (statSync(folder).mode & 0o001) === 0;
+
+/** Why the application cannot be run as an account that is not root; false: it can. */
+export const noPerson: string | false = whyNoPerson();
 
 /** The sentence on why the application cannot be tried here; false: it can. */
 export const notHere: string | false = whyNot();

@@ -34,8 +34,8 @@ export async function makeHome(account: Account | null): Promise<Home> {
     await give(folder);
   }
   await mkdir(bin);
-  await script(join(bin, 'google-chrome-stable'), `exec ${chromium} ${chromiumWords} "$@"`);
-  await script(join(bin, 'xdg-open'), `printf '%s\\n' "$1" >> ${list}`);
+  await script(join(bin, 'google-chrome-stable'), `exec '${chromium}' ${chromiumWords} "$@"`);
+  await script(join(bin, 'xdg-open'), `printf '%s\\n' "$1" >> '${list}'`);
   return {
     place,
     env: {

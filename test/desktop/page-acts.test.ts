@@ -73,7 +73,7 @@ test('where there is no keychain, the service is lent what was pasted, and begin
   const { application, keychain, lent } = stage;
   keychain.now = 'no_provider';
   application.state = missing('no_provider');
-  assert.match((await stage.ask('../')).text, /asks for it again the next time/);
+  assert.match((await stage.ask('./')).text, /asks for it again the next time/);
   assert.match(await toldBy(stage, 'secrets', { 'value-0': ` ${canary} ` }), /until it is quit/);
   assert.deepEqual([...lent], [['WEBHOOK_SECRET', canary]]);
   assert.deepEqual(application.asked, ['restart']);
@@ -157,7 +157,7 @@ test('the admin block is added once, and a configuration that is none is left al
   await using stage = await openPageStage();
   const { application } = stage;
   application.state = { ...serving, canWrite: false };
-  assert.match((await stage.ask('../')).text, /Let me change things here/);
+  assert.match((await stage.ask('./')).text, /Let me change things here/);
   await stage.press('allow-changes');
   const text = textOf(stage);
   assert.deepEqual(JSON.parse(text), {
@@ -182,7 +182,7 @@ test('the configuration that worked is offered when a later one does not', async
   writeFileSync(config, '{ "channels": [] }');
   const problems = [{ path: 'channels', line: 1, message: 'is empty', remedy: 'List a channel.' }];
   application.state = stuck({ of: 'config', problems });
-  const { text } = await ask('../');
+  const { text } = await ask('./');
   assert.match(text, /<strong>line 1, channels<\/strong>\s*: is empty\. List a channel\./);
   const [, revision = ''] = /name="revision" value="([0-9a-f]{12})"/.exec(text) ?? [];
   assert.match(await toldBy(stage, 'take-back', { revision }), /earlier configuration is back/);
@@ -291,7 +291,7 @@ test('the pages are opened, or it is told that there are none', async () => {
 test('what shows a folder gets no secret of the environment', async () => {
   await using folder = await scratch();
   const seen = join(folder.path, 'seen');
-  const opener = `#!/bin/sh\nprintf '%s|%s' "$1" "$A_TOKEN" > ${seen}\n`;
+  const opener = `#!/bin/sh\nprintf '%s|%s' "$1" "$A_TOKEN" > '${seen}'\n`;
   await writeFile(join(folder.path, 'xdg-open'), opener, { mode: 0o755 });
   const repairs = createRepairs({
     facts: () => ({ config: join(folder.path, 'svc.json'), logFile: '' }),

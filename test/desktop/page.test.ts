@@ -178,7 +178,7 @@ test('a page from elsewhere presses no button', async () => {
     const { status } = await press('restart', {}, headers);
     assert.ok(status === 403 || status === 415, String(status));
   }
-  assert.equal((await ask('restart', { headers: { origin } })).headers.location, '../');
+  assert.equal((await ask('restart', { headers: { origin } })).headers.location, './');
   assert.deepEqual(application.asked, []);
   assert.equal((await press('restart', {}, { 'sec-fetch-site': 'same-origin' })).status, 303);
   assert.deepEqual(application.asked, ['restart']);
@@ -209,18 +209,18 @@ test('every answer forbids scripts and framing, and far too much is not read', a
 test('a page that waits is led on when the service is there, or shown the next state', async () => {
   await using stage = await openPageStage();
   const { ask, application } = stage;
-  const shown = await ask('../');
+  const shown = await ask('./');
   assert.match(shown.text, /http-equiv="refresh" content="0; url=wait"/);
   const waiting = ask('wait');
   await until(() => application.waiting > 1);
   application.state = { at: 'crashed', how: 'It ended.', lastLines: [], nextTryAt: Date.now() };
-  assert.equal((await waiting).headers.location, '../?waited');
+  assert.equal((await waiting).headers.location, './?waited');
   const next = ask('wait');
   await until(() => application.waiting > 1);
   application.pagesAt = pages;
   application.state = serving;
   assert.equal((await next).headers.location, pages);
-  assert.doesNotMatch((await ask('../')).text, /http-equiv="refresh"/);
+  assert.doesNotMatch((await ask('./')).text, /http-equiv="refresh"/);
 });
 
 test('who waited is led on by a service that came before they asked again', async () => {
@@ -233,7 +233,7 @@ test('who waited is led on by a service that came before they asked again', asyn
   application.pagesAt = pages;
   application.state = serving;
   assert.equal((await ask(location)).headers.location, pages);
-  assert.equal((await ask('../')).status, 200, 'who asks for it by itself sees it');
+  assert.equal((await ask('./')).status, 200, 'who asks for it by itself sees it');
 });
 
 test('who waits while the shell ends is told that it does', async () => {

@@ -2,31 +2,16 @@
  * `svc desktop` as a person's session has it: a home, a runtime folder, a display that takes
  * connections, and an `xdg-open` that writes down what it was given. It never runs as root.
  */
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { freePort, scratch, secret, webhookConfig } from '../support/program.ts';
-import { gone, launcher, processesWith, type Run, watchProcess } from '../support/run-svc.ts';
+import { followed, gone, launcher, processesWith, type Run } from '../support/run-svc.ts';
+import { accounts, spawnAs } from './account.ts';
 
 const nowhere = 'http://127.0.0.1:9';
-/** Of a user without rights, where these tests are run by root. */
-const nobody = 65_534;
-const isRoot = process.getuid?.() === 0;
-const identity = isRoot ? { uid: nobody, gid: nobody } : {};
-
-/** false, or why these tests cannot run here. */
-export function whyNoStage(): string | false {
-  if (process.platform !== 'linux') return 'The stage is made for Linux.';
-  const read = spawnSync(process.execPath, ['-e', `fs.accessSync(${JSON.stringify(launcher)})`], {
-    ...identity,
-    cwd: '/',
-  });
-  return read.status === 0 ? false : 'SKIPPED: a user without rights cannot read this checkout.';
-}
-
 export type DesktopStage = AsyncDisposable & {
   readonly folder: string;
   readonly config: string;
@@ -99,14 +84,8 @@ export async function openStage(): Promise<DesktopStage> {
 }
 
 function startDesktop(args: readonly string[], env: Record<string, string>): Run {
-  const words = [launcher, 'desktop', '--window', 'browser', ...args];
-  const child = spawn(process.execPath, words, {
-    ...identity,
-    cwd: env['HOME'],
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  return watchProcess(child);
+  const words = [process.execPath, launcher, 'desktop', '--window', 'browser', ...args];
+  return followed(spawnAs(accounts[0]!, words, { cwd: env['HOME']!, env }));
 }
 
 async function endIt(pid: number): Promise<void> {
@@ -136,7 +115,7 @@ async function writeFolders(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const name of ['home', 'run', 'tmp', 'bin']) {
     await mkdir(join(folder, name), { mode: 0o700 });
-    if (isRoot) await chown(join(folder, name), nobody, nobody);
+    await give(join(folder, name));
   }
   const address = String.raw`s/.*http-equiv="refresh" content="0; url=\([^"]*\)".*/\1/p`;
   const open = `#!/bin/sh\nsed -n '${address}' "$1" >> "$HOME/opened"\n`;
@@ -147,7 +126,12 @@ async function writeFolders(folder: string): Promise<void> {
 /** As a file of the person. */
 export async function writeOwn(file: string, text: string, mode = 0o600): Promise<void> {
   await writeFile(file, text, { mode });
-  if (isRoot) await chown(file, nobody, nobody);
+  await give(file);
+}
+
+async function give(path: string): Promise<void> {
+  const { uid, gid } = accounts[0]!;
+  if (process.getuid!() !== uid) await chown(path, uid, gid);
 }
 
 type Display = AsyncDisposable & { readonly name: string; end(): void };

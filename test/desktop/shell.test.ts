@@ -4,10 +4,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStage, until, whyNoStage, writeOwn } from './shell-stage.ts';
+import { openStage, until, writeOwn } from './shell-stage.ts';
 import { gone } from '../support/run-svc.ts';
+import { noPerson } from './account.ts';
 
-const skip = whyNoStage();
+const skip = noPerson;
 
 /** Where an address leads, without going there. */
 async function leadsTo(address: string): Promise<URL> {

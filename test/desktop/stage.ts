@@ -4,7 +4,6 @@
  * whose window the test sees by the DevTools protocol. The programs are the real ones. What any of
  * them began has ended when the scope of the stage is left.
  */
-import { spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,7 +11,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { placesOf, type Places } from '../../src/desktop/places.ts';
 import { openSession, type Keyring } from '../keyring/session.ts';
 import { followed, launcher, type Run } from '../support/run-svc.ts';
-import { accounts, notHere, type Account } from './account.ts';
+import { accounts, notHere, spawnAs, type Account } from './account.ts';
 import { openDisplay, type Display } from './display.ts';
 import { makeHome, type Home } from './home.ts';
 import { kill, Marked, type Process } from './marked.ts';
@@ -134,8 +133,8 @@ export async function openDesktop(options: DesktopOptions = {}): Promise<Desktop
   });
   const own = parts.move();
   const run: Desktop['run'] = (args, more = {}) => {
-    const [cwd, words] = [home.env.HOME, [launcher, ...args]];
-    return followed(spawn(process.execPath, words, { cwd, env: { ...env, ...more }, ...account }));
+    const around = { cwd: home.env.HOME, env: { ...env, ...more } };
+    return followed(spawnAs(who, [process.execPath, launcher, ...args], around));
   };
   return {
     env,

@@ -15,10 +15,9 @@ import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { followed, launcher, root, type Run } from '../support/run-svc.ts';
+import { accounts, isClosed, noPerson, spawnAs } from './account.ts';
 import type { Order, Told } from './window-shell.ts';
 
-/** `nobody`, by whatever name. */
-const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 /** A test that ran longer than this hangs. */
 const testMs = 120_000;
@@ -36,8 +35,9 @@ function whyNot(where: Where, programs: readonly string[]): string | false {
   if (process.platform !== 'linux') return 'windows are tried on Linux alone';
   const missing = programs.filter((program) => !isOnPath(program, process.env));
   if (missing.length > 0) return `there is no ${missing.join(' and no ')}`;
-  if (where === 'here') return false;
+  if (where === 'here') return noPerson;
   if (!isRoot) return 'only root may run a program in another system';
+  if (isClosed(root)) return 'only root may enter this checkout';
   return !existsSync(join(debian13, 'finished')) && `there is no Debian 13 in ${debian13}`;
 }
 
@@ -46,7 +46,7 @@ process.on('exit', () => {
   if (skipped > 0) console.error(`NOT TESTED: ${skipped} tests of windows were skipped.`);
 });
 
-/** A test with a screen, `nobody` before it. */
+/** A test with a screen, and before it a user who is not root. */
 export function windowTest(
   name: string,
   { where, programs }: { readonly where: Where; readonly programs: readonly string[] },
@@ -103,7 +103,8 @@ async function openStage(where: Where): Promise<Stage> {
   opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   await chmod(folder, 0o700);
   await mkdir(join(folder, 'home'), { mode: 0o700 });
-  if (isRoot) for (const path of [folder, join(folder, 'home')]) await chown(path, nobody, nobody);
+  const { uid, gid } = accounts[0]!;
+  if (isRoot) for (const path of [folder, join(folder, 'home')]) await chown(path, uid, gid);
   const screen = spawn('Xvfb', ['-displayfd', '3', '-screen', '0', '1280x900x24', '-noreset'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
   });
@@ -172,17 +173,18 @@ function startIn(
 ): ChildProcessWithoutNullStreams {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const program = ['env', '-i', ...variables, ...words];
-  const user = `--reuid=${nobody} --regid=${nobody} --clear-groups`.split(' ');
-  const here = isRoot ? ['setpriv', ...user, ...program] : program;
+  const { uid, gid } = accounts[0]!;
+  if (where === 'here') return spawnAs(accounts[0]!, program, { cwd: root, env: process.env });
   const script = `set -e
 root="$1"; folder="$2"; shift 2
-mount -t tmpfs tmpfs "$root/tmp"; chmod 1777 "$root/tmp"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+# Others may not enter the one of Debian, and this checkout may lie below it.
+mount -t tmpfs -o mode=755 tmpfs "$root/root"
 for one in "$PWD" "$folder"; do mkdir -p "$root$one"; mount --rbind "$one" "$root$one"; done
 mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"
-exec chroot "$root" ${['setpriv', ...user].join(' ')} "$@"`;
-  const there = ['unshare', '--mount', '--propagation', 'private', 'bash', '-c', script, 'bash'];
-  const all = where === 'here' ? here : [...there, debian13, folder, ...program];
-  return spawn(all[0]!, all.slice(1), { cwd: root, stdio: 'pipe' });
+exec chroot "$root" setpriv --reuid=${uid} --regid=${gid} --clear-groups "$@"`;
+  const there = ['--mount', '--propagation', 'private', 'bash', '-c', script, 'bash', debian13];
+  return spawn('unshare', [...there, folder, ...program], { cwd: root, stdio: 'pipe' });
 }
 
 function shellOf(child: ChildProcess): Shell {

@@ -27,7 +27,7 @@ async function fakeBrowser(stage: Stage): Promise<() => Promise<string>> {
   const [bin, seen] = [join(stage.folder, 'bin'), join(stage.folder, 'home', 'opened')];
   await mkdir(bin);
   await chmod(bin, 0o755);
-  const program = `#!/bin/sh\nprintf '%s\\n' "$1" >> ${seen}\n`;
+  const program = `#!/bin/sh\nprintf '%s\\n' "$1" >> '${seen}'\n`;
   await writeFile(join(bin, 'xdg-open'), program);
   await chmod(join(bin, 'xdg-open'), 0o755);
   stage.env['PATH'] = `${bin}:${stage.env['PATH']}`;

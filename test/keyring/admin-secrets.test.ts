@@ -8,17 +8,17 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { startCommand } from '../support/in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
-import { keyringTest, openSession, type Session } from './session.ts';
+import { hasty, keyringTest, openSession, patient, type Session } from './session.ts';
+import { until } from '../support/waiting.ts';
 
 const token = 'an-administrator-token-of-the-tests';
 const name = 'REPLY_SECRET';
 const canaries = ['Canary-4711-that-somebody-typed', 'Canary-4712-that-came-in-its-place'] as const;
-const giveUpMs = 120_000;
 
 type Answer = { readonly status: number; readonly body: string };
 
 /** A service of that session, and who administers it. */
-async function start(session: Session) {
+async function start(session: Session, keychainLimits = patient) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
   const model = stack.use(await startFakeOllama({ answer: 'from here' }));
@@ -30,7 +30,10 @@ async function start(session: Session) {
   const env = { ...session.env, WEBHOOK_SECRET: secret, ADMIN_TOKEN: token };
   const told: string[] = [];
   const begin = async () => {
-    const run = startCommand(['serve', '--config', file, '--log-level', 'debug'], { env });
+    const run = startCommand(['serve', '--config', file, '--log-level', 'debug'], {
+      env,
+      keychainLimits,
+    });
     await run.until(/"listening"/, 'err');
     return run;
   };
@@ -56,15 +59,9 @@ async function start(session: Session) {
     api,
     say: () => post(`http://127.0.0.1:${port}/webhook`, { sender_id: 'ada', text: 'hello' }),
     list: async () => JSON.parse((await api('GET', '/api/v1/secrets')).body) as SecretList,
-    /** A busy machine starts the helper slowly; the keyring is told to be there all the same. */
     async put(value: string): Promise<void> {
-      const giveUpAt = Date.now() + giveUpMs;
-      for (;;) {
-        const { status, body } = await api('PUT', `/api/v1/secrets/${name}`, { value });
-        if (status === 204) return;
-        assert.match(body, /"no_answer"/);
-        assert.ok(Date.now() < giveUpAt, body);
-      }
+      const { status, body } = await api('PUT', `/api/v1/secrets/${name}`, { value });
+      assert.equal(status, 204, body);
     },
     async restart(): Promise<void> {
       assert.equal(await run.stop(), 0);
@@ -89,13 +86,7 @@ async function rowOf({ list }: Started) {
 
 /** Asks until the keychain is seen so. */
 async function untilStore({ list }: Started, state: string): Promise<void> {
-  const giveUpAt = Date.now() + giveUpMs;
-  for (;;) {
-    const { store } = await list();
-    if (store.state === state) return;
-    assert.ok(Date.now() < giveUpAt, JSON.stringify(store));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await until(`the keychain is ${state}`, async () => (await list()).store.state === state);
 }
 
 /** Takes a configuration into use that names the variable. */
@@ -164,9 +155,12 @@ suite('secrets by the admin API over gnome-keyring', () => {
   keyringTest('while the keyring hangs, its state is told, and messages are answered', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
-    await using started = await start(session);
+    const limits = { ...patient };
+    await using started = await start(session, limits);
     await untilStore(started, 'ready');
     keyring.halt();
+    // From here on nobody needs to wait: it will not answer.
+    Object.assign(limits, hasty);
     const putting = started.api('PUT', `/api/v1/secrets/${name}`, { value: canaries[0] });
     await started.say();
     await started.receiver.waitFor(1);

@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'node:test';
-import { runCommand, startCommand, type Outcome } from '../support/in-process.ts';
+import {
+  runCommand,
+  startCommand,
+  type Outcome,
+  type Surroundings,
+} from '../support/in-process.ts';
 import { freePort, webhookConfig, writeConfig } from '../support/program.ts';
 import { runSvc } from '../support/run-svc.ts';
 import { openRealTerminal, openTerminal } from '../support/terminal.ts';
-import { keyringTest, openSession, type Session } from './session.ts';
+import { hasty, keyringTest, openSession, type Session } from './session.ts';
 
 const name = 'WEBHOOK_SECRET';
 const value = 'canary-of-the-commands';
@@ -21,10 +26,10 @@ async function desk(session: Session, more: Record<string, unknown> = {}) {
   const cwd = session.home;
   const svc = (
     words: string,
-    options: { input?: string; env?: Record<string, string> } = {},
+    options: Surroundings & { readonly input?: string } = {},
   ): Promise<Outcome> => {
-    const { input = '', env = {} } = options;
-    return runCommand(words.split(' '), { cwd, env: { ...session.env, ...env }, input });
+    const { env = {}, ...rest } = options;
+    return runCommand(words.split(' '), { cwd, env: { ...session.env, ...env }, ...rest });
   };
   return { svc, cwd };
 }
@@ -76,11 +81,15 @@ suite('svc secrets over gnome-keyring', () => {
     assert.match((await svc('secrets where WEBHOOK_SECRET', { env })).out, /1\..*has it, and wins/);
     // A keychain that was asked would now be waited for until its limit, and told.
     keyring.halt();
-    const check = await svc('config check --preflight', { env });
+    const keychainLimits = hasty;
+    const check = await svc('config check --preflight', { env, keychainLimits });
     assert.match(check.out, /WEBHOOK_SECRET: is set in the environment/);
     const file = join(session.home, 'token');
     await writeFile(file, 'from-the-file-of-the-test');
-    const byFile = await svc('config check --preflight', { env: { [`${name}_FILE`]: file } });
+    const byFile = await svc('config check --preflight', {
+      env: { [`${name}_FILE`]: file },
+      keychainLimits,
+    });
     assert.match(byFile.out, /WEBHOOK_SECRET: is in the file that WEBHOOK_SECRET_FILE names/);
   });
 
@@ -129,7 +138,7 @@ suite('svc secrets over gnome-keyring', () => {
     const { svc } = await desk(session);
     await svc('secrets set WEBHOOK_SECRET', { input: value });
     keyring.halt();
-    const serve = await svc('serve');
+    const serve = await svc('serve', { keychainLimits: hasty });
     assert.equal(serve.code, 78);
     assert.match(serve.err, /did not answer in time/);
   });

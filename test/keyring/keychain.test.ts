@@ -5,23 +5,17 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'node:test';
 import { openKeychain } from '../../src/keychain.ts';
-import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
 import type { KeychainSurroundings } from '../../src/secrets/keychain/os-keychain.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
 import { childrenOf } from '../support/run-svc.ts';
-import { keyringTest, openSession, type Session } from './session.ts';
+import { hasty, keyringTest, openSession, patient, type Session } from './session.ts';
 
 const name = 'KEPT_TOKEN';
 const value = 'canary-of-the-keyring';
 
 function keychainOf(session: Session, more: Partial<KeychainSurroundings> = {}): Keychain {
-  // A machine that is busy with other tests starts processes slowly.
-  const limits = { ...helperLimits, startMs: 60_000, answerMs: 60_000 };
-  return openKeychain({ env: session.env, atTerminal: false, limits, ...more });
+  return openKeychain({ env: session.env, atTerminal: false, limits: patient, ...more });
 }
-
-/** Limits for what will not answer: the start is slow on a busy machine, the rest is waited out. */
-const short = { startMs: 60_000, answerMs: 300, promptMs: 300 };
 
 async function stateOf(answer: Promise<{ kind: string }>): Promise<string> {
   const fault = (await answer) as { kind: string; state?: string };
@@ -125,7 +119,7 @@ suite('the keychain over gnome-keyring', () => {
     const keyring = await session.startKeyring('unlocked');
     await keychainOf(session).set(name, value);
     keyring.halt();
-    const keychain = keychainOf(session, { limits: short });
+    const keychain = keychainOf(session, { limits: hasty });
     assert.equal(await keychain.state(), 'no_answer');
     assert.equal(await stateOf(keychain.read([name])), 'no_answer');
     assert.equal(await stateOf(keychain.holds([name])), 'no_answer');

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite } from 'node:test';
 import { openKeychain } from '../../src/keychain.ts';
-import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, startServe } from '../support/in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
 import { childrenOf } from '../support/run-svc.ts';
-import { keyringTest, openSession, type Session } from './session.ts';
+import { hasty, keyringTest, openSession, patient, type Session } from './session.ts';
 import { until } from '../support/waiting.ts';
 
 async function stage(session: Session) {
@@ -21,9 +20,7 @@ async function stage(session: Session) {
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const admin = { token_env: 'ADMIN_TOKEN' };
   const file = await writeConfig(folder.path, { ...webhookConfig(where), admin });
-  // A machine that is busy with other tests starts processes slowly.
-  const limits = { ...helperLimits, startMs: 60_000, answerMs: 60_000 };
-  const keychain = openKeychain({ env: session.env, atTerminal: false, limits });
+  const keychain = openKeychain({ env: session.env, atTerminal: false, limits: patient });
   const own = parts.move();
   return {
     file,
@@ -105,11 +102,12 @@ suite('the service over gnome-keyring', () => {
     await using on = await stage(session);
     await on.store('WEBHOOK_SECRET', secret);
     keyring.halt();
-    const { code, err } = await runCommand(['serve', '--config', on.file], { env: session.env });
+    const around = { env: session.env, keychainLimits: hasty };
+    const { code, err } = await runCommand(['serve', '--config', on.file], around);
     assert.equal(code, 78);
     assert.match(err, /^✗ WEBHOOK_SECRET is kept in the keychain, which did not answer in time/);
     await using stopping = startServe(on.file, session.env);
-    await until('the keychain is asked', () => Promise.resolve(isAsked()));
+    await until('the keychain is asked', isAsked);
     assert.equal(await stopping.stop(), 0, 'nothing was wrong');
     assert.equal(stopping.log(), '');
     keyring.goOn();

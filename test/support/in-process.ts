@@ -7,9 +7,17 @@ import { tmpdir } from 'node:os';
 import { PassThrough, Writable } from 'node:stream';
 import type { Command, Io } from '../../src/cli/cli.ts';
 import { runCommandLine } from '../../src/cli/commands.ts';
+import type { KeychainLimits } from '../../src/keychain.ts';
 import { createSecretLookup } from '../../src/secret-lookup.ts';
 import { secret } from './program.ts';
 import { root } from './run-svc.ts';
+import { patienceMs } from './waiting.ts';
+
+const patientLimits: KeychainLimits = {
+  startMs: patienceMs,
+  answerMs: patienceMs,
+  promptMs: patienceMs,
+};
 
 export type Surroundings = {
   /** All of its variables: it sees none of this process's. */
@@ -17,6 +25,8 @@ export type Surroundings = {
   readonly cwd?: string;
   /** Its streams are those of one terminal: `out` and `err` both hold all that was shown. */
   readonly terminal?: boolean;
+  /** How long a keychain is waited for; left out: as long as a test waits. */
+  readonly keychainLimits?: KeychainLimits;
   /** Is run in the place of the one that the first word names. */
   readonly command?: Command;
 };
@@ -45,6 +55,7 @@ export type CommandRun = AsyncDisposable & {
 /** Begins `svc <args>`; who leaves its scope ends it, and what it has in hand is given up. */
 export function startCommand(args: readonly string[], surroundings: Surroundings = {}): CommandRun {
   const { env = {}, cwd = root, terminal = false, command } = surroundings;
+  const { keychainLimits = patientLimits } = surroundings;
   const [stop, abandon] = [new AbortController(), new AbortController()];
   const out = new Heard();
   const err = terminal ? out : new Heard();
@@ -58,7 +69,8 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
     stderr,
     env: variables,
     cwd,
-    secrets: createSecretLookup({ env: variables, cwd, stderr }),
+    secrets: createSecretLookup({ env: variables, cwd, stderr, keychainLimits }),
+    keychainLimits,
     stop: stop.signal,
     abandon: abandon.signal,
     onHangUp: (act) => (hangUp = act),

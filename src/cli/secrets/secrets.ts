@@ -16,7 +16,7 @@ export function keychainOf(io: Io): Keychain {
   const prompting = (): void => {
     if (atTerminal) io.stderr.write(`${askedToUnlock}\n`);
   };
-  return openKeychain({ env: io.env, atTerminal, prompting });
+  return openKeychain({ env: io.env, atTerminal, prompting, limits: io.keychainLimits });
 }
 
 export type UsedSecrets = {

@@ -26,7 +26,8 @@ export type KeychainSurroundings = {
   readonly atTerminal: boolean;
   /** Is called when the keychain may be waiting for a person. */
   readonly prompting?: () => void;
-  readonly limits?: HelperLimits;
+  /** Left out: `helperLimits`. */
+  readonly limits?: HelperLimits | undefined;
   readonly program?: OwnProgram;
 };
 
