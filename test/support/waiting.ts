@@ -1,0 +1,61 @@
+/**
+ * Waiting in tests. What must happen is waited for with one generous bound, this one; what must not
+ * happen is shown by a clock that the test holds (hand-clock.ts).
+ */
+import assert from 'node:assert/strict';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+
+/** How long a test waits for what must happen. No test sets another bound. */
+export const patienceMs = 60_000;
+
+/** Between two looks, after the first ones. */
+const betweenMs = 5;
+const quickLooks = 50;
+
+/**
+ * Looks until there is something to see.
+ * @param what names it in the error, when it does not come
+ * @returns what the look came to, once that is neither null nor false
+ */
+export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
+export async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T>;
+export async function until(what: string, look: () => unknown): Promise<unknown> {
+  const endAt = performance.now() + patienceMs;
+  for (let looks = 1; ; looks++) {
+    const seen = await look();
+    if (seen !== null && seen !== false) return seen;
+    // Looks count, too: a process that was halted meanwhile has a backlog to work off first.
+    const isOver = performance.now() > endAt && looks > 2 * quickLooks;
+    assert.ok(!isOver, `waited ${patienceMs / 1_000} s in vain for: ${what}`);
+    await (looks < quickLooks ? turn() : pause(betweenMs));
+  }
+}
+
+/** The promise's own outcome; rejects when it does not settle. @param what names it then */
+export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
+  const settled = new AbortController();
+  const tooLate = pause(patienceMs, null, { signal: settled.signal }).then(
+    () => assert.fail(`waited ${patienceMs / 1_000} s in vain for: ${what}`),
+    () => assert.fail('it has settled'),
+  );
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    settled.abort();
+    tooLate.catch(() => {});
+  }
+}
+
+/**
+ * Waits until so many have come, or none has come for the length of a test's patience: what is
+ * missing then is for the caller to tell.
+ */
+export async function untilAll(all: number, came: () => number): Promise<void> {
+  let most = -1;
+  let lastAt = performance.now();
+  for (let now = came(); now < all; now = came()) {
+    if (now > most) [most, lastAt] = [now, performance.now()];
+    if (performance.now() - lastAt >= patienceMs) return;
+    await pause(betweenMs);
+  }
+}
