@@ -1,11 +1,13 @@
 /**
- * `npm run browser`: the tests of the pages, in one process and one Chromium, two files at a time;
- * or those that are named after `--`, by a part of their path.
+ * `npm run browser`: the tests of the pages, in one process and one Chromium, a few files at a
+ * time; or those that are named after `--`, by a part of their path.
  */
 import { globSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { suite } from 'node:test';
+import { after, suite } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { telling } from './progress.ts';
 
 const root = join(import.meta.dirname, '..');
 const named = process.argv.slice(2);
@@ -13,10 +15,23 @@ const all = globSync('test/browser/*.browser.ts', { cwd: root }).sort();
 const files = named.length === 0 ? all : all.filter((one) => named.some((it) => one.includes(it)));
 if (files.length === 0) throw new Error(`no test of a page is called ${named.join(' or ')}`);
 
-// Loaded here, so that it closes Chromium after all files, and not after the first that loads it.
-await import('../test/browser/browser.ts');
+/** Most of it is waiting. Begun last, it would be alone at the end. */
+const longest = 'outages.browser.ts';
+files.sort((one, other) => Number(other.endsWith(longest)) - Number(one.endsWith(longest)));
 
-void suite('the pages', { concurrency: 2 }, async () => {
+/** A page waits for its service, and a service for its page: two processors have work for four. */
+const filesAtOnce = 4;
+
+enableCompileCache(join(root, 'node_modules', '.cache', 'compiled'));
+
+// Loaded here, so that it closes Chromium after all files, and not after the first that loads it.
+const { underWay } = await import('../test/browser/browser.ts');
+
+const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+void telling(underWay, ended);
+
+void suite('the pages', { concurrency: filesAtOnce }, async () => {
+  after(() => end());
   for (const file of files) await load(file);
 });
 

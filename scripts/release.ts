@@ -12,6 +12,7 @@ import { whyOfNoCommit } from './release/checkout.ts';
 import { deb } from './release/deb.ts';
 import { newFolder } from './release/files.ts';
 import { image } from './release/image.ts';
+import { telling } from './progress.ts';
 import { notMadeLine } from './release/not-made.ts';
 import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
@@ -72,7 +73,7 @@ async function release(): Promise<boolean> {
     for (const part of parts) {
       const isWanted = wanted.length === 0 || wanted.includes(part.name) || part === sumsPart;
       if (!isWanted) continue;
-      const made = await part.make(making);
+      const made = await telling(() => `making the part ${part.name}`, part.make(making));
       tell(part, made);
       if (made.kind === 'not made' && wanted.length > 0) isWhole = false;
     }

@@ -1,7 +1,7 @@
 /**
- * `npm run try-release`: makes a release of HEAD twice, in two clean clones with another folder,
- * time zone, locale and umask each, and compares every byte. Then runs test/release/ on the first
- * one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release
+ * `npm run try-release`: makes a release of HEAD twice and at once, in two clean clones with another
+ * folder, time zone, locale and umask each, and compares every byte. Then runs test/release/ on the
+ * first one; `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release
  * that is made already, none is made, and the tests of this checkout run on it; `SVC_NOT_MADE` then
  * says what it is without (`test/release/made.ts`). Ends with 1 when a byte differs, a test failed,
  * or something is not in the release. A part that the release said it does not make, for this
@@ -15,11 +15,12 @@ import { join, resolve } from 'node:path';
 import { differences } from './release/compare.ts';
 import { notMadeIn, notMadeLine, type NotMade } from './release/not-made.ts';
 import { run } from './release/run.ts';
+import { telling } from './progress.ts';
 
 const root = join(import.meta.dirname, '..');
 const named = process.argv.slice(2);
-/** Two of them would have more to do with each other than with the release. */
-const testsAtOnce = 1;
+/** Each waits for programs that start, for npm, or for a machine that boots. */
+const testsAtOnce = 3;
 
 type Place = {
   /** Of the clone, below the scratch folder. */
@@ -54,19 +55,21 @@ if (given === undefined || given === '') {
 }
 
 async function tryHead(scratch: string): Promise<boolean> {
-  const folders: string[] = [];
-  const all: string[] = [];
   const own = process.umask();
-  for (const place of places) {
-    const clone = join(scratch, place.name);
-    process.umask(place.umask);
-    await makeClone(clone);
-    const said = await makeRelease(clone, place);
-    all.push(said);
-    folders.push(join(clone, 'release'));
+  for (const { name, umask } of places) {
+    process.umask(umask);
+    await makeClone(join(scratch, name));
   }
+  const making = places.map((place) => {
+    // Of the process that is begun.
+    process.umask(place.umask);
+    return makeRelease(join(scratch, place.name), place);
+  });
   process.umask(own);
-  const [one, other] = folders;
+  // None is left behind that still writes.
+  await Promise.allSettled(making);
+  const all = await Promise.all(making);
+  const [one, other] = places.map(({ name }) => join(scratch, name, 'release'));
   const found = differences(one!, other!);
   for (const line of found) console.log(`✖ ${line.replaceAll(`${scratch}/`, '')}`);
   if (found.length === 0) console.log('Both releases are the same, byte by byte.');
@@ -93,16 +96,15 @@ async function makeClone(clone: string): Promise<void> {
 }
 
 /** @returns what it said, which is told as well */
-async function makeRelease(clone: string, { umask, env }: Place): Promise<string> {
+async function makeRelease(clone: string, { name, umask, env }: Place): Promise<string> {
   console.log(`Making a release in ${env['LC_ALL']}, ${env['TZ']}, umask ${umask.toString(8)}.`);
   // A release whose bytes depend on these is another one.
   const unset = { SOURCE_DATE_EPOCH: undefined, SVC_MINISIGN_KEY: undefined };
-  const said = await run('npm', ['run', '-s', 'release'], {
+  return run('npm', ['run', '-s', 'release'], {
     cwd: clone,
     env: { ...env, ...unset },
+    told: (line) => console.log(`${name}: ${line}`),
   });
-  process.stdout.write(said);
-  return said;
 }
 
 /** @param checkout whose tests run @param release the folder that they try */
@@ -123,6 +125,8 @@ async function runTests(checkout: string, release: string, notMade: NotMade): Pr
       SVC_NOT_MADE: Array.from(notMade, ([part, why]) => notMadeLine(part, why)).join('\n'),
     },
   });
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [code] = (await telling(() => 'trying the release', once(child, 'close'))) as [
+    number | null,
+  ];
   return code === 0;
 }

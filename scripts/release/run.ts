@@ -1,5 +1,6 @@
 /** Runs the programs that a release is made with. */
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 
 export type RunOptions = {
   readonly cwd?: string;
@@ -7,6 +8,8 @@ export type RunOptions = {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What it reads. */
   readonly input?: string;
+  /** Is told of each line of its output, as it comes. */
+  readonly told?: (line: string) => void;
 };
 
 /**
@@ -16,7 +19,7 @@ export type RunOptions = {
 export async function run(
   program: string,
   args: readonly string[],
-  { cwd, env = {}, input = '' }: RunOptions = {},
+  { cwd, env = {}, input = '', told }: RunOptions = {},
 ): Promise<string> {
   const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -28,6 +31,7 @@ export async function run(
   child.on('close', resolve);
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  if (told !== undefined) createInterface(child.stdout).on('line', told);
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   // Where it ends without reading, its exit code and its words tell why.
   child.stdin.on('error', () => {});

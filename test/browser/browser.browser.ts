@@ -78,16 +78,3 @@ browserTest('what axe finds, and what is too wide, fails', startPages, async ({ 
   await view.page.evaluate(`document.getElementById('wide').style.width = '400px'`);
   await assert.rejects(view.assertFits(), /wide in a window of 360/);
 });
-
-browserTest('a frame that takes long is told of', startPages, async ({ open }) => {
-  const view = await open();
-  await view.page.goto('/');
-  await view.page.evaluate(`new Promise((done) => requestAnimationFrame(() => {
-    const until = performance.now() + 150;
-    while (performance.now() < until);
-    done();
-  }))`);
-  await view.page.waitForFunction('() => globalThis.longFrames.length > 0');
-  const [frame] = await view.longFrames();
-  assert.ok(frame!.ms > 100);
-});

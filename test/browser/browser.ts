@@ -12,7 +12,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { AxeBuilder } from '@axe-core/playwright';
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import type {
   Browser,
@@ -22,15 +22,10 @@ import type {
   Page,
 } from 'playwright-core';
 import { canRun } from '../../src/lib/executable.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 import { smallTargets } from './small-targets.ts';
-import { watching, type LongFrame } from './watching.ts';
+import { watching } from './watching.ts';
 
-/** A test that ran longer than this hangs. */
-const testMs = 240_000;
-/** How long an action or a wait of a page may take; the machine may be busy. */
-const actionMs = 30_000;
-/** How long Chromium may take to start. */
-const launchMs = 90_000;
 const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 
 const named = process.env['SVC_CHROMIUM'];
@@ -46,6 +41,16 @@ process.on('exit', () => {
   if (skipped === 0) return;
   console.error(`NOT TESTED: ${skipped} tests of pages were skipped: ${notThere()}.`);
 });
+
+const running = new Set<string>();
+const counts = { all: 0, done: 0, failed: 0 };
+
+/** What the tests of pages are at, for people. */
+export function underWay(): string {
+  const { all, done, failed } = counts;
+  const faults = failed === 0 ? '' : `, ${failed} of them failed`;
+  return `${done} of ${all} tests of pages are done${faults}; now: ${[...running].join('; ')}`;
+}
 
 const flags = [
   '--no-sandbox',
@@ -65,7 +70,7 @@ after(async () => {
 });
 
 function browser(): Promise<Browser> {
-  launched ??= chromium.launch({ executablePath: program, args: flags, timeout: launchMs });
+  launched ??= chromium.launch({ executablePath: program, args: flags, timeout: patienceMs });
   return launched;
 }
 
@@ -73,17 +78,16 @@ function browser(): Promise<Browser> {
 export async function pressOn(where: Page | Locator, name: string | RegExp): Promise<void> {
   const button = where.getByRole('button', { name, disabled: false });
   // What a page has led to may still be about to take the focus, and would take the key with it.
-  let isKept = false;
-  while (!isKept) {
-    isKept = await button.evaluate(async (element) => {
+  await until(`the focus to stay on ${String(name)}`, () =>
+    button.evaluate(async (element) => {
       const { ownerDocument: page } = element;
       const frame = () => new Promise((next) => page.defaultView?.requestAnimationFrame(next));
       element.focus();
       await frame();
       await frame();
       return page.activeElement === element;
-    });
-  }
+    }),
+  );
   await button.page().keyboard.press('Enter');
 }
 
@@ -108,25 +112,43 @@ export function browserTest<S extends Site>(
   start: () => Promise<S>,
   body: (stage: Stage<S>) => Promise<void>,
 ): void {
-  if (missing !== false) skipped++;
-  test(name, { skip: missing, timeout: testMs }, async () => {
-    await using site = await start();
-    const views: View[] = [];
-    const open = async (options?: BrowserContextOptions): Promise<View> => {
-      const view = await openView(site.origin, options);
-      views.push(view);
-      return view;
-    };
+  if (missing === false) counts.all++;
+  else skipped++;
+  test(name, { skip: missing }, async () => {
+    running.add(name);
     try {
-      await body({ site, open });
-      for (const view of views) await view.expectedCame();
+      await tryPage(name, start, body);
     } catch (error) {
-      throw await withFaults(error, name, views);
+      counts.failed++;
+      throw error;
     } finally {
-      for (const { context } of views) await context.close();
+      running.delete(name);
+      counts.done++;
     }
-    for (const view of views) view.assertClean();
   });
+}
+
+async function tryPage<S extends Site>(
+  name: string,
+  start: () => Promise<S>,
+  body: (stage: Stage<S>) => Promise<void>,
+): Promise<void> {
+  await using site = await start();
+  const views: View[] = [];
+  const open = async (options?: BrowserContextOptions): Promise<View> => {
+    const view = await openView(site.origin, options);
+    views.push(view);
+    return view;
+  };
+  try {
+    await body({ site, open });
+    for (const view of views) await view.expectedCame();
+  } catch (error) {
+    throw await withFaults(error, name, views);
+  } finally {
+    for (const { context } of views) await context.close();
+  }
+  for (const view of views) view.assertClean();
 }
 
 /** The error of a test, with what its pages did wrong until then and where they are pictured. */
@@ -157,7 +179,7 @@ async function openView(origin: string, options: BrowserContextOptions = {}): Pr
     reducedMotion: 'reduce',
     ...options,
   });
-  context.setDefaultTimeout(actionMs);
+  context.setDefaultTimeout(patienceMs);
   await context.addInitScript(watching);
   return new View(origin, context, await context.newPage());
 }
@@ -165,10 +187,29 @@ async function openView(origin: string, options: BrowserContextOptions = {}): Pr
 /** What else axe looks at is the same in both colour schemes, and is looked at in light. */
 const rulesOfColour = ['color-contrast', 'link-in-text-block'];
 
-function axeOn(page: Page, colorScheme: 'light' | 'dark'): AxeBuilder {
-  // The pages hold no page of another origin, so that nothing has to be gathered in a new one.
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] });
-  return colorScheme === 'light' ? axe : axe.withRules(rulesOfColour);
+/**
+ * Breaches of the rules of axe, a sentence each.
+ * @param inside a selector: only that part of the page
+ */
+async function breachesIn(
+  page: Page,
+  colorScheme: 'light' | 'dark',
+  inside: string | undefined,
+): Promise<readonly string[]> {
+  // It is large, and stays in a document that it was brought into.
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
+  const part = inside === undefined ? 'document' : JSON.stringify({ include: [inside] });
+  const runOnly: axe.RunOnly = { type: 'rule', values: rulesOfColour };
+  const options: axe.RunOptions = {
+    resultTypes: ['violations'],
+    ...(colorScheme === 'light' ? {} : { runOnly }),
+  };
+  return page.evaluate<
+    string[]
+  >(`axe.run(${part}, ${JSON.stringify(options)}).then(({ violations }) =>
+    violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ target, any }) =>
+        id + ' (' + help + '): ' + target.join(' ') + ' ' + any.map((one) => one.message).join())))`);
 }
 
 /** One person at one browser: a context with a page, and all that went wrong there. */
@@ -201,11 +242,7 @@ export class View {
 
   /** Waits until something like it went wrong, expected or not. */
   async faulted(pattern: RegExp): Promise<void> {
-    const giveUpAt = Date.now() + actionMs;
-    while (!this.#faults.some((fault) => pattern.test(fault))) {
-      assert.ok(Date.now() < giveUpAt, `${pattern} came not: ${this.#faults.join('; ')}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await until(`a fault like ${pattern}`, () => this.#faults.some((one) => pattern.test(one)));
   }
 
   /** Waits until all that was expected came: Chromium tells of it when it finds the time. */
@@ -247,13 +284,7 @@ export class View {
   async assertAccessible(inside?: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await this.page.emulateMedia({ colorScheme });
-      const axe = axeOn(this.page, colorScheme);
-      const { violations } = await (inside === undefined ? axe : axe.include(inside)).analyze();
-      const told = violations.flatMap(({ id, help, nodes }) => {
-        return nodes.map(({ target, any }) => {
-          return `${id} (${help}): ${target.join(' ')} ${any.map(({ message }) => message).join()}`;
-        });
-      });
+      const told = await breachesIn(this.page, colorScheme, inside);
       assert.deepEqual(told, [], `in ${colorScheme}, at ${this.page.url()}`);
     }
     await this.page.emulateMedia({ colorScheme: null });
@@ -276,11 +307,6 @@ export class View {
    */
   async assertTargets(): Promise<void> {
     assert.deepEqual(await this.page.evaluate<string[]>(smallTargets), [], this.page.url());
-  }
-
-  /** Frames that took longer than 100 ms since the page was loaded; to tell, not to assert. */
-  longFrames(): Promise<readonly LongFrame[]> {
-    return this.page.evaluate<LongFrame[]>('globalThis.longFrames ?? []');
   }
 
   /** A picture of the whole page in `.tmp/pictures`. @returns its path */

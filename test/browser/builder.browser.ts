@@ -8,6 +8,7 @@ import { memberPath } from '../../src/config/locate.ts';
 import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
 import { adminToken } from '../config/program.ts';
+import { until } from '../support/waiting.ts';
 import { answerConfig, deskWith, enter, leave, signIn, stopClock } from './builder-desk.ts';
 
 const golden = join(import.meta.dirname, '../golden');
@@ -175,14 +176,12 @@ browserTest('lines that nobody touched keep their ends', deskWith(), async (s) =
 });
 
 /** The draft that the browser keeps, once it holds this. */
-async function keptDraft(page: Page, until: string): Promise<string> {
-  for (;;) {
+function keptDraft(page: Page, words: string): Promise<string> {
+  return until(`a draft with ${words}`, async () => {
     const kept = await page.evaluate<string[]>('Object.values(localStorage)');
     const texts = kept.map((one) => (JSON.parse(one) as { text: string }).text);
-    const text = texts.find((one) => one.includes(until));
-    if (text !== undefined) return text;
-    await page.waitForTimeout(10);
-  }
+    return texts.find((one) => one.includes(words)) ?? null;
+  });
 }
 
 browserTest('a secret field takes a name, never a value', deskWith(), async (s) => {

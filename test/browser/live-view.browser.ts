@@ -321,7 +321,7 @@ browserTest(
     await page.getByText('1 message.').waitFor();
     await site.start();
     // The longer it was gone, the longer the page waits to try again: half a minute at most.
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();
     await page.getByRole('alert').waitFor({ state: 'detached' });

@@ -51,7 +51,4 @@ browserTest('ten thousand messages are listed and gone through', start, async ({
   happen(site, messages);
   await page.getByRole('button', { name: '1 new' }).click();
   await page.locator('[aria-rowindex="2"]').waitFor();
-  for (const { ms, scripts } of await view.longFrames()) {
-    console.log(`a frame took ${Math.round(ms)} ms: ${scripts.join(', ')}`);
-  }
 });

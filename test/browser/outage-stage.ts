@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { buildShim } from '../chaos/disk.ts';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -13,7 +14,10 @@ import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../s
 import type { Program } from '../support/program.ts';
 import type { Site } from './browser.ts';
 
-/** Between two messages of the pump, which go to one channel and to the other. */
+/**
+ * Between two messages of the pump, which go to one channel and to the other. Where it is longer,
+ * less is said, and the same is seen.
+ */
 const everyMs = 150;
 /** Who writes: each conversation waits for itself alone. */
 const senders = 40;
@@ -115,7 +119,7 @@ function pump(webhook: string, telegram: FakeTelegram): () => Promise<void> {
   const ended = new AbortController();
   const said = async (): Promise<void> => {
     for (let n = 0; !ended.signal.aborted; n++) {
-      await new Promise((resolve) => setTimeout(resolve, everyMs));
+      await pause(everyMs);
       if (n % 2 === 0) telegram.say(chats[(n / 2) % senders]!, 'When do you open?');
       else void say(webhook, `ada-${n % senders}`);
     }

@@ -2,9 +2,7 @@
  * An outage of each thing that svc leans on, by the first screen of somebody who is not signed in:
  * it names the cause and the move in red and leads to where more is seen, also to who comes in the
  * middle of it; and it is green again once the outage has ended. Nobody loads the page anew.
- * How long each took is told, and not asserted.
  */
-import assert from 'node:assert/strict';
 import { suite } from 'node:test';
 import type { Page } from 'playwright-core';
 import { browserTest, noAnswer, type Stage } from './browser.ts';
@@ -13,7 +11,11 @@ import { startOutageStage, type OutageStage } from './outage-stage.ts';
 type Outage = {
   readonly name: string;
   begin(stage: OutageStage): Promise<void> | void;
-  end(stage: OutageStage): Promise<void> | void;
+  /**
+   * Left out where svc is not sure before the last failure is a minute ago: outage.browser.ts shows
+   * that by a clock.
+   */
+  end?(stage: OutageStage): Promise<void> | void;
   /** In the headline. */
   readonly cause: RegExp;
   /** In the line that is urgent. */
@@ -32,7 +34,6 @@ const outages: readonly Outage[] = [
   {
     name: 'a model that is not running',
     begin: ({ model }) => model.script({ fail: 'refused' }),
-    end: ({ model }) => model.script({ answer: 'It opens at nine.' }),
     cause: new RegExp(`(no model answers|get no answer).*(${ollama}).*could not be reached`),
     move: /Ollama is not running: `?ollama serve/,
     page: /view=model/,
@@ -40,7 +41,6 @@ const outages: readonly Outage[] = [
   {
     name: 'a model that answers 500',
     begin: ({ model }) => model.script({ fail: '500' }),
-    end: ({ model }) => model.script({ answer: 'It opens at nine.' }),
     cause: new RegExp(`(no model answers|get no answer).*(${ollama}).*server error`),
     move: /Look into Ollama's log, or start it again/,
     page: /view=model/,
@@ -48,7 +48,6 @@ const outages: readonly Outage[] = [
   {
     name: 'a model that answers nothing',
     begin: ({ model }) => model.script({ fail: 'hang' }),
-    end: ({ model }) => model.script({ answer: 'It opens at nine.' }),
     cause: new RegExp(`(no model answers|get no answer).*(${ollama}).*no answer within`),
     move: /Ollama hangs, or is too slow/,
     page: /view=model/,
@@ -64,7 +63,6 @@ const outages: readonly Outage[] = [
   {
     name: 'a receiver that answers nothing',
     begin: (stage) => stage.receiverIs('hang'),
-    end: (stage) => stage.receiverIs(200),
     cause: /replies on webhook do not arrive/i,
     move: /receiver's log/,
     page: /view=deliveries/,
@@ -111,7 +109,8 @@ const unauthorized = { ok: false, error_code: 401, description: 'Unauthorized' }
 // Most of each is waiting.
 suite('an outage', { concurrency: 4 }, () => {
   for (const outage of outages) {
-    browserTest(`${outage.name}: cause and move in red, then green again`, startOutageStage, (it) =>
+    const then = outage.end === undefined ? '' : ', then green again';
+    browserTest(`${outage.name}: cause and move in red${then}`, startOutageStage, (it) =>
       replay(it, outage),
     );
   }
@@ -125,46 +124,33 @@ async function replay({ site, open }: Stage<OutageStage>, outage: Outage): Promi
   if (outage.name.includes('token')) view.allowFault(noAnswer);
   await page.goto('/ui');
   await isGreen(page);
-  const beganAt = performance.now();
   await outage.begin(site);
-  const told = await isRed(page, outage);
-  console.log(`${outage.name}: in red after ${since(beganAt)}: ${told}`);
+  await isRed(page, outage);
   await view.assertAccessible();
   await view.picture(`outage ${outage.name}`);
   const late = await open();
-  const cameAt = performance.now();
   await late.page.goto('/ui');
   await isRed(late.page, outage);
-  console.log(`${outage.name}: to who comes later in ${since(cameAt)}`);
   // A reply that was on its way just then is told as well, behind the cause.
   await urgent(late.page, outage).first().getByRole('link', { name: 'Look' }).click();
   await late.page.waitForURL(outage.page);
   await late.context.close();
-  const endedAt = performance.now();
+  if (outage.end === undefined) return;
   await outage.end(site);
   await isGreen(page);
-  console.log(`${outage.name}: green ${since(endedAt)} after its end`);
 }
-
-const since = (startedAt: number): string =>
-  `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
 
 const green = /^Working$/;
 
-/** Words go over as the service tells; it may be a minute until it is sure. */
 async function isGreen(page: Page): Promise<void> {
-  await page.locator('main h2').filter({ hasText: green }).waitFor({ timeout: 150_000 });
+  await page.locator('main h2').filter({ hasText: green }).waitFor();
 }
 
 const urgent = (page: Page, { move }: Outage) =>
   page.getByRole('listitem').filter({ hasText: 'Urgent' }).filter({ hasText: move });
 
-/** @returns the headline */
-async function isRed(page: Page, outage: Outage): Promise<string> {
+async function isRed(page: Page, outage: Outage): Promise<void> {
   const headline = page.locator('main h2').filter({ hasText: outage.cause });
   await headline.first().waitFor();
   await urgent(page, outage).first().waitFor();
-  const words = await headline.first().innerText();
-  assert.match(words, outage.cause);
-  return words;
 }

@@ -13,6 +13,7 @@ import { createSetupWorld } from '../../src/setup/world.ts';
 import { fakeKeychain, keptIn } from '../fake/keychain.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import { freePort, scratch } from '../support/program.ts';
+import { patienceMs } from '../support/waiting.ts';
 import type { Site, Stage, View } from './browser.ts';
 
 export type SetupStage = Site & {
@@ -60,7 +61,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     stop: stop.signal,
     abandon: stop.signal,
     platform: around.telegram?.url ?? null,
-    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 20_000, ports },
+    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: patienceMs, ports },
   });
   const session = openSetup(world);
   const server = await openWizardServer({

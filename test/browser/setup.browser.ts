@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import type { FakeModel, Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
+import { until } from '../support/waiting.ts';
 import { browserTest, pressOn, type Stage } from './browser.ts';
 import { enter, isThere, startSetup, stepOf, type Around, type SetupStage } from './setup-stage.ts';
 
@@ -164,14 +165,12 @@ browserTest(
 );
 
 /** The code that the person was given in the chat. */
-async function codeIn({ sent }: FakeTelegram): Promise<string> {
-  for (;;) {
-    for (const { text } of sent as readonly { readonly text: string }[]) {
-      const code = /\b([A-Z0-9]{4}-?[A-Z0-9]{4})\b/.exec(text)?.[1];
-      if (code !== undefined) return code;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+function codeIn({ sent }: FakeTelegram): Promise<string> {
+  const all = sent as readonly { readonly text: string }[];
+  return until('the code in the chat', () => {
+    const codes = all.map(({ text }) => /\b([A-Z0-9]{4}-?[A-Z0-9]{4})\b/.exec(text)?.[1]);
+    return codes.find((one) => one !== undefined) ?? null;
+  });
 }
 
 browserTest('no model at first, then one appears', start({ models: [] }), async (stage) => {

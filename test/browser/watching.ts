@@ -17,9 +17,12 @@ export const watching = `(() => {
   }).observe({ type, buffered: true });
 })();`;
 
+/** So late that whoever acts at once is sooner. A machine that is slower makes it later still. */
+const lateByMs = 1_000;
+
 /**
- * Runs there too, where a test asks for it: what React does after a picture comes a second late,
- * as it may on a machine that is busy.
+ * Runs there too, where a test asks for it: what React does after a picture comes late, as it may
+ * on a machine that is busy.
  */
 export const lateEffects = `(() => {
   const { MessageChannel: Channel } = globalThis;
@@ -27,7 +30,7 @@ export const lateEffects = `(() => {
     const channel = new Channel();
     const { port2: port } = channel;
     const post = port.postMessage.bind(port);
-    port.postMessage = (...told) => void setTimeout(() => post(...told), 1_000);
+    port.postMessage = (...told) => void setTimeout(() => post(...told), ${lateByMs});
     return channel;
   };
 })();`;
@@ -37,7 +40,7 @@ export const lateFrames = `(() => {
   const { requestAnimationFrame: request, cancelAnimationFrame: cancel } = globalThis;
   const asked = new Map();
   globalThis.requestAnimationFrame = (draw) => {
-    const timer = setTimeout(() => asked.set(timer, request(draw)), 500);
+    const timer = setTimeout(() => asked.set(timer, request(draw)), ${lateByMs / 2});
     return timer;
   };
   globalThis.cancelAnimationFrame = (timer) => {

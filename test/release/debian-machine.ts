@@ -9,9 +9,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { root } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 
 const debian = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
 
@@ -39,18 +39,6 @@ export interface Machine extends AsyncDisposable {
   done(command: string, input?: string | Buffer): Promise<string>;
   /** What a process outside runs to be that program inside; it is its only child then. */
   inside(...command: readonly string[]): readonly string[];
-}
-
-/** Of what is waited for, longer than any machine takes. */
-const waitMs = 120_000;
-
-/** Looks until it is so. @param what for people, where it never is */
-export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const late = Date.now() + waitMs;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < late, `waited for: ${what}`);
-    await sleep(50);
-  }
 }
 
 /** The only child of a process; null: it has none yet. */
@@ -92,9 +80,10 @@ export async function bootDebian(): Promise<Machine> {
     return first !== null && (await readFile(`/proc/${first}/comm`, 'utf8')).trim() === 'systemd';
   });
   const machine = new Namespaces(shared, first!);
+  // What it lacks in here, such as a console, leaves it degraded. Until its first program takes
+  // questions there is no answer.
   await until('the machine to be up', async () => {
-    // What it lacks in here, such as a console, leaves it degraded.
-    const { out } = await machine.run('systemctl is-system-running');
+    const { out } = await machine.run('systemctl is-system-running --wait');
     return /running|degraded/.test(out);
   });
   const all = opening.move();

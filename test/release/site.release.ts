@@ -5,18 +5,17 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, posix, relative } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Parser } from 'htmlparser2';
 import { makeSite } from '../../scripts/release/site/site.ts';
 import { browserTest } from '../browser/browser.ts';
 import { scratch } from '../support/program.ts';
 import { root } from '../support/run-svc.ts';
+import { made } from './made.ts';
 
-const place = await scratch();
-after(() => place[Symbol.asyncDispose]());
-const site = join(place.path, 'site');
-await makeSite(site);
+const { path: site, skip } = made('site', 'site');
+assert.equal(skip, false);
 
 const filesOf = (folder: string): readonly string[] =>
   globSync('**/*.*', { cwd: folder }).toSorted();
@@ -144,6 +143,7 @@ test('what a page loads is its own, and its policy allows nothing else', () => {
 });
 
 test('the same documents give the same bytes', async () => {
+  await using place = await scratch();
   const again = join(place.path, 'somewhere', 'else');
   await makeSite(again);
   assert.deepEqual(filesOf(again), files);
@@ -155,7 +155,7 @@ test('the same documents give the same bytes', async () => {
 
 test('nothing in it tells where it was made', () => {
   for (const file of files.filter((one) => extname(one) !== '.png')) {
-    for (const words of [root, place.path]) assert.ok(!read(file).includes(words), file);
+    for (const words of [root, site]) assert.ok(!read(file).includes(words), file);
   }
 });
 
