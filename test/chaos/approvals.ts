@@ -15,7 +15,7 @@ export const approvals: Proof = {
     'Calls that ask first, SIGKILL at every step: nothing runs without a yes, or twice, nothing ' +
     'is left hanging; who may not decide, is late or second changes nothing',
   unit: 'orders',
-  sizes: { test: 12, change: 40, nightly: 1_000 },
+  sizes: { change: 40, nightly: 1_000 },
   async run(count, seed, say) {
     const random = seeded(seed);
     const orders = Math.ceil(count * heldShare);

@@ -198,7 +198,7 @@ export const conversations: Proof = {
   name: 'conversations',
   title: 'nobody sees what another said, or what was said before a cut',
   unit: 'steps',
-  sizes: { test: 150, change: 700, nightly: 20_000 },
+  sizes: { change: 700, nightly: 20_000 },
   async run(count, seed, say): Promise<Proved> {
     const kills = await run(count, seed, true);
     say(`${count} steps with sessions and ${kills} kills`);

@@ -29,7 +29,7 @@ export const many: Proof = {
     'silent ways to the server, its crash, promotion of a standby, bots that move: nothing is ' +
     'lost, repeated without a mark, out of order, or buried, and no bot is polled twice',
   unit: 'kills',
-  sizes: { test: 2, change: 10, nightly: 200 },
+  sizes: { change: 10, nightly: 200 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     // Fewer, since most take as long as a death takes to be known.

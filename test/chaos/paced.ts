@@ -33,7 +33,7 @@ export const paced: Proof = {
     'many messages at once in up to 100 chats, groups among them, on each messenger with its own ' +
     'limits: every reply arrives once and in order, and none is refused by rate',
   unit: 'messages on each',
-  sizes: { test: 60, change: 400, nightly: 2_000 },
+  sizes: { change: 400, nightly: 2_000 },
   async run(count, _seed, say) {
     const figures: Record<string, number> = {};
     for (const start of [startTelegram, startDiscord]) {

@@ -32,7 +32,7 @@ export const previews: Proof = {
     'refused, some beginnings deleted: every question has its whole reply, in order, in the ' +
     'message that showed it before the kill',
   unit: 'kills on each',
-  sizes: { test: 1, change: 8, nightly: 150 },
+  sizes: { change: 8, nightly: 150 },
   async run(count, seed, say) {
     const figures: Record<string, number> = {};
     for (const open of [openOnTelegram, openOnDiscord]) {

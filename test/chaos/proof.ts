@@ -1,8 +1,8 @@
 /**
- * A proof: one promise, attacked with a seed, at one of three sizes. `npm test` runs each at its
- * smallest, `npm run chaos` at the size for every change, `--nightly` at the largest.
+ * A proof: one promise, attacked with a seed, at one of two sizes. `npm run chaos` runs each at the
+ * size for every change, `--nightly` at the largest.
  */
-export type Size = 'test' | 'change' | 'nightly';
+export type Size = 'change' | 'nightly';
 
 export type Proof = {
   /** For `--only`. */

@@ -16,7 +16,6 @@ export type Finding = Order & {
 
 /** A proof that is not over by then has failed. */
 const limitMs: Readonly<Record<Size, number>> = {
-  test: 60_000,
   change: 600_000,
   nightly: 10_800_000,
 };

@@ -39,7 +39,7 @@ export const soak: Proof = {
   name: 'soak',
   title: 'A day of messages: flat memory, files and timers',
   unit: 'messages',
-  sizes: { test: 500, change: 10_000, nightly: dayMessages },
+  sizes: { change: 10_000, nightly: dayMessages },
   run: prove,
 };
 

@@ -34,9 +34,8 @@ export const spend: Proof = {
     'SIGKILL, and two svc on one budget: no call that does not fit, what svc counts is what the ' +
     'providers count, and everybody has a reply',
   unit: 'messages',
-  sizes: { test: 60, change: 1_000, nightly: 10_000 },
+  sizes: { change: 1_000, nightly: 10_000 },
   async run(count, seed, say) {
-    const all = cellsOf(count);
     const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
     const sums: Record<string, number> = {};
     const rest = cells.entries();
@@ -56,19 +55,9 @@ export const spend: Proof = {
   },
 };
 
-/** Each brain on each form; of few messages, each brain on one of them. */
-function cellsOf(count: number): readonly Cell[] {
-  if (count >= 500) {
-    const forms = ['memory', 'sqlite', 'postgres'] as const;
-    return forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
-  }
-  return [
-    { form: 'memory', kind: 'consensus' },
-    { form: 'sqlite', kind: 'fanout' },
-    { form: 'sqlite', kind: 'agent' },
-    { form: 'postgres', kind: 'sequential' },
-  ];
-}
+const forms = ['memory', 'sqlite', 'postgres'] as const;
+/** Each brain on each form. */
+const all: readonly Cell[] = forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
 
 async function proveCell(cell: Cell, messages: number, random: () => number): Promise<Figures> {
   const { form, kind } = cell;

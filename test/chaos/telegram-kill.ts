@@ -28,7 +28,7 @@ export const telegramKill: Proof = {
     'SIGKILL between poll, commit, confirmation, download, answer and send on Telegram: nothing ' +
     'is lost, answered out of order, or answered twice but across a kill',
   unit: 'kills',
-  sizes: { test: 3, change: 20, nightly: 500 },
+  sizes: { change: 20, nightly: 500 },
   async run(count, seed, say) {
     const random = seeded(seed);
     const half = Math.ceil(count / 2);
