@@ -10,14 +10,12 @@ import type { Fleet } from './many/fleet.ts';
 import { handover } from './many/handover.ts';
 import { Strikes } from './many/strikes.ts';
 import { quick, slow, Town } from './many/town.ts';
-import { seeded, type Proof, type Proved } from './proof.ts';
+import { seeded, together, type Proof, type Proved } from './proof.ts';
 
 const instances = 3;
 const speakers = 6;
 /** Others work the conversations of one that died, and of one that was stopped as asked. */
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
-
-/** Longer than a reply may wait for its next try before it is parked. */
 
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 type Say = (line: string) => void;
@@ -29,21 +27,16 @@ export const many: Proof = {
     'silent ways to the server, its crash, promotion of a standby, bots that move: nothing is ' +
     'lost, repeated without a mark, out of order, or buried, and no bot is polled twice',
   unit: 'kills',
-  sizes: { change: 10, nightly: 200 },
+  sizes: { change: 6, nightly: 200 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     // Fewer, since most take as long as a death takes to be known.
     const moves = isLarge(count) ? Math.ceil(count / 4) : Math.ceil(count * 0.6);
-    const all = await Promise.allSettled([
-      strikeFleet(count, seed, say),
-      moveBots(moves, seed, say),
+    const [struck, moved] = await together([
+      () => strikeFleet(count, seed, say),
+      () => moveBots(moves, seed, say),
     ]);
-    const figures: Figures = {};
-    for (const one of all) {
-      if (one.status === 'rejected') throw one.reason;
-      Object.assign(figures, one.value);
-    }
-    return { kind: 'proved', figures };
+    return { kind: 'proved', figures: { ...struck, ...moved } };
   },
 };
 

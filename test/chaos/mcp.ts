@@ -15,7 +15,7 @@ import { Arrivals, delayMsMax, echo, hostOn, talk } from './hung-brain.ts';
 import { seeded, type Proof } from './proof.ts';
 import { until } from '../support/waiting.ts';
 
-const sizes = { change: 200, nightly: 1_000 } as const;
+const sizes = { change: 100, nightly: 1_000 } as const;
 
 /** `call`: it is announced, and a call fails. `none`: nothing of it is ever announced. */
 const commands: Readonly<Record<string, 'call' | 'none' | 'data'>> = {

@@ -44,3 +44,12 @@ export function seeded(start: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
+
+/** Parts of a proof that mostly wait, at the same time: over once all are. @throws the first error */
+export async function together<T>(parts: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+  const all = await Promise.allSettled(parts.map((part) => part()));
+  return all.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
+}

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { scratch } from '../support/program.ts';
-import { seeded, type Proof, type Proved } from './proof.ts';
+import { seeded, together, type Proof, type Proved } from './proof.ts';
 import { Bill, callKey, type Killed } from './spend/bill.ts';
 import { brainOf, documentOf, kinds, type BrainFacts, type Kind } from './spend/brains.ts';
 import { Deployment, type Form, type SpendLine } from './spend/deployment.ts';
@@ -34,7 +34,7 @@ export const spend: Proof = {
     'SIGKILL, and two svc on one budget: no call that does not fit, what svc counts is what the ' +
     'providers count, and everybody has a reply',
   unit: 'messages',
-  sizes: { change: 1_000, nightly: 10_000 },
+  sizes: { change: 480, nightly: 10_000 },
   async run(count, seed, say) {
     const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
     const sums: Record<string, number> = {};
@@ -48,8 +48,7 @@ export const spend: Proof = {
         say(`${cell.kind} on ${cell.form}: ${told['calls']} calls, ${told['kills']} kills`);
       }
     };
-    const both = await Promise.allSettled([work(), work()]);
-    for (const one of both) if (one.status === 'rejected') throw one.reason;
+    await together([work, work]);
     const skipped = cells.length < all.length ? { 'without PostgreSQL': String(noPostgres) } : {};
     return { kind: 'proved', figures: { ...sums, ...skipped } };
   },

@@ -8,7 +8,7 @@ const houses = [
   { name: 'no storage', storage: {} },
 ];
 
-const sizes = { change: 900, nightly: 9_000 } as const;
+const sizes = { change: 600, nightly: 9_000 } as const;
 /**
  * Of one program. An operator's deletions read all of the database, so thousands of them, on one
  * that has grown for long, would only show how long a write waits.
