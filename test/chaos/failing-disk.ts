@@ -11,6 +11,7 @@ import { Cuts } from './cuts.ts';
 import { buildShim, type Fault } from './disk.ts';
 import { seeded, type Proof } from './proof.ts';
 import { World } from './world.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 const speakers = 6;
 const looks = 4;
@@ -18,8 +19,6 @@ const faults = ['sync-eio', 'write-eio', 'write-enospc'] as const satisfies read
 const permille = 20;
 /** What lives on after its faults is killed then. */
 const lifeMs = 3_000;
-/** What does not serve by then has to have ended. */
-const startMs = 60_000;
 
 export const failingDisk: Proof = {
   name: 'failing-disk',
@@ -84,7 +83,7 @@ async function startOrEnd(program: Program): Promise<number | string | null> {
     () => null,
     () => program.ended,
   );
-  return Promise.race([serves, endOf(program, startMs)]);
+  return Promise.race([serves, endOf(program, patienceMs)]);
 }
 
 async function endOf(program: Program, withinMs: number): Promise<number | string | null> {

@@ -16,6 +16,8 @@ const instances = 3;
 const speakers = 6;
 /** Others work the conversations of one that died, and of one that was stopped as asked. */
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
+/** So many of them must be in time, of so many at most. */
+const handoversOf = { wanted: 3, most: 6 } as const;
 
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 type Say = (line: string) => void;
@@ -56,8 +58,7 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
       say(`${strikes.done['kills']} kills, ${town.crowd.messages.length} messages`);
     }
     await strikes.over();
-    const most = isLarge(count) ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
-    const tookMs = await handovers(town, most);
+    const tookMs = await handovers(town, isLarge(count));
     const audited = await town.conclude();
     return {
       ...audited,
@@ -82,23 +83,21 @@ async function moveBots(count: number, seed: number, say: Say): Promise<Figures>
   });
 }
 
-/** The milliseconds of each end, the slowest of those that were in time. */
-async function handovers(town: Town, size: { wanted: number; most: number }) {
+/** The milliseconds of each end; of several, the slowest of those that were in time. */
+async function handovers(town: Town, isJudged: boolean) {
   town.pace = slow;
   const took = { kill: 0, terminate: 0 };
   for (const end of ['kill', 'terminate'] as const) {
-    took[end] = await handoverMs(town, end, size);
+    const { fleet, model } = town;
+    took[end] = await (isJudged ? handoverMs(town, end) : handover(fleet, model, end));
   }
   town.pace = quick;
   return took;
 }
 
 /** A machine may be slow just then, so not all must be in time. */
-async function handoverMs(
-  { fleet, model }: Town,
-  end: 'kill' | 'terminate',
-  { wanted, most }: { readonly wanted: number; readonly most: number },
-): Promise<number> {
+async function handoverMs({ fleet, model }: Town, end: 'kill' | 'terminate'): Promise<number> {
+  const { wanted, most } = handoversOf;
   const all: number[] = [];
   const inTime = (): readonly number[] => all.filter((ms) => ms <= handoverMsMax[end]);
   while (all.length < most && inTime().length < wanted) {

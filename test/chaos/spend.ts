@@ -15,7 +15,7 @@ import { Deployment, type Form, type SpendLine } from './spend/deployment.ts';
 import { Fitting } from './spend/fitting.ts';
 import { People, type Turn } from './spend/people.ts';
 import { Providers } from './spend/provider.ts';
-import { until, untilAll } from '../support/waiting.ts';
+import { patienceMs, until, untilAll } from '../support/waiting.ts';
 
 /** So many messages are under way at once, and more of them are written before the first kill. */
 const atOnce = 10;
@@ -27,6 +27,10 @@ const calmMs = 400;
 type Cell = { readonly form: Form; readonly kind: Kind };
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 
+const sizes = { change: 480, nightly: 10_000 } as const;
+/** What a free model's call may take until svc has written what it used. */
+const gatheredMs = { alone: 3_000, crowded: patienceMs } as const;
+
 export const spend: Proof = {
   name: 'spend',
   title:
@@ -34,14 +38,14 @@ export const spend: Proof = {
     'SIGKILL, and two svc on one budget: no call that does not fit, what svc counts is what the ' +
     'providers count, and everybody has a reply',
   unit: 'messages',
-  sizes: { change: 480, nightly: 10_000 },
+  sizes,
   async run(count, seed, say) {
     const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
     const sums: Record<string, number> = {};
     const rest = cells.entries();
     const work = async (): Promise<void> => {
       for (const [at, cell] of rest) {
-        const told = await proveCell(cell, Math.ceil(count / all.length), seeded(seed + at));
+        const told = await proveCell(cell, count, seeded(seed + at));
         for (const [name, figure] of Object.entries(told)) {
           sums[name] = (sums[name] ?? 0) + Number(figure);
         }
@@ -58,8 +62,9 @@ const forms = ['memory', 'sqlite', 'postgres'] as const;
 /** Each brain on each form. */
 const all: readonly Cell[] = forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
 
-async function proveCell(cell: Cell, messages: number, random: () => number): Promise<Figures> {
+async function proveCell(cell: Cell, count: number, random: () => number): Promise<Figures> {
   const { form, kind } = cell;
+  const messages = Math.ceil(count / all.length);
   const brain = brainOf(kind, messages);
   await using folder = await scratch();
   await using receiver = await startReceiver();
@@ -70,7 +75,8 @@ async function proveCell(cell: Cell, messages: number, random: () => number): Pr
   const fitting = new Fitting(brain);
   providers.onCall = (call) => fitting.came(call);
   using people = new People(deployment, receiver, random);
-  const stage = { brain, deployment, providers, people, random };
+  const gathered = count >= sizes.nightly ? gatheredMs.alone : gatheredMs.crowded;
+  const stage = { brain, deployment, providers, people, random, gatheredMs: gathered };
   const calm = form === 'memory' ? messages : Math.ceil(messages * calmShare);
   try {
     await people.write(calm, atOnce);
@@ -94,11 +100,12 @@ type Stage = {
   readonly providers: Providers;
   readonly people: People;
   readonly random: () => number;
+  readonly gatheredMs: number;
 };
 
 /** Nothing was killed so far: nothing stays reserved, and all that was answered is there. */
 async function assertCounted({ brain, deployment, providers, people }: Stage): Promise<Bill> {
-  const bill = new Bill(brain, providers.calls, people.turns, []);
+  const bill = new Bill(brain, providers.calls, people.turns, { kills: [], gatheredMs: 0 });
   let lines: readonly SpendLine[] = [];
   let senders: readonly SpendLine[] = [];
   await until('what was given up is settled, and what was free is written', async () => {
@@ -146,7 +153,10 @@ async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill
   await deployment.end();
   const both = [deployment.spentInAll('model'), deployment.spentInAll('sender')] as const;
   const [models, senders] = await Promise.all(both);
-  const bill = new Bill(brain, providers.calls, people.turns, kills);
+  const bill = new Bill(brain, providers.calls, people.turns, {
+    kills,
+    gatheredMs: stage.gatheredMs,
+  });
   bill.assertModels(models, false);
   bill.assertSenders(senders);
   bill.assertBudgets(models, senders);

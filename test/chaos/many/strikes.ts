@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { someMoment } from '../moments.ts';
 import type { Instance } from './instance.ts';
 import type { Town } from './town.ts';
+import { within } from '../../support/waiting.ts';
 
 /** Beside the kills; by how often. */
 const besides = {
@@ -23,8 +24,6 @@ const deadMs = 9_000;
 const shortMs = 4_000;
 /** Between two kills at most, beside the moment that is waited for. */
 const betweenMs = 1_500;
-/** A paused one that was taken for dead ends within that once it goes on. */
-const fencedMs = 30_000;
 
 export type StrikesParts = {
   readonly town: Town;
@@ -159,12 +158,8 @@ export class Strikes {
     };
     await one.pauseUntil(look());
     if (!isDead || life.how === 'SIGKILL') return;
-    const late = new AbortController();
-    const over = pause(fencedMs, 'late', { signal: late.signal }).catch(() => null);
-    const how = await Promise.race([life.program.ended, over]);
-    late.abort();
-    assert.ok(how !== 'late', `${one.name} was taken for dead, and goes on:\n${one.log()}`);
-    if (how === 1) this.fenced++;
+    const what = `${one.name}, which was taken for dead, ends`;
+    if ((await within(what, life.program.ended)) === 1) this.fenced++;
   }
 
   async #strikeServers(what: 'crash of the server' | 'promotion'): Promise<void> {

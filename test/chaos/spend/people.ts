@@ -12,6 +12,7 @@ import type { Receiver } from '../../fake/receiver.ts';
 import { post } from '../../support/program.ts';
 import { brainName } from './brains.ts';
 import type { Deployment } from './deployment.ts';
+import { within } from '../../support/waiting.ts';
 
 /** A message, or a trial, and what became of it. */
 export type Turn = {
@@ -21,7 +22,6 @@ export type Turn = {
   trace: Trace | null;
 };
 
-const replyMsMax = 120_000;
 const trialsAtOnce = 2;
 /** One of them writes this share of all, and more than one person may use. */
 const greedyShare = 0.4;
@@ -136,10 +136,7 @@ export class People implements Disposable {
     if (there !== undefined) return there;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.#waiting.set(id, resolve);
-    const late = pause(replyMsMax, null, { ref: false });
-    const text = await Promise.race([promise, late]);
-    assert.ok(text !== null, `there is a reply to ${id}`);
-    return text;
+    return within(`a reply to ${id}`, promise);
   }
 
   async #traceOf(id: string): Promise<Trace> {
