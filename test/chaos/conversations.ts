@@ -14,6 +14,7 @@ import { seeded, type Proof, type Proved } from './proof.ts';
 const people = 50;
 const recallMax = 5;
 const turnsShown = 20;
+const betweenTriesMs = 10;
 
 type Turn = { readonly said: string; readonly reply: string | null };
 
@@ -131,7 +132,7 @@ async function exchange(
   while (!over.signal.aborted) {
     const answer = await post(url(), message, key).catch(() => null);
     if (answer?.status === 200) return replyTo(receiver, String(answer.body['message_id']), name);
-    await pause(10);
+    await pause(betweenTriesMs);
   }
   throw new Error('it was given up');
 }

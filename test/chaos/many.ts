@@ -14,6 +14,11 @@ import { seeded, together, type Proof, type Proved } from './proof.ts';
 
 const instances = 3;
 const speakers = 6;
+const lastingMs = {
+  large: { longMs: 60_000, shortMs: 4_000 },
+  // The last beat of a busy machine may be some time ago.
+  small: { longMs: 12_000, shortMs: 1_000 },
+} as const;
 /** Others work the conversations of one that died, and of one that was stopped as asked. */
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
 /** So many of them must be in time, of so many at most. */
@@ -49,7 +54,8 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
   const random = seeded(seed);
   await using town = await Town.open(random, instances);
   return await told(town.fleet, async () => {
-    const strikes = new Strikes({ town, random, longMs: isLarge(count) ? 60_000 : 15_000 });
+    const lasting = isLarge(count) ? lastingMs.large : lastingMs.small;
+    const strikes = new Strikes({ town, random, ...lasting });
     town.crowd.begin(speakers);
     for (let rounds = 1; (strikes.done['kills'] ?? 0) < count; rounds++) {
       // Few: each failed try makes its conversation wait longer, and the proof with it.

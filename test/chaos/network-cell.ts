@@ -28,6 +28,11 @@ export type CellFound = { readonly spoiled: number; readonly repeats: number; re
 const perConversation = 5;
 /** How long senders and readers wait for an answer while something goes wrong. */
 const clientMs = 1_000;
+/** In which the fault may meet something else. */
+const goesOnMs = 300;
+const modelDelayMs = 5;
+/** Of who had no answer, and between two texts of one at most. */
+const [betweenTriesMs, betweenTextsMs] = [20, 40];
 /** A model's whole answer; in the config of the cell. */
 const modelMs = 4_000;
 /** How long svc holds on to a side that says nothing, by what its documents say. */
@@ -121,7 +126,7 @@ class Cell implements AsyncDisposable {
     for (const name of hosted ? ['first', 'second'] : ['first']) {
       const model = await startModel((call) => ({
         answer: `${name}: ${lastLine(call)}`,
-        delayMs: 5,
+        delayMs: modelDelayMs,
       }));
       this.#models.push(things.use(model));
     }
@@ -188,7 +193,7 @@ class Cell implements AsyncDisposable {
     );
     await Promise.race([halfSaid, this.#program.ended.then(() => assert.fail('svc has ended'))]);
     await this.#readPages();
-    await pause(300);
+    await pause(goesOnMs);
     await this.#proxy.heal();
     this.#healed.resolve();
     await Promise.all([...speaking, reading]);
@@ -201,7 +206,7 @@ class Cell implements AsyncDisposable {
     for (let number = index; number < this.#count; number += conversations) {
       const late = number >= Math.floor(this.#count / 2);
       if (late) await this.#healed.promise;
-      await pause(this.#random() * 40);
+      await pause(this.#random() * betweenTextsMs);
       const text = `${conversation} ${said.length}`;
       said.push({ id: await this.#say(conversation, text), text, late });
       this.#accepted++;
@@ -233,7 +238,7 @@ class Cell implements AsyncDisposable {
         return accepted.message_id;
       }
       this.#failed++;
-      await pause(20);
+      await pause(betweenTriesMs);
     }
   }
 
@@ -255,7 +260,7 @@ class Cell implements AsyncDisposable {
         } else {
           assert.ok(!late, `${path} was not answered though nothing went wrong any more`);
           this.#failed++;
-          await pause(20);
+          await pause(betweenTriesMs);
         }
       }
     });
@@ -297,15 +302,15 @@ class Cell implements AsyncDisposable {
       await thing[Symbol.asyncDispose]();
     }
     const base = this.#base;
-    const lastAt = Date.now() + 30_000;
-    for (;;) {
-      const { connections, sockets, others } = await this.#held();
-      const kept = connections > base.connections || sockets > base.sockets || others > base.others;
-      if (!kept) return;
-      const now = { connections, sockets, others };
-      if (Date.now() > lastAt) assert.deepEqual(now, base, 'something is not let go of');
-      await pause(100);
-    }
+    let now = base;
+    const letGo = async (): Promise<boolean> => {
+      now = await this.#held();
+      const { connections, sockets, others } = now;
+      return connections <= base.connections && sockets <= base.sockets && others <= base.others;
+    };
+    await until('svc lets go of all', letGo).catch((error: Error) => {
+      assert.fail(`${error.message}: ${JSON.stringify(now)}, before ${JSON.stringify(base)}`);
+    });
   }
 
   /** Where svc has ended, it is others who say so. */

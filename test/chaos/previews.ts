@@ -24,6 +24,9 @@ const waitingMax = 8;
 const moments = ['start', 'made', 'edited', 'replaced', 'running'] as const;
 /** A person deletes a beginning before one kill in so many. */
 const removals = 5;
+const pauseMs = 200;
+/** How much later than its moment a kill comes at most. */
+const [startMs, runningMs, laterMs] = [400, 3_000, 8];
 
 const sizes = { change: 5, nightly: 150 } as const;
 /** Only at the largest size is a machine there for this alone. */
@@ -57,7 +60,7 @@ async function attack(
   const { name, database } = messenger;
   const answers = () => [...answersIn(messenger.made()).values()];
   const talk = new Talk(messenger.places, random, {
-    pauseMs: 200,
+    pauseMs,
     isEnough: ({ said, answered }) => said.length - answered >= waitingMax,
     say: (place, text) => messenger.say(place, text),
     answerTo,
@@ -113,13 +116,13 @@ async function strikeAt(
 ): Promise<void> {
   const moment = moments[Math.floor(random() * moments.length)]!;
   const after = random();
-  if (moment === 'start') return pause(after * 400);
+  if (moment === 'start') return pause(after * startMs);
   await program.saw('is up');
   // A reply that is tried again later is not overtaken by what shows the next one.
   if (random() < 0.5) messenger.spoil();
   if (random() < 1 / removals) await Promise.race([removal(messenger, removed), program.ended]);
   if (moment === 'running') {
-    await Promise.race([pause(after * 3_000), program.ended]);
+    await Promise.race([pause(after * runningMs), program.ended]);
     return;
   }
   const since = messenger.deeds().length;
@@ -128,7 +131,7 @@ async function strikeAt(
     () => messenger.deeds().slice(since).some(happens) || undefined,
     `a message that is ${moment}`,
   );
-  await Promise.race([event.then(() => pause(after * 8)), program.ended]);
+  await Promise.race([event.then(() => pause(after * laterMs)), program.ended]);
 }
 
 const isMaking = ({ kind, text }: Deed): boolean => kind === 'make' && text.endsWith(goesOn);

@@ -23,6 +23,8 @@ const calmShare = 0.4;
 
 /** Without a call for so long, a kill waits no more for one. */
 const calmMs = 400;
+/** A kill is so much later at most. */
+const laterMs = 20;
 
 type Cell = { readonly form: Form; readonly kind: Kind };
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
@@ -134,7 +136,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
     await Promise.race([ripe, over]);
     // In the middle of a turn, as long as there are any that ask a model.
     await Promise.race([providers.nextCall(), over, pause(calmMs)]);
-    await pause(random() * 20);
+    await pause(random() * laterMs);
     const index = at % deployment.instances.length;
     await deployment.kill(index, () => {
       const open = providers.calls.filter(({ state }) => state === 'open');

@@ -22,6 +22,9 @@ const waitingMax = 40;
 const moments = ['start', 'polled', 'confirming', 'download', 'model', 'sent', 'running'] as const;
 /** Of so many messages one brings a photo. */
 const photoEvery = 4;
+const [pauseMs, modelMs] = [60, 15];
+/** How much later than its moment a kill comes at most. */
+const [startMs, runningMs] = [400, 150];
 const photo = Buffer.from(jpegOf(8, 8));
 
 export const telegramKill: Proof = {
@@ -57,7 +60,7 @@ async function attack(
   const size = { width: 8, height: 8, file_size: photo.length };
   const photos = [{ file_id, file_unique_id: 'p', ...size }];
   const talk = new Talk(privateChats(telegram, people), random, {
-    pauseMs: 60,
+    pauseMs,
     // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
     isEnough: () => telegram.pending >= waitingMax,
     say(chat, text) {
@@ -99,7 +102,7 @@ function open(random: () => number, more: object) {
   const script: Script = ({ body }) => {
     const { content, images } = (body as Asked).messages.at(-1)!;
     const missed = Number(content) % photoEvery === 0 && images?.length !== 1;
-    return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * 15 };
+    return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * modelMs };
   };
   return openTelegram(script, { more, capabilities: ['completion', 'vision'], random });
 }
@@ -108,7 +111,7 @@ function open(random: () => number, more: object) {
 async function strikeAt(scene: Scene, program: Program, random: () => number): Promise<void> {
   const { telegram, model } = scene;
   const moment = moments[Math.floor(random() * moments.length)]!;
-  if (moment === 'start') return pause(random() * 400);
+  if (moment === 'start') return pause(random() * startMs);
   await program.saw('is up');
   const event = async (): Promise<unknown> => {
     switch (moment) {
@@ -123,7 +126,7 @@ async function strikeAt(scene: Scene, program: Program, random: () => number): P
       case 'sent':
         return telegram.waitForSent(telegram.sent.length + 1);
       case 'running':
-        return pause(random() * 150);
+        return pause(random() * runningMs);
       default:
         return moment satisfies never;
     }

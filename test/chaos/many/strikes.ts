@@ -21,7 +21,8 @@ type Beside = keyof typeof besides;
 
 /** Who is paused for longer than that is taken for dead. */
 const deadMs = 9_000;
-const shortMs = 4_000;
+/** A server is away for so long at most. */
+const awayMsMax = 500;
 /** Between two kills at most, beside the moment that is waited for. */
 const betweenMs = 1_500;
 
@@ -30,6 +31,8 @@ export type StrikesParts = {
   readonly random: () => number;
   /** How long one is paused, or without its servers, at most. */
   readonly longMs: number;
+  /** And where nobody may take it for dead. */
+  readonly shortMs: number;
 };
 
 export class Strikes {
@@ -132,13 +135,13 @@ export class Strikes {
       case 'term':
         return one.terminate();
       case 'short pause':
-        return one.pauseFor(share * shortMs);
+        return one.pauseFor(share * this.#parts.shortMs);
       case 'long pause':
         return this.#pauseLong(one, longMs);
       case 'cut':
         return one.cut();
       case 'short silence':
-        return one.silence(share * shortMs);
+        return one.silence(share * this.#parts.shortMs);
       case 'long silence':
         return one.silence(longMs);
       default:
@@ -164,7 +167,7 @@ export class Strikes {
 
   async #strikeServers(what: 'crash of the server' | 'promotion'): Promise<void> {
     const { servers, fleet } = this.#parts.town;
-    const awayMs = this.#parts.random() * 500;
+    const awayMs = this.#parts.random() * awayMsMax;
     const act = async (): Promise<void> => {
       if (what !== 'promotion') return servers.crash(awayMs);
       await servers.promote();
