@@ -1,9 +1,11 @@
 /**
- * Runs the test files that are named as arguments, one after the other, for scripts/planted.ts:
- * a line of JSON tells of each sign of life and of each test that turns red.
+ * Runs the test files and proofs that are named as arguments, one after the other, for
+ * scripts/planted.ts: a line of JSON tells of each sign of life and of each test that turns red.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { basename, resolve } from 'node:path';
 import { run } from 'node:test';
-import { resolve } from 'node:path';
 import type { Sign } from './planted/tests.ts';
 
 /** As `npm run tests` has it. */
@@ -13,6 +15,11 @@ const tell = (sign: Sign): void => void process.stdout.write(`${JSON.stringify(s
 
 for (const file of process.argv.slice(2)) {
   tell({ kind: 'alive', file });
+  if (/\.test\.tsx?$/.test(file)) await runTests(file);
+  else await runProof(file);
+}
+
+async function runTests(file: string): Promise<void> {
   for await (const { type, data } of run({ files: [resolve(file)], concurrency: 1, timeout })) {
     if (type === 'test:start' || type === 'test:pass') tell({ kind: 'alive', file });
     if (type !== 'test:fail' || data.todo !== undefined) continue;
@@ -20,4 +27,15 @@ for (const file of process.argv.slice(2)) {
     if (failureType === 'subtestsFailed') continue;
     tell({ kind: failureType === 'testTimeoutFailure' ? 'hang' : 'red', file, test: data.name });
   }
+}
+
+/** A proof at the size for every change. One that is skipped sees nothing. */
+async function runProof(file: string): Promise<void> {
+  const name = basename(file, '.ts');
+  const child = spawn(process.execPath, ['test/chaos/run.ts', '--only', name], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.stdout.on('data', () => tell({ kind: 'alive', file }));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) tell({ kind: 'red', file, test: `the proof ${name}` });
 }

@@ -1,4 +1,4 @@
-/** Runs test files of a copy until the first one turns red. */
+/** Runs test files, and proofs, of a copy until the first one turns red. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -12,7 +12,7 @@ export const approvalsMany: Proof = {
     'Calls that ask first, two svc on one database that both decide, SIGKILL at every step: ' +
     'nothing runs without a yes, or twice, nothing is left hanging',
   unit: 'orders',
-  sizes: { test: 6, change: 20, nightly: 500 },
+  sizes: { change: 10, nightly: 500 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     const random = seeded(seed);

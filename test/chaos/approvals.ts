@@ -3,7 +3,7 @@
  * others try to; svc is killed between the question, the decision, the run and what is told of it.
  */
 import { campaign } from './approvals/campaign.ts';
-import { seeded, type Proof } from './proof.ts';
+import { seeded, together, type Proof } from './proof.ts';
 
 /** So many of a hundred are asked without storage, where nothing outlives a kill. */
 const heldShare = 0.25;
@@ -15,13 +15,15 @@ export const approvals: Proof = {
     'Calls that ask first, SIGKILL at every step: nothing runs without a yes, or twice, nothing ' +
     'is left hanging; who may not decide, is late or second changes nothing',
   unit: 'orders',
-  sizes: { test: 12, change: 40, nightly: 1_000 },
+  sizes: { change: 25, nightly: 1_000 },
   async run(count, seed, say) {
-    const random = seeded(seed);
     const orders = Math.ceil(count * heldShare);
-    await campaign({ form: 'memory', random, orders, betweenMs: null, say });
-    const stored = { orders: count, betweenMs };
-    const figures = await campaign({ form: 'SQLite', random, ...stored, say });
+    const held = { form: 'memory', random: seeded(seed + 1), orders, betweenMs: null } as const;
+    const stored = { form: 'SQLite', random: seeded(seed), orders: count, betweenMs } as const;
+    const [figures] = await together([
+      () => campaign({ ...stored, say }),
+      () => campaign({ ...held, say }),
+    ]);
     return { kind: 'proved', figures: { ...figures, 'orders without storage': orders } };
   },
 };

@@ -18,6 +18,7 @@ export type Said = { readonly text: string; readonly id: string };
 
 /** A new conversation now and then, so that no history grows for ever. */
 const linesOfConversation = 30;
+const betweenTriesMs = 10;
 
 export class Crowd {
   /** By conversation, in the order in which the 200s came. */
@@ -92,7 +93,7 @@ export class Crowd {
     while (!this.#left) {
       const id = await this.#try(conversation, text);
       if (id !== null) return id;
-      await pause(10);
+      await pause(betweenTriesMs);
     }
     return null;
   }

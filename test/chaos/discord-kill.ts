@@ -22,6 +22,13 @@ const lostMax = 12;
 const waitingMax = 40;
 /** As long as a start takes on a quiet machine. */
 const startMs = 500;
+/** Discord lets a bot send 50 messages a second. */
+const betweenMs = { least: 100, more: 300 } as const;
+const modelMs = 15;
+/** How much later than its moment a kill comes at most. */
+const [enteredMs, runningMs, sentMs] = [30, 150, 5];
+/** A moment that does not come in that time is not waited for. */
+const momentMs = 15_000;
 
 type Said = { readonly place: string; readonly text: string };
 
@@ -31,7 +38,7 @@ export const discordKill: Proof = {
     'SIGKILL at random moments under Discord, some sessions lost on the way: all that was said ' +
     'to the bot is answered once, in order; a repeat bears the nonce of the first',
   unit: 'kills',
-  sizes: { test: 3, change: 20, nightly: 500 },
+  sizes: { change: 20, nightly: 500 },
   async run(count, seed, say) {
     const random = seeded(seed);
     await using scene = await scratch();
@@ -39,7 +46,7 @@ export const discordKill: Proof = {
     const database = join(scene.path, 'store', 'svc.db');
     await using discord = await ScriptedDiscord.start();
     await using model = await startFakeOllama((call) => {
-      return { answer: `re: ${lastOf(call).content}`, delayMs: random() * 15 };
+      return { answer: `re: ${lastOf(call).content}`, delayMs: random() * modelMs };
     });
     const config = await writeConfig(scene.path, await documentOf(discord.url, model.url));
     const spawn = (): Program =>
@@ -119,8 +126,7 @@ async function talk(
   for (let number = 1; !signal.aborted;) {
     const replies = [...firstReplies(discord).keys()].filter((text) => text.startsWith(place));
     if (number - replies.length < waitingMax) sayIn(discord, place, number++, list);
-    // Discord lets a bot send 50 messages a second.
-    await pause(100 + random() * 300);
+    await pause(betweenMs.least + random() * betweenMs.more);
   }
 }
 
@@ -142,14 +148,14 @@ async function someMoment(
   const entered = discord.framesOf(2).length + discord.framesOf(6).length;
   const event = async (): Promise<void> => {
     await discord.until(() => discord.framesOf(2).length + discord.framesOf(6).length > entered);
-    if (which < 0.4) return pause(first * 30);
+    if (which < 0.4) return pause(first * enteredMs);
     const posts = discord.postsTo('/messages').length;
-    await pause(first * 150);
+    await pause(first * runningMs);
     if (which < 0.7) return;
     await discord.until(() => discord.postsTo('/messages').length > posts);
-    await pause(second * 5);
+    await pause(second * sentMs);
   };
-  await Promise.race([event(), program.ended, pause(15_000, undefined, { ref: false })]);
+  await Promise.race([event(), program.ended, pause(momentMs, undefined, { ref: false })]);
 }
 
 /** By the text that was answered: the nonce under which its reply came first. */

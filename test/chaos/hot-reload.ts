@@ -21,10 +21,12 @@ const peopleOnTelegram = 6;
 const pauseMs = 300;
 /** So many messages are accepted under each configuration at least. */
 const messagesEach = 60;
+/** How much later than its step a kill comes at most. */
+const laterMs = 6;
 /** What users are promised meanwhile; at the size of the tests it is only told. */
 const wanted = { aSecond: 200, share: 0.95, p99MsBelow: 1_000 } as const;
 
-const sizes = { test: 6, change: 16, nightly: 200 } as const;
+const sizes = { change: 10, nightly: 200 } as const;
 
 export const hotReload: Proof = {
   name: 'hot-reload',
@@ -210,7 +212,7 @@ async function killWhilePut(count: number, random: Random) {
 /** Resolves at a step of saving, as the folder tells it, or a moment after; at last when over. */
 async function someStep(folder: string, over: Promise<unknown>, random: Random): Promise<void> {
   const step = 1 + Math.floor(random() * 8);
-  const later = random() < 0.5 ? 0 : random() * 6;
+  const later = random() < 0.5 ? 0 : random() * laterMs;
   const stepped = Promise.withResolvers<void>();
   let seen = 0;
   const watcher = watch(folder, () => {

@@ -16,7 +16,7 @@ export const longTests: Proof = {
   title: 'What `npm test` tries with some random values holds with many',
   unit: 'times as many',
   // `npm test` has tried each of them once already.
-  sizes: { test: 0, change: 0, nightly: 30 },
+  sizes: { change: 0, nightly: 30 },
   run: (count, seed) => runLong(filesWithRuns(), count, seed),
 };
 

@@ -4,9 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Program } from '../support/program.ts';
-
-/** As long as all starts in a row may take: a server that recovers is soon there. */
-const startsMs = 60_000;
+import { patienceMs } from '../support/waiting.ts';
 
 /** starting → listening → killed → starting; starting → ended → starting */
 export class Managed implements AsyncDisposable {
@@ -35,11 +33,12 @@ export class Managed implements AsyncDisposable {
 
   /** Resolves once a line of the log holds the text; of the log of the last start, that is. */
   async saw(text: string): Promise<void> {
+    // A server that recovers is soon there.
     for (const began = performance.now(); ;) {
       try {
         return await this.#program.saw(text);
       } catch (error) {
-        const mayStart = performance.now() - began < startsMs && (await this.#missedTheServer());
+        const mayStart = performance.now() - began < patienceMs && (await this.#missedTheServer());
         if (!mayStart) throw error;
         this.failedStarts++;
         this.#program = await this.#spawn();

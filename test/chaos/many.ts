@@ -10,14 +10,19 @@ import type { Fleet } from './many/fleet.ts';
 import { handover } from './many/handover.ts';
 import { Strikes } from './many/strikes.ts';
 import { quick, slow, Town } from './many/town.ts';
-import { seeded, type Proof, type Proved } from './proof.ts';
+import { seeded, together, type Proof, type Proved } from './proof.ts';
 
 const instances = 3;
 const speakers = 6;
+const lastingMs = {
+  large: { longMs: 60_000, shortMs: 4_000 },
+  // The last beat of a busy machine may be some time ago.
+  small: { longMs: 12_000, shortMs: 1_000 },
+} as const;
 /** Others work the conversations of one that died, and of one that was stopped as asked. */
 const handoverMsMax = { kill: 12_000, terminate: 2_000 } as const;
-
-/** Longer than a reply may wait for its next try before it is parked. */
+/** So many of them must be in time, of so many at most. */
+const handoversOf = { wanted: 3, most: 6 } as const;
 
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
 type Say = (line: string) => void;
@@ -29,21 +34,16 @@ export const many: Proof = {
     'silent ways to the server, its crash, promotion of a standby, bots that move: nothing is ' +
     'lost, repeated without a mark, out of order, or buried, and no bot is polled twice',
   unit: 'kills',
-  sizes: { test: 2, change: 10, nightly: 200 },
+  sizes: { change: 6, nightly: 200 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     // Fewer, since most take as long as a death takes to be known.
     const moves = isLarge(count) ? Math.ceil(count / 4) : Math.ceil(count * 0.6);
-    const all = await Promise.allSettled([
-      strikeFleet(count, seed, say),
-      moveBots(moves, seed, say),
+    const [struck, moved] = await together([
+      () => strikeFleet(count, seed, say),
+      () => moveBots(moves, seed, say),
     ]);
-    const figures: Figures = {};
-    for (const one of all) {
-      if (one.status === 'rejected') throw one.reason;
-      Object.assign(figures, one.value);
-    }
-    return { kind: 'proved', figures };
+    return { kind: 'proved', figures: { ...struck, ...moved } };
   },
 };
 
@@ -54,7 +54,8 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
   const random = seeded(seed);
   await using town = await Town.open(random, instances);
   return await told(town.fleet, async () => {
-    const strikes = new Strikes({ town, random, longMs: isLarge(count) ? 60_000 : 15_000 });
+    const lasting = isLarge(count) ? lastingMs.large : lastingMs.small;
+    const strikes = new Strikes({ town, random, ...lasting });
     town.crowd.begin(speakers);
     for (let rounds = 1; (strikes.done['kills'] ?? 0) < count; rounds++) {
       // Few: each failed try makes its conversation wait longer, and the proof with it.
@@ -63,8 +64,7 @@ async function strikeFleet(count: number, seed: number, say: Say): Promise<Figur
       say(`${strikes.done['kills']} kills, ${town.crowd.messages.length} messages`);
     }
     await strikes.over();
-    const most = isLarge(count) ? { wanted: 3, most: 6 } : { wanted: 1, most: 3 };
-    const tookMs = await handovers(town, most);
+    const tookMs = await handovers(town, isLarge(count));
     const audited = await town.conclude();
     return {
       ...audited,
@@ -89,23 +89,21 @@ async function moveBots(count: number, seed: number, say: Say): Promise<Figures>
   });
 }
 
-/** The milliseconds of each end, the slowest of those that were in time. */
-async function handovers(town: Town, size: { wanted: number; most: number }) {
+/** The milliseconds of each end; of several, the slowest of those that were in time. */
+async function handovers(town: Town, isJudged: boolean) {
   town.pace = slow;
   const took = { kill: 0, terminate: 0 };
   for (const end of ['kill', 'terminate'] as const) {
-    took[end] = await handoverMs(town, end, size);
+    const { fleet, model } = town;
+    took[end] = await (isJudged ? handoverMs(town, end) : handover(fleet, model, end));
   }
   town.pace = quick;
   return took;
 }
 
 /** A machine may be slow just then, so not all must be in time. */
-async function handoverMs(
-  { fleet, model }: Town,
-  end: 'kill' | 'terminate',
-  { wanted, most }: { readonly wanted: number; readonly most: number },
-): Promise<number> {
+async function handoverMs({ fleet, model }: Town, end: 'kill' | 'terminate'): Promise<number> {
+  const { wanted, most } = handoversOf;
   const all: number[] = [];
   const inTime = (): readonly number[] => all.filter((ms) => ms <= handoverMsMax[end]);
   while (all.length < most && inTime().length < wanted) {

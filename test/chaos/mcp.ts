@@ -13,9 +13,9 @@ import { startHttpMcp, type HttpMode } from '../fake/mcp/http-server.ts';
 import { McpStage } from '../fake/mcp/stage.ts';
 import { Arrivals, delayMsMax, echo, hostOn, talk } from './hung-brain.ts';
 import { seeded, type Proof } from './proof.ts';
-import { until } from '../support/waiting.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 
-const sizes = { test: 50, change: 200, nightly: 1_000 } as const;
+const sizes = { change: 100, nightly: 1_000 } as const;
 
 /** `call`: it is announced, and a call fails. `none`: nothing of it is ever announced. */
 const commands: Readonly<Record<string, 'call' | 'none' | 'data'>> = {
@@ -50,6 +50,15 @@ const urls: Readonly<Partial<Record<HttpMode, 'call' | 'none'>>> = {
   garbage: 'call',
 };
 
+/**
+ * Who is never to be announced is soon given up; who is to be may take its time to start. A call
+ * that is never answered ends, and none of those that are answered needs to be in time.
+ */
+const limitsOf = (kind: 'call' | 'none' | 'data') => ({
+  timeoutSeconds: 1,
+  initMs: kind === 'none' ? 1_000 : patienceMs,
+});
+
 type Means = {
   readonly count: number;
   readonly random: () => number;
@@ -63,7 +72,7 @@ export const mcp: Proof = {
   unit: 'messages beside each server',
   sizes,
   async run(count, seed, say) {
-    const most = count >= sizes.nightly ? delayMsMax.alone : delayMsMax.crowded;
+    const most = count >= sizes.nightly ? delayMsMax : Infinity;
     const random = seeded(seed);
     await using bench = await openSound(memoryForm)({});
     const platform = new FakePlatform('quick');
@@ -107,8 +116,7 @@ async function besideCommand(
   means: Means,
 ): Promise<Met> {
   const canary = `canary-${Math.floor(means.random() * 1e12)}-${mode}`;
-  const limits = { timeoutSeconds: 1, initMs: 1_000 };
-  await using stage = await McpStage.open(mode, { ...limits, secret: canary });
+  await using stage = await McpStage.open(mode, { ...limitsOf(kind), secret: canary });
   const met = await beside(stage, kind, canary, means);
   await stage.close();
   const pids = Array.from((await stage.notes()).matchAll(/started (\d+)/g), ([, pid]) => pid);
@@ -121,8 +129,7 @@ async function besideUrl(mode: HttpMode, kind: 'call' | 'none', means: Means): P
   await using elsewhere = await startHttpMcp('honest');
   await using server = await startHttpMcp(mode, elsewhere.url);
   const reach = { kind: 'url', url: server.url, tokenEnv: 'FAKE_TOKEN' as never } as const;
-  const limits = { timeoutSeconds: 1, initMs: 1_000 };
-  await using stage = await McpStage.open('honest', { ...limits, reach, secret: canary });
+  await using stage = await McpStage.open('honest', { ...limitsOf(kind), reach, secret: canary });
   const met = await beside(stage, kind, canary, means);
   assert.deepEqual(elsewhere.asked, [], 'nothing else was asked');
   return met;

@@ -7,6 +7,8 @@ const moments = ['start', 'running', '200', 'model', 'reply'] as const;
 
 /** As long as a start takes on a quiet machine. */
 const startMs = 400;
+/** How much later than its moment it comes at most. */
+const [listeningMs, runningMs] = [100, 50];
 
 /**
  * Resolves at a moment chosen by chance: while it starts, while it runs, right after a 200, while a
@@ -21,11 +23,11 @@ export async function someMoment(
   const [first, second] = [random(), random()];
   if (moment === 'start') return pause(first * startMs);
   await program.saw('"listening"');
-  await pause(first * 100);
+  await pause(first * listeningMs);
   const event = async (): Promise<unknown> => {
     switch (moment) {
       case 'running':
-        return pause(second * 50);
+        return pause(second * runningMs);
       case '200':
         return world.crowd.next200();
       case 'model':

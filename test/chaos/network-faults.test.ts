@@ -2,11 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { networkFaults } from '../fake/fault-proxy.ts';
 import { links, type Link } from './network-audit.ts';
-import { matrixOf, networkFaultsProof, type Cell } from './network-faults.ts';
+import { matrixOf, type Cell } from './network-faults.ts';
 import { between } from './report.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(networkFaultsProof);
 
 test('the matrix has a row a fault, a column a link, and no empty cell', () => {
   const linkNames = Object.keys(links) as Link[];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { request, type Agent } from 'node:http';
 import type { Program } from '../support/program.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 /** @param share 0.99 is the 99th percentile */
 export function percentile(values: readonly number[], share: number): number {
@@ -32,7 +33,7 @@ export type Question = {
 
 /** One exchange with svc; null when no whole answer came within the time allowed. */
 export function ask(question: Question): Promise<Asked | null> {
-  const { port, path, agent = false, headers = {}, body, timeoutMs = 30_000 } = question;
+  const { port, path, agent = false, headers = {}, body, timeoutMs = patienceMs } = question;
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const method = body === undefined ? 'GET' : 'POST';
   const signal = AbortSignal.timeout(timeoutMs);

@@ -27,6 +27,7 @@ const latencies = [0, 0, 5, 50];
 const silenceMsMax = 8_000;
 const diskMiB = 160;
 const fullMs = 3_000;
+const awayMs = 500;
 
 const strikes = ['svc', 'server', 'cut', 'cut', 'silence', 'full'] as const;
 type Strike = (typeof strikes)[number];
@@ -38,7 +39,7 @@ export const postgres: Proof = {
     'full disk of the server: nothing that got a 200 is lost, run twice, repeated without a ' +
     'mark, out of order, or buried',
   unit: 'strikes',
-  sizes: { test: 4, change: 30, nightly: 1_000 },
+  sizes: { change: 16, nightly: 1_000 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     const random = seeded(seed);
@@ -93,7 +94,7 @@ async function act(strike: Exclude<Strike, 'svc'>, { server, way, disk, random }
   switch (strike) {
     case 'server':
       await server.kill();
-      await pause(random() * 500);
+      await pause(random() * awayMs);
       return server.restart();
     case 'cut':
       return way.cut();

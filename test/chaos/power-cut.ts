@@ -21,7 +21,7 @@ export const powerCut: Proof = {
     'a disk that keeps what was synced, and of the rest what it likes: every message with a 200 ' +
     'is there after the cut and is answered; with `synchronous = NORMAL` (the control) it is not',
   unit: 'cuts',
-  sizes: { test: 1, change: 8, nightly: 300 },
+  sizes: { change: 8, nightly: 300 },
   async run(count, seed, say) {
     const random = seeded(seed);
     await using world = await World.open(random);

@@ -16,7 +16,7 @@ import { audit } from './previews/audit.ts';
 import { goesOn, type Deed, type Messenger, type OpenMessenger } from './previews/messenger.ts';
 import { openOnDiscord } from './previews/on-discord.ts';
 import { openOnTelegram } from './previews/on-telegram.ts';
-import { seeded, type Proof } from './proof.ts';
+import { seeded, together, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
 import { Talk } from './talk.ts';
 
@@ -24,6 +24,13 @@ const waitingMax = 8;
 const moments = ['start', 'made', 'edited', 'replaced', 'running'] as const;
 /** A person deletes a beginning before one kill in so many. */
 const removals = 5;
+const pauseMs = 200;
+/** How much later than its moment a kill comes at most. */
+const [startMs, runningMs, laterMs] = [400, 3_000, 8];
+
+const sizes = { change: 5, nightly: 150 } as const;
+/** Only at the largest size is a machine there for this alone. */
+const keptMs = 1_500;
 
 export const previews: Proof = {
   name: 'previews',
@@ -32,11 +39,11 @@ export const previews: Proof = {
     'refused, some beginnings deleted: every question has its whole reply, in order, in the ' +
     'message that showed it before the kill',
   unit: 'kills on each',
-  sizes: { test: 1, change: 8, nightly: 150 },
+  sizes,
   async run(count, seed, say) {
     const figures: Record<string, number> = {};
-    for (const open of [openOnTelegram, openOnDiscord]) {
-      const found = await attack(open, count, seeded(seed), say);
+    const on = (open: OpenMessenger) => () => attack(open, count, seeded(seed), say);
+    for (const found of await together([on(openOnTelegram), on(openOnDiscord)])) {
       for (const [name, n] of Object.entries(found)) figures[name] = (figures[name] ?? 0) + n;
     }
     return { kind: 'proved', figures };
@@ -53,7 +60,7 @@ async function attack(
   const { name, database } = messenger;
   const answers = () => [...answersIn(messenger.made()).values()];
   const talk = new Talk(messenger.places, random, {
-    pauseMs: 200,
+    pauseMs,
     isEnough: ({ said, answered }) => said.length - answered >= waitingMax,
     say: (place, text) => messenger.say(place, text),
     answerTo,
@@ -79,7 +86,10 @@ async function attack(
   await using program = messenger.spawn();
   await talk.untilAnswered();
   await stopAsAsked(program);
-  const { faults, seen } = audit(talk.said, messenger, removed, kills);
+  const { faults, seen } = audit(talk.said, messenger, removed, {
+    kills,
+    keptMs: count >= sizes.nightly ? keptMs : Infinity,
+  });
   const none = Object.fromEntries(Object.keys(faults).map((fault) => [fault, 0]));
   const left = { buried: 0, unsettled: 0 };
   assert.deepEqual({ ...faults, ...leftIn(database) }, { ...none, ...left }, name);
@@ -106,13 +116,13 @@ async function strikeAt(
 ): Promise<void> {
   const moment = moments[Math.floor(random() * moments.length)]!;
   const after = random();
-  if (moment === 'start') return pause(after * 400);
+  if (moment === 'start') return pause(after * startMs);
   await program.saw('is up');
   // A reply that is tried again later is not overtaken by what shows the next one.
   if (random() < 0.5) messenger.spoil();
   if (random() < 1 / removals) await Promise.race([removal(messenger, removed), program.ended]);
   if (moment === 'running') {
-    await Promise.race([pause(after * 3_000), program.ended]);
+    await Promise.race([pause(after * runningMs), program.ended]);
     return;
   }
   const since = messenger.deeds().length;
@@ -120,9 +130,8 @@ async function strikeAt(
   const event = messenger.until(
     () => messenger.deeds().slice(since).some(happens) || undefined,
     `a message that is ${moment}`,
-    60_000,
   );
-  await Promise.race([event.then(() => pause(after * 8)), program.ended]);
+  await Promise.race([event.then(() => pause(after * laterMs)), program.ended]);
 }
 
 const isMaking = ({ kind, text }: Deed): boolean => kind === 'make' && text.endsWith(goesOn);
@@ -136,7 +145,6 @@ async function removal(messenger: Messenger, removed: Set<string>): Promise<void
     () =>
       messenger.made().find(({ text, message }) => text?.endsWith(goesOn) && !before.has(message)),
     'a beginning',
-    60_000,
   );
   removed.add(made.message);
   messenger.remove(made);

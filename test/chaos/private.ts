@@ -20,7 +20,7 @@ export const privateProof: Proof = {
     'Private texts on lying runtimes and over changes of the configuration: none of them leaves ' +
     'the machine, and nobody else is connected to or asked for; public ones (the control) do leave',
   unit: 'runtimes',
-  sizes: { test: 6, change: 100, nightly: 2_000 },
+  sizes: { change: 60, nightly: 2_000 },
   run: prove,
 };
 

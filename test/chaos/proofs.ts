@@ -1,4 +1,7 @@
-/** Every proof, in the order in which they run. A new one is one line here. */
+/**
+ * Every proof, in the order in which they begin: first what takes longest at the size for every
+ * change. A new one is one line here.
+ */
 import { approvals } from './approvals.ts';
 import { approvalsMany } from './approvals-many.ts';
 import { canaries } from './canaries.ts';
@@ -31,33 +34,33 @@ import { upgrade } from './upgrade.ts';
 import { upgradeMany } from './upgrade-many.ts';
 
 export const proofs: readonly Proof[] = [
-  kill,
-  discordKill,
-  powerCut,
-  postgres,
-  failingDisk,
-  conversations,
-  ledgerModel,
-  networkFaultsProof,
-  malformedProof,
-  plainClient,
-  slowHeaders,
-  unread,
-  hungBrain,
-  mcp,
-  hotReload,
-  soak,
-  spend,
-  canaries,
-  privateProof,
-  telegramKill,
-  previews,
-  paced,
-  gatheringKill,
-  longTests,
-  upgrade,
-  upgradeMany,
   many,
+  ledgerModel,
+  previews,
+  gatheringKill,
+  privateProof,
+  postgres,
   approvals,
+  unread,
+  canaries,
+  hotReload,
   approvalsMany,
+  telegramKill,
+  paced,
+  upgradeMany,
+  spend,
+  mcp,
+  slowHeaders,
+  networkFaultsProof,
+  conversations,
+  discordKill,
+  kill,
+  hungBrain,
+  powerCut,
+  plainClient,
+  upgrade,
+  soak,
+  malformedProof,
+  failingDisk,
+  longTests,
 ];

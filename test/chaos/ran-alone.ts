@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Program } from '../support/program.ts';
-import { until } from '../support/waiting.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 
 /**
  * Starts the program. What ran alone when it was ended before is answered first.
@@ -36,7 +36,7 @@ export async function spawnAfter(
 /** Whether a message is to run alone. */
 export function ranAlone(database: string): boolean {
   if (!existsSync(database)) return false;
-  using db = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
+  using db = new DatabaseSync(database, { readOnly: true, timeout: patienceMs });
   const column = "SELECT 1 FROM pragma_table_info('inbox') WHERE name = 'alone'";
   if (db.prepare(column).get() === undefined) return false;
   return db.prepare('SELECT 1 FROM inbox WHERE state = 0 AND alone > 0').get() !== undefined;

@@ -9,7 +9,7 @@ const proof = (name: string, run: () => Proved): Proof => ({
   name,
   title: `the title of ${name}`,
   unit: 'blows',
-  sizes: { test: 2, change: 50, nightly: 1_000 },
+  sizes: { change: 50, nightly: 1_000 },
   run: async () => run(),
 });
 
@@ -69,8 +69,29 @@ test('two run at a time, and their findings stand in the order of the proofs', a
   );
 });
 
+test('a line tells every ten seconds what is under way', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const lines: string[] = [];
+  const slow = Promise.withResolvers<Proved>();
+  const chosen = [proofs[0]!, { ...proofs[0]!, name: 'slow', run: () => slow.promise }];
+  const over = Promise.withResolvers<void>();
+  const say = (line: string): void => {
+    lines.push(line);
+    if (line.startsWith('slow')) over.resolve();
+  };
+  const running = runProofs(chosen, { size: 'change', seed: 7 }, say);
+  await over.promise;
+  t.mock.timers.tick(10_000);
+  assert.match(lines.at(-1)!, /^\d+ s: 1 of 2 are over, under way: slow$/);
+  slow.resolve({ kind: 'proved', figures: {} });
+  await running;
+  const { length } = lines;
+  t.mock.timers.tick(10_000);
+  assert.equal(lines.length, length);
+});
+
 test('a proof whose process ends without a finding has failed', async () => {
-  const order = { size: 'test', seed: 7 } as const;
+  const order = { size: 'change', seed: 7 } as const;
   const unknown = proof('no proof is called so', () => ({ kind: 'proved', figures: {} }));
   const { result } = await runApart(unknown, order, () => {});
   assert.deepEqual(result, { kind: 'failed', why: 'its process ended with 1' });

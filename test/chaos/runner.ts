@@ -1,5 +1,6 @@
 /** Runs proofs, some at a time, and tells what came of each. */
 import { inspect } from 'node:util';
+import { patienceMs } from '../support/waiting.ts';
 import type { Proof, Proved, Size } from './proof.ts';
 
 export type Order = { readonly size: Size; readonly seed: number };
@@ -16,10 +17,11 @@ export type Finding = Order & {
 
 /** A proof that is not over by then has failed. */
 const limitMs: Readonly<Record<Size, number>> = {
-  test: 60_000,
-  change: 600_000,
-  nightly: 10_800_000,
+  change: 15 * patienceMs,
+  nightly: 180 * patienceMs,
 };
+/** Between two lines that tell what is under way. */
+const progressMs = 10_000;
 
 /** Runs one proof, and says how it goes. */
 export type RunProof = (proof: Proof, order: Order, say: Say) => Promise<Finding>;
@@ -37,15 +39,29 @@ export async function runProofs(
 ): Promise<readonly Finding[]> {
   const findings = new Map<Proof, Finding>();
   const waiting = [...proofs];
+  const running = new Set<string>();
+  const startedAt = performance.now();
+  const tell = (): void => {
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    const over = `${findings.size} of ${proofs.length} are over`;
+    say(`${seconds} s: ${over}, under way: ${[...running].join(', ')}`);
+  };
   const lane = async (): Promise<void> => {
     for (let proof = waiting.shift(); proof !== undefined; proof = waiting.shift()) {
       say(`${proof.name}: ${amountOf(proof, order)}, seed ${order.seed}`);
+      running.add(proof.name);
       const finding = await run(proof, order, say);
-      say(outcomeLine(finding));
+      running.delete(proof.name);
       findings.set(proof, finding);
+      say(outcomeLine(finding));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  const telling = setInterval(tell, progressMs);
+  try {
+    await Promise.all(Array.from({ length: atOnce }, lane));
+  } finally {
+    clearInterval(telling);
+  }
   return proofs.map((proof) => findings.get(proof)!);
 }
 

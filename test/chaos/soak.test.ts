@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seeded } from './proof.ts';
-import { soak } from './soak.ts';
 import { growthOf } from './soak/flatness.ts';
 
 const seed = Number(process.env['SVC_SEED'] ?? Date.now() % 1_000_000);
-const count = Number(process.env['SVC_MESSAGES'] ?? soak.sizes.test);
-
-test(`${soak.title}: ${count} messages (seed ${seed})`, async (t) => {
-  const proved = await soak.run(count, seed, (line) => t.diagnostic(line));
-  assert.equal(proved.kind, 'proved');
-});
 
 const allowed = { growth: 5, share: 0.05 };
 const random = seeded(seed);

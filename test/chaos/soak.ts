@@ -12,7 +12,7 @@ import { seeded, type Proof, type Proved } from './proof.ts';
 import { Crowd } from './soak/crowd.ts';
 import { figures, mebibytesOf, sampleOf, type Sample } from './soak/figures.ts';
 import { growthOf, samplesMin } from './soak/flatness.ts';
-import { until } from '../support/waiting.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 
 /** 20 a second for 24 hours. */
 const dayMessages = 20 * 86_400;
@@ -39,7 +39,7 @@ export const soak: Proof = {
   name: 'soak',
   title: 'A day of messages: flat memory, files and timers',
   unit: 'messages',
-  sizes: { test: 500, change: 10_000, nightly: dayMessages },
+  sizes: { change: 10_000, nightly: dayMessages },
   run: prove,
 };
 
@@ -123,7 +123,7 @@ function judge(
 /** What is settled becomes old enough to be swept away, as if time had passed. */
 function age(database: string): void {
   const db = new DatabaseSync(database);
-  db.exec('PRAGMA busy_timeout = 5000');
+  db.exec(`PRAGMA busy_timeout = ${patienceMs}`);
   for (const table of ['inbox', 'outbox']) {
     db.exec(`UPDATE ${table} SET settled_at = 1 WHERE state = 1 AND settled_at > 1`);
   }

@@ -8,14 +8,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { noPostgres } from '../fake/postgres.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { scratch } from '../support/program.ts';
-import { seeded, type Proof, type Proved } from './proof.ts';
+import { seeded, together, type Proof, type Proved } from './proof.ts';
 import { Bill, callKey, type Killed } from './spend/bill.ts';
 import { brainOf, documentOf, kinds, type BrainFacts, type Kind } from './spend/brains.ts';
 import { Deployment, type Form, type SpendLine } from './spend/deployment.ts';
 import { Fitting } from './spend/fitting.ts';
 import { People, type Turn } from './spend/people.ts';
 import { Providers } from './spend/provider.ts';
-import { until, untilAll } from '../support/waiting.ts';
+import { patienceMs, until, untilAll } from '../support/waiting.ts';
 
 /** So many messages are under way at once, and more of them are written before the first kill. */
 const atOnce = 10;
@@ -23,9 +23,15 @@ const calmShare = 0.4;
 
 /** Without a call for so long, a kill waits no more for one. */
 const calmMs = 400;
+/** A kill is so much later at most. */
+const laterMs = 20;
 
 type Cell = { readonly form: Form; readonly kind: Kind };
 type Figures = Extract<Proved, { kind: 'proved' }>['figures'];
+
+const sizes = { change: 480, nightly: 10_000 } as const;
+/** What a free model's call may take until svc has written what it used. */
+const gatheredMs = { alone: 3_000, crowded: patienceMs } as const;
 
 export const spend: Proof = {
   name: 'spend',
@@ -34,44 +40,33 @@ export const spend: Proof = {
     'SIGKILL, and two svc on one budget: no call that does not fit, what svc counts is what the ' +
     'providers count, and everybody has a reply',
   unit: 'messages',
-  sizes: { test: 60, change: 1_000, nightly: 10_000 },
+  sizes,
   async run(count, seed, say) {
-    const all = cellsOf(count);
     const cells = all.filter(({ form }) => form !== 'postgres' || noPostgres === false);
     const sums: Record<string, number> = {};
     const rest = cells.entries();
     const work = async (): Promise<void> => {
       for (const [at, cell] of rest) {
-        const told = await proveCell(cell, Math.ceil(count / all.length), seeded(seed + at));
+        const told = await proveCell(cell, count, seeded(seed + at));
         for (const [name, figure] of Object.entries(told)) {
           sums[name] = (sums[name] ?? 0) + Number(figure);
         }
         say(`${cell.kind} on ${cell.form}: ${told['calls']} calls, ${told['kills']} kills`);
       }
     };
-    const both = await Promise.allSettled([work(), work()]);
-    for (const one of both) if (one.status === 'rejected') throw one.reason;
+    await together([work, work]);
     const skipped = cells.length < all.length ? { 'without PostgreSQL': String(noPostgres) } : {};
     return { kind: 'proved', figures: { ...sums, ...skipped } };
   },
 };
 
-/** Each brain on each form; of few messages, each brain on one of them. */
-function cellsOf(count: number): readonly Cell[] {
-  if (count >= 500) {
-    const forms = ['memory', 'sqlite', 'postgres'] as const;
-    return forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
-  }
-  return [
-    { form: 'memory', kind: 'consensus' },
-    { form: 'sqlite', kind: 'fanout' },
-    { form: 'sqlite', kind: 'agent' },
-    { form: 'postgres', kind: 'sequential' },
-  ];
-}
+const forms = ['memory', 'sqlite', 'postgres'] as const;
+/** Each brain on each form. */
+const all: readonly Cell[] = forms.flatMap((form) => kinds.map((kind) => ({ form, kind })));
 
-async function proveCell(cell: Cell, messages: number, random: () => number): Promise<Figures> {
+async function proveCell(cell: Cell, count: number, random: () => number): Promise<Figures> {
   const { form, kind } = cell;
+  const messages = Math.ceil(count / all.length);
   const brain = brainOf(kind, messages);
   await using folder = await scratch();
   await using receiver = await startReceiver();
@@ -82,7 +77,8 @@ async function proveCell(cell: Cell, messages: number, random: () => number): Pr
   const fitting = new Fitting(brain);
   providers.onCall = (call) => fitting.came(call);
   using people = new People(deployment, receiver, random);
-  const stage = { brain, deployment, providers, people, random };
+  const gathered = count >= sizes.nightly ? gatheredMs.alone : gatheredMs.crowded;
+  const stage = { brain, deployment, providers, people, random, gatheredMs: gathered };
   const calm = form === 'memory' ? messages : Math.ceil(messages * calmShare);
   try {
     await people.write(calm, atOnce);
@@ -106,11 +102,12 @@ type Stage = {
   readonly providers: Providers;
   readonly people: People;
   readonly random: () => number;
+  readonly gatheredMs: number;
 };
 
 /** Nothing was killed so far: nothing stays reserved, and all that was answered is there. */
 async function assertCounted({ brain, deployment, providers, people }: Stage): Promise<Bill> {
-  const bill = new Bill(brain, providers.calls, people.turns, []);
+  const bill = new Bill(brain, providers.calls, people.turns, { kills: [], gatheredMs: 0 });
   let lines: readonly SpendLine[] = [];
   let senders: readonly SpendLine[] = [];
   await until('what was given up is settled, and what was free is written', async () => {
@@ -139,7 +136,7 @@ async function strike(stage: Stage, messages: number): Promise<readonly Killed[]
     await Promise.race([ripe, over]);
     // In the middle of a turn, as long as there are any that ask a model.
     await Promise.race([providers.nextCall(), over, pause(calmMs)]);
-    await pause(random() * 20);
+    await pause(random() * laterMs);
     const index = at % deployment.instances.length;
     await deployment.kill(index, () => {
       const open = providers.calls.filter(({ state }) => state === 'open');
@@ -158,7 +155,10 @@ async function assertEnded(stage: Stage, kills: readonly Killed[]): Promise<Bill
   await deployment.end();
   const both = [deployment.spentInAll('model'), deployment.spentInAll('sender')] as const;
   const [models, senders] = await Promise.all(both);
-  const bill = new Bill(brain, providers.calls, people.turns, kills);
+  const bill = new Bill(brain, providers.calls, people.turns, {
+    kills,
+    gatheredMs: stage.gatheredMs,
+  });
   bill.assertModels(models, false);
   bill.assertSenders(senders);
   bill.assertBudgets(models, senders);

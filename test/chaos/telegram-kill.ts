@@ -12,14 +12,19 @@ import type { FakeTelegram } from '../fake/telegram.ts';
 import type { Program } from '../support/program.ts';
 import { openTelegram } from '../telegram/program.ts';
 import { stopAsAsked } from './outside.ts';
-import { seeded, type Proof } from './proof.ts';
+import { seeded, together, type Proof } from './proof.ts';
 import { spawnPast } from './ran-alone.ts';
 import { privateChats, Talk } from './talk.ts';
 
+/** A chat gets one answer a second, after a few at once. */
+const people = 10;
 const waitingMax = 40;
 const moments = ['start', 'polled', 'confirming', 'download', 'model', 'sent', 'running'] as const;
 /** Of so many messages one brings a photo. */
 const photoEvery = 4;
+const [pauseMs, modelMs] = [60, 15];
+/** How much later than its moment a kill comes at most. */
+const [startMs, runningMs] = [400, 150];
 const photo = Buffer.from(jpegOf(8, 8));
 
 export const telegramKill: Proof = {
@@ -28,14 +33,15 @@ export const telegramKill: Proof = {
     'SIGKILL between poll, commit, confirmation, download, answer and send on Telegram: nothing ' +
     'is lost, answered out of order, or answered twice but across a kill',
   unit: 'kills',
-  sizes: { test: 3, change: 20, nightly: 500 },
+  sizes: { change: 14, nightly: 500 },
   async run(count, seed, say) {
-    const random = seeded(seed);
     const half = Math.ceil(count / 2);
-    const stored = await attack(half, { storage: { path: 'svc.db' } }, random, say);
-    const held = await attack(count - half, {}, random, say);
-    const figures = { ...stored, 'messages, without storage': held.messages };
-    return { kind: 'proved', figures: { ...figures, 'repeats there': held.repeats } };
+    const [stored, held] = await together([
+      () => attack(half, { storage: { path: 'svc.db' } }, seeded(seed), say),
+      () => attack(count - half, {}, seeded(seed + 1), say),
+    ]);
+    const figures = { ...stored!, 'messages, without storage': held!.messages };
+    return { kind: 'proved', figures: { ...figures, 'repeats there': held!.repeats } };
   },
 };
 
@@ -53,8 +59,8 @@ async function attack(
   const file_id = telegram.storeFile('photos/file_1.jpg', photo);
   const size = { width: 8, height: 8, file_size: photo.length };
   const photos = [{ file_id, file_unique_id: 'p', ...size }];
-  const talk = new Talk(privateChats(telegram, 4), random, {
-    pauseMs: 60,
+  const talk = new Talk(privateChats(telegram, people), random, {
+    pauseMs,
     // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
     isEnough: () => telegram.pending >= waitingMax,
     say(chat, text) {
@@ -96,7 +102,7 @@ function open(random: () => number, more: object) {
   const script: Script = ({ body }) => {
     const { content, images } = (body as Asked).messages.at(-1)!;
     const missed = Number(content) % photoEvery === 0 && images?.length !== 1;
-    return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * 15 };
+    return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * modelMs };
   };
   return openTelegram(script, { more, capabilities: ['completion', 'vision'], random });
 }
@@ -105,7 +111,7 @@ function open(random: () => number, more: object) {
 async function strikeAt(scene: Scene, program: Program, random: () => number): Promise<void> {
   const { telegram, model } = scene;
   const moment = moments[Math.floor(random() * moments.length)]!;
-  if (moment === 'start') return pause(random() * 400);
+  if (moment === 'start') return pause(random() * startMs);
   await program.saw('is up');
   const event = async (): Promise<unknown> => {
     switch (moment) {
@@ -120,7 +126,7 @@ async function strikeAt(scene: Scene, program: Program, random: () => number): P
       case 'sent':
         return telegram.waitForSent(telegram.sent.length + 1);
       case 'running':
-        return pause(random() * 150);
+        return pause(random() * runningMs);
       default:
         return moment satisfies never;
     }

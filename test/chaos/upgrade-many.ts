@@ -18,7 +18,7 @@ export const upgradeMany: Proof = {
     'one, as asked or after SIGKILL, while people write: nothing is refused, lost, repeated ' +
     'without a mark, out of order, or buried',
   unit: 'rounds',
-  sizes: { test: 1, change: 2, nightly: 60 },
+  sizes: { change: 1, nightly: 60 },
   async run(count, seed, say) {
     if (noPostgres !== false) return { kind: 'skipped', why: noPostgres };
     const random = seeded(seed);

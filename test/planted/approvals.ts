@@ -140,13 +140,13 @@ export const approvals: readonly Fault[] = [
     file: 'src/tool/governance.ts',
     find: "return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };",
     replace: 'break;',
-    seenBy: ['test/chaos/approvals.test.ts'],
+    seenBy: ['test/chaos/approvals.ts'],
   },
   {
     name: 'What follows a decision is accepted twice.',
     file: 'src/flow/approving.ts',
     find: '`approval:${id}`',
     replace: '`approval:${id}:${performance.now()}`',
-    seenBy: ['test/chaos/approvals.test.ts'],
+    seenBy: ['test/chaos/approvals.ts'],
   },
 ];

@@ -6,6 +6,9 @@ export type Fault = {
   /** It stands exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Test files that are run first, where those near the file do not see it. */
+  /**
+   * Test files, or proofs of test/chaos/, that are run first, where those near the file do not see
+   * it.
+   */
   readonly seenBy?: readonly string[];
 };

@@ -1,7 +1,7 @@
 /** Faults of budgets that only show where calls meet: what is reserved, and what is given back. */
 import type { Fault } from './fault.ts';
 
-const seenBy = ['test/chaos/spend-postgres.test.ts'];
+const seenBy = ['test/chaos/spend.ts'];
 
 export const spend: readonly Fault[] = [
   {

@@ -27,7 +27,7 @@ export const sqlite: readonly Fault[] = [
     file: 'src/store/sqlite/write/writer.ts',
     find: '    proveSync(db);\n',
     replace: "    proveSync(db);\n    db.exec('PRAGMA synchronous = OFF');\n",
-    seenBy: ['test/chaos/power-cut.test.ts'],
+    seenBy: ['test/chaos/power-cut.ts'],
   },
   {
     name: 'A database that is being brought up to date is left half done by a kill.',

@@ -1,6 +1,5 @@
 /** One order from the question to the end: who asks, who tries, who decides, who is too late. */
 import assert from 'node:assert/strict';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Chat, User } from '../../fake/telegram/wire.ts';
 import { post } from '../../support/program.ts';
 import type { OrderKey } from './orders.ts';
@@ -83,13 +82,12 @@ export class Life {
     }
     const message = { sender_id: `c${number}`, text };
     const { instances } = services;
-    for (;;) {
+    await until(`${text} is accepted`, async () => {
       const { port } = instances[Math.floor(random() * instances.length)]!;
       const url = `http://127.0.0.1:${port}/webhook`;
       const answer = await post(url, message, { 'webhook-id': text }).catch(() => null);
-      if (answer?.status === 200) return;
-      await pause(20);
-    }
+      return answer?.status === 200;
+    });
   }
 
   async #settle(key: OrderKey, way: Way): Promise<void> {

@@ -9,6 +9,8 @@ import type { Scene } from './scene.ts';
 const jumpMs = 90 * 60_000;
 /** A moment that does not come in that time is not waited for. */
 const momentMs = 1_500;
+/** A strike is so much later at most. */
+const laterMs = 20;
 
 export type StrikesParts = {
   readonly scene: Scene;
@@ -47,7 +49,7 @@ export class Strikes {
       await Promise.race([ending, pause(random() * betweenMs)]);
       const moment = scene.moments.next(this.#draw());
       await Promise.race([ending, moment, pause(momentMs)]);
-      await Promise.race([ending, pause(random() * 20)]);
+      await Promise.race([ending, pause(random() * laterMs)]);
       if (ended.isOver) break;
       const waiting = deeds.waiting.size;
       const isEnough = this.kills >= killsMax;

@@ -9,6 +9,7 @@ import { startReceiver, type Receiver } from '../../fake/receiver.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../../support/program.ts';
 import { runSvc, type Run } from '../../support/run-svc.ts';
 import { canary, type Canary, type Seen } from './leaks.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 const secretNames = {
   WEBHOOK_SECRET: 'webhook secret',
@@ -140,7 +141,7 @@ export class Stage implements AsyncDisposable {
   spoil(): void {
     const db = new DatabaseSync(this.database);
     // The program may be writing just now.
-    db.exec('PRAGMA busy_timeout = 30000; DROP TABLE turns');
+    db.exec(`PRAGMA busy_timeout = ${patienceMs}; DROP TABLE turns`);
     db.close();
   }
 

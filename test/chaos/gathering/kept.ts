@@ -7,6 +7,7 @@ import type { Program } from '../../support/program.ts';
 import { leftIn, type Left } from '../audit.ts';
 import { Rows } from '../many/rows.ts';
 import { spawnAfter, spawnPast } from '../ran-alone.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 /** `strays`: kept of a message that is gone. `twice`: pictures that are kept with two messages. */
 const attachments = {
@@ -41,7 +42,7 @@ export function onSqlite(folder: string): Kept {
     env: {},
     spawnPast: (spawn) => spawnPast(file, spawn),
     async count(question) {
-      using db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+      using db = new DatabaseSync(file, { readOnly: true, timeout: patienceMs });
       const seen =
         'WITH messages AS (SELECT inbox.id, state = 1 AS is_settled, traces.body AS trace ' +
         'FROM inbox LEFT JOIN traces ON traces.message_id = inbox.id) ';

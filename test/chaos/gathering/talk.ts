@@ -30,6 +30,8 @@ export type Messenger = {
 };
 
 export const people = 3;
+/** Between two pictures of an album, and two pieces of a burst, at most. */
+const [pictureMs, pieceMs] = [60, 120];
 const marks = /\b[mfp]\d+(?:x\d+)?\b/g;
 
 export function marksIn(text: string): string[] {
@@ -85,7 +87,7 @@ export class Talk {
     for (let at = 0; at < count; at++) {
       const text = at === captioned ? this.#mark('m') : '';
       this.#say(person, { text, files: [this.#picture()], album });
-      await pause(this.#random() * 60);
+      await pause(this.#random() * pictureMs);
     }
   }
 
@@ -97,7 +99,7 @@ export class Talk {
       const isForward = at === special && this.#random() < 0.2;
       const files = at === special ? [this.#file()] : [];
       this.#say(person, { text: this.#mark('m'), files, isForward });
-      await pause(this.#random() * 120);
+      await pause(this.#random() * pieceMs);
     }
   }
 

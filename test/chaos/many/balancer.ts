@@ -9,9 +9,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ask, type Asked } from '../outside.ts';
 import type { Instance } from './instance.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
-/** No answer for so long is none. */
-const answerMs = 2_000;
 /** Each is tried so many times for one request. */
 const rounds = 2;
 
@@ -25,18 +24,21 @@ export class Balancer implements AsyncDisposable {
   readonly #instances: readonly Instance[];
   readonly #agents = new Map<Instance, Agent>();
   readonly #server: Server;
+  readonly #answerMs: number;
   #next = 0;
 
-  private constructor(instances: readonly Instance[]) {
+  private constructor(instances: readonly Instance[], answerMs: number) {
     this.#instances = instances;
+    this.#answerMs = answerMs;
     for (const one of instances) this.#agents.set(one, new Agent({ keepAlive: true }));
     this.#server = createServer((request, response) => void this.#take(request, response));
     // Who speaks pauses for less.
-    this.#server.keepAliveTimeout = 60_000;
+    this.#server.keepAliveTimeout = patienceMs;
   }
 
-  static async before(instances: readonly Instance[]): Promise<Balancer> {
-    const balancer = new Balancer(instances);
+  /** @param answerMs no answer for so long is none */
+  static async before(instances: readonly Instance[], answerMs = patienceMs): Promise<Balancer> {
+    const balancer = new Balancer(instances, answerMs);
     balancer.#server.listen(0, '127.0.0.1');
     await once(balancer.#server, 'listening');
     return balancer;
@@ -72,7 +74,7 @@ export class Balancer implements AsyncDisposable {
       const instance = this.#instances[this.#next++ % this.#instances.length]!;
       const agent = this.#agents.get(instance)!;
       const { port } = instance;
-      const asked = { port, path: '/webhook', agent, headers, body, timeoutMs: answerMs };
+      const asked = { port, path: '/webhook', agent, headers, body, timeoutMs: this.#answerMs };
       const answer = await ask(asked);
       if (answer === null) {
         if (instance.isUp) this.unanswered++;

@@ -17,6 +17,8 @@ import { auditTalk, Talk } from './talk.ts';
 import { until } from '../../support/waiting.ts';
 
 const people = 3;
+/** Between two moves at most. */
+const betweenMs = 500;
 /** What one may still have in hand when it is taken for dead goes on for a while. */
 const pausedMoreMs = 2_000;
 /** A model thinks for so long at most, and about one message of ten for longer. */
@@ -85,7 +87,7 @@ export class Bots implements AsyncDisposable {
     const platform = this.platforms[Math.floor(this.#random() * this.platforms.length)]!;
     const how = ways[Math.floor(this.#random() * ways.length)]!;
     await this.fleet.untilMayDie();
-    await pause(this.#random() * 500);
+    await pause(this.#random() * betweenMs);
     const holder = await this.#holder(platform);
     const { life } = holder;
     const goOn = this.fleet.instances.length > 1 ? holder.hold() : () => {};

@@ -1,5 +1,4 @@
 /** How long it takes until others work the conversations of one that is gone. */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeModel } from '../../fake/model-server.ts';
 import type { Fleet } from './fleet.ts';
 import type { Instance } from './instance.ts';
@@ -44,15 +43,14 @@ async function somebodyAtWork(
   fleet: Fleet,
   queued: number,
 ): Promise<[Instance, readonly string[]]> {
-  for (let tried = 0; ; tried++) {
-    const one = fleet.instances[tried % fleet.instances.length]!;
+  let tried = 0;
+  return until('somebody works on something', async () => {
+    const one = fleet.instances[tried++ % fleet.instances.length]!;
     const id = await fleet.rows.instanceOf(one.pid);
     const lanes = id === null ? new Map<string, number>() : await fleet.rows.lanesOf(id);
     const some = [...lanes].flatMap(([lane, n]) => (n >= queued ? [lane] : []));
-    if (some.length >= lanesMin) return [one, some];
-    if (tried > 1_000) throw new Error('nobody works on anything');
-    await pause(20);
-  }
+    return some.length >= lanesMin ? ([one, some] as [Instance, readonly string[]]) : null;
+  });
 }
 
 function conversationOf(body: unknown): string {

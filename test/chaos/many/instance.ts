@@ -53,7 +53,10 @@ export class Instance implements AsyncDisposable {
   readonly lives: Life[] = [];
   /** Ends that nothing explains, each with what was logged before it. */
   readonly faults: string[] = [];
-  /** Ends of one that was taken for dead, or that was without its server for too long. */
+  /**
+   * Ends of one that was taken for dead, that was without its server for too long, or whose start
+   * found the server slow.
+   */
   endedItself = 0;
   isPaused = false;
   readonly #spawn: (aheadMs: number) => Program;
@@ -215,11 +218,13 @@ export class Instance implements AsyncDisposable {
     }
   }
 
-  #judge({ how, struck, program }: Life): void {
+  #judge({ how, struck, program, hasListened }: Life): void {
     if (how === 'SIGKILL' && struck.has('kill')) return;
     if (how === 0 && struck.has('term')) return;
-    const isExplained = struck.has('pause') || struck.has('away');
     const log = program.log();
+    // A busy machine may be too slow for a start.
+    const isLate = !hasListened && log.includes('it took too long');
+    const isExplained = struck.has('pause') || struck.has('away') || isLate;
     if (how === 1 && isExplained && /database|storage/i.test(log)) {
       this.endedItself++;
       return;

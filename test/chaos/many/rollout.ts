@@ -23,7 +23,6 @@ import { until } from '../../support/waiting.ts';
 
 const modelMs = 30;
 const pauseMs = 60;
-/** When no reply has come for so long, no more come. */
 
 /** One of them, and what it runs after its next start. */
 type Place = { readonly instance: Instance; release: Release };

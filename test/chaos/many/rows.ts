@@ -1,12 +1,9 @@
 /** What is written down of several svc on one database, as a connection of its own sees it. */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { faultOf } from '../../../src/store/postgres/server/errors.ts';
 import type { Left } from '../audit.ts';
-
-/** Longer than a crash takes, or the promotion of a standby. */
-const awayMsMax = 60_000;
+import { until } from '../../support/waiting.ts';
 
 /** What is unsettled of a conversation in one of the boxes. */
 type Unsettled = {
@@ -123,14 +120,15 @@ export class Rows {
   }
 
   /** Waits for a server that is away. */
-  async #ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    for (const began = performance.now(); ; await pause(50)) {
+  #ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return until(`an answer to ${text}`, async () => {
       try {
         return await this.#askOnce<Row>(text, values);
       } catch (error) {
-        if (faultOf(error) !== 'away' || performance.now() - began > awayMsMax) throw error;
+        if (faultOf(error) !== 'away') throw error;
+        return null;
       }
-    }
+    });
   }
 
   async #askOnce<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { someMoment } from '../moments.ts';
 import type { Instance } from './instance.ts';
 import type { Town } from './town.ts';
+import { within } from '../../support/waiting.ts';
 
 /** Beside the kills; by how often. */
 const besides = {
@@ -20,17 +21,18 @@ type Beside = keyof typeof besides;
 
 /** Who is paused for longer than that is taken for dead. */
 const deadMs = 9_000;
-const shortMs = 4_000;
+/** A server is away for so long at most. */
+const awayMsMax = 500;
 /** Between two kills at most, beside the moment that is waited for. */
 const betweenMs = 1_500;
-/** A paused one that was taken for dead ends within that once it goes on. */
-const fencedMs = 30_000;
 
 export type StrikesParts = {
   readonly town: Town;
   readonly random: () => number;
   /** How long one is paused, or without its servers, at most. */
   readonly longMs: number;
+  /** And where nobody may take it for dead. */
+  readonly shortMs: number;
 };
 
 export class Strikes {
@@ -133,13 +135,13 @@ export class Strikes {
       case 'term':
         return one.terminate();
       case 'short pause':
-        return one.pauseFor(share * shortMs);
+        return one.pauseFor(share * this.#parts.shortMs);
       case 'long pause':
         return this.#pauseLong(one, longMs);
       case 'cut':
         return one.cut();
       case 'short silence':
-        return one.silence(share * shortMs);
+        return one.silence(share * this.#parts.shortMs);
       case 'long silence':
         return one.silence(longMs);
       default:
@@ -159,17 +161,13 @@ export class Strikes {
     };
     await one.pauseUntil(look());
     if (!isDead || life.how === 'SIGKILL') return;
-    const late = new AbortController();
-    const over = pause(fencedMs, 'late', { signal: late.signal }).catch(() => null);
-    const how = await Promise.race([life.program.ended, over]);
-    late.abort();
-    assert.ok(how !== 'late', `${one.name} was taken for dead, and goes on:\n${one.log()}`);
-    if (how === 1) this.fenced++;
+    const what = `${one.name}, which was taken for dead, ends`;
+    if ((await within(what, life.program.ended)) === 1) this.fenced++;
   }
 
   async #strikeServers(what: 'crash of the server' | 'promotion'): Promise<void> {
     const { servers, fleet } = this.#parts.town;
-    const awayMs = this.#parts.random() * 500;
+    const awayMs = this.#parts.random() * awayMsMax;
     const act = async (): Promise<void> => {
       if (what !== 'promotion') return servers.crash(awayMs);
       await servers.promote();

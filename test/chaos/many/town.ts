@@ -12,6 +12,9 @@ import { untilAnswered } from '../world.ts';
 import { Balancer } from './balancer.ts';
 import { Fleet } from './fleet.ts';
 
+/** A paused svc says nothing for longer. */
+const answerMs = 2_000;
+
 type Parts = Pick<Town, 'crowd' | 'model' | 'receiver' | 'fleet' | 'balancer' | 'servers'>;
 
 export class Town implements AsyncDisposable {
@@ -52,7 +55,7 @@ export class Town implements AsyncDisposable {
     const env = { WEBHOOK_SECRET: secret };
     const parts = { servers, instances, random, document, hasWebhook: true, env };
     const fleet = own.use(await Fleet.start(parts));
-    const balancer = own.use(await Balancer.before(fleet.instances));
+    const balancer = own.use(await Balancer.before(fleet.instances, answerMs));
     const crowd = new Crowd(balancer.url, random, pace.pauseMs);
     own.defer(() => crowd.leave());
     const all = { crowd, model, receiver, fleet, balancer, servers };

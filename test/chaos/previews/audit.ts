@@ -2,20 +2,18 @@ import type { Saying } from '../talk.ts';
 import { answersIn, answerTo, type Part } from './answers.ts';
 import { goesOn, type Deed, type Made, type Messenger, type Place } from './messenger.ts';
 
-/** A message that is shown for so long has been edited, or was kept. */
-const keptMs = 1_500;
-
 /**
  * Each message has one whole answer. A beginning is left standing only where a kill came before svc
  * had kept it and the platform does not find it again, and only a reply that nothing showed before
  * may come again after a kill.
  * @param removed messages that people deleted
+ * @param keptMs what is shown for so long has been edited, or was kept
  */
 export function audit(
   said: readonly Saying<Place>[],
   messenger: Messenger,
   removed: ReadonlySet<string>,
-  kills: readonly number[],
+  { kills, keptMs }: { readonly kills: readonly number[]; readonly keptMs: number },
 ) {
   const all = messenger.made();
   const edits = messenger.deeds().filter(({ kind }) => kind === 'edit');

@@ -54,7 +54,7 @@ export interface Messenger extends AsyncDisposable {
   /** Messages which the platform says that somebody is about to write. */
   waiting(): number;
   /** Resolves with what is found, which is looked for whenever something happens. */
-  until<T>(find: () => T | undefined, what: string, deadlineMs: number): Promise<T>;
+  until<T>(find: () => T | undefined, what: string): Promise<T>;
   /** Resolves once all is read that a process which has ended sent. */
   unconnected(): Promise<void>;
 }

@@ -11,6 +11,7 @@ import {
   writeConfig,
 } from '../../support/program.ts';
 import { goesOn, type Deed, type Made, type Messenger } from './messenger.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 const [create, edit] = ['POST /channels/:id/messages', 'PATCH /channels/:id/messages/:id'] as const;
 const response = 'PATCH /webhooks/:id/:token/messages/@original';
@@ -75,7 +76,7 @@ export async function openOnDiscord(script: Script, random: () => number): Promi
       channels
         .flatMap((channel) => discord.standing(channel))
         .filter(({ flags }) => (Number(flags) & loading) !== 0).length,
-    until: (find, what, deadlineMs) => discord.until(find, what, deadlineMs),
+    until: (find, what) => discord.until(find, what, patienceMs),
     unconnected: () => discord.unconnected(),
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };

@@ -5,6 +5,7 @@ import { refuse, type Chat } from '../../fake/telegram/wire.ts';
 import { openTelegram } from '../../telegram/program.ts';
 import { privateChats } from '../talk.ts';
 import { goesOn, type Deed, type Made, type Messenger } from './messenger.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 const people = 4;
 const limited = { kind: 'rate-limit', retryAfterSeconds: 1 } as const;
@@ -61,7 +62,7 @@ export async function openOnTelegram(script: Script, random: () => number): Prom
       if (sent !== undefined) telegram.remove(sent.message);
     },
     waiting: () => 0,
-    until: (find, what, deadlineMs) => telegram.until(find, what, deadlineMs),
+    until: (find, what) => telegram.until(find, what, patienceMs),
     unconnected: () => telegram.unconnected(),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   };

@@ -7,11 +7,11 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { Lines } from '../../../bench/lines.ts';
 import { frames } from '../../../bench/sockets.ts';
 import { secret } from '../../support/program.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 const inFlightMax = 256;
 /** So many conversations are at work at a time, of all that there are. */
 const present = 1_000;
-const nobodyMs = 30_000;
 const accepted = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
 export class Crowd implements AsyncDisposable {
@@ -63,7 +63,7 @@ export class Crowd implements AsyncDisposable {
     this.#share = share;
     while (this.#next < this.#last && this.#next - this.replied < inFlightMax) this.#say();
     for (let seen = -1; !this.#over;) {
-      assert.notEqual(this.replied, seen, `no reply within ${nobodyMs} ms after ${seen}`);
+      assert.notEqual(this.replied, seen, `no reply within ${patienceMs} ms after ${seen}`);
       seen = this.replied;
       await this.#someProgress();
     }
@@ -79,7 +79,7 @@ export class Crowd implements AsyncDisposable {
   /** Until all that was said is answered, or some time has passed. */
   #someProgress(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, nobodyMs);
+      const timer = setTimeout(resolve, patienceMs);
       this.#progressed = () => {
         if (!this.#over) return;
         clearTimeout(timer);

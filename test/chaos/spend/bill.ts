@@ -29,14 +29,17 @@ export type Killed = {
   readonly calls: ReadonlySet<string>;
 };
 
+export type Struck = {
+  readonly kills: readonly Killed[];
+  /** The second for which svc gathers, and what a call takes from its coming to its answer. */
+  readonly gatheredMs: number;
+};
+
 export const callKey = ({ model, marker }: Pick<Call, 'model' | 'marker'>): string =>
   `${marker} ${model}`;
 
 /** How far two clocks may be apart; a start takes longer. */
-const clocksMs = 50;
-
-/** The second for which svc gathers, and what a call takes from its coming to its answer. */
-const gatheredMs = 3_000;
+const clocksMs = 200;
 
 const givenUp: ReadonlySet<string> = new Set(['outranked', 'cancelled', 'deadline']);
 
@@ -44,6 +47,7 @@ export class Bill {
   readonly #brain: BrainFacts;
   readonly #calls: readonly Call[];
   readonly #kills: readonly Killed[];
+  readonly #gatheredMs: number;
   readonly items: Item[] = [];
   /** Answered ones of finished turns. */
   exact = 0;
@@ -54,11 +58,12 @@ export class Bill {
     brain: BrainFacts,
     calls: readonly Call[],
     turns: readonly Turn[],
-    kills: readonly Killed[],
+    { kills, gatheredMs }: Struck,
   ) {
     this.#brain = brain;
     this.#calls = calls;
     this.#kills = kills;
+    this.#gatheredMs = gatheredMs;
     const byKey = Map.groupBy(calls, callKey);
     for (const turn of turns) {
       for (const model of brain.models) {
@@ -171,7 +176,7 @@ export class Bill {
   }
 
   #isBeforeKill({ at }: Call): boolean {
-    return this.#kills.some((killed) => at <= killed.at && at > killed.at - gatheredMs);
+    return this.#kills.some((killed) => at <= killed.at && at > killed.at - this.#gatheredMs);
   }
 
   /** What is free is not reserved: what ends with its process was not counted. */

@@ -12,6 +12,7 @@ import type { Receiver } from '../../fake/receiver.ts';
 import { post } from '../../support/program.ts';
 import { brainName } from './brains.ts';
 import type { Deployment } from './deployment.ts';
+import { within } from '../../support/waiting.ts';
 
 /** A message, or a trial, and what became of it. */
 export type Turn = {
@@ -21,11 +22,13 @@ export type Turn = {
   trace: Trace | null;
 };
 
-const replyMsMax = 120_000;
 const trialsAtOnce = 2;
 /** One of them writes this share of all, and more than one person may use. */
 const greedyShare = 0.4;
 const senders = 6;
+const betweenTriesMs = 20;
+/** Between two trials at most. */
+const betweenTrialsMs = 150;
 
 export class People implements Disposable {
   /** All that was begun. */
@@ -66,7 +69,7 @@ export class People implements Disposable {
     const tryDrafts = async (): Promise<void> => {
       while (!over.signal.aborted && !this.#left) {
         await this.#try();
-        await pause(this.#random() * 150);
+        await pause(this.#random() * betweenTrialsMs);
       }
     };
     const trials = Array.from({ length: trialsAtOnce }, tryDrafts);
@@ -126,7 +129,7 @@ export class People implements Disposable {
       const url = `http://127.0.0.1:${this.#some().port}/webhook`;
       const answer = await post(url, message, { 'webhook-id': key }).catch(() => null);
       if (answer?.status === 200) return String(answer.body['message_id']);
-      await pause(20);
+      await pause(betweenTriesMs);
     }
     throw new Error('they have left');
   }
@@ -136,10 +139,7 @@ export class People implements Disposable {
     if (there !== undefined) return there;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.#waiting.set(id, resolve);
-    const late = pause(replyMsMax, null, { ref: false });
-    const text = await Promise.race([promise, late]);
-    assert.ok(text !== null, `there is a reply to ${id}`);
-    return text;
+    return within(`a reply to ${id}`, promise);
   }
 
   async #traceOf(id: string): Promise<Trace> {
@@ -148,7 +148,7 @@ export class People implements Disposable {
       const answer = await askAdmin(adminPort, `messages/${id}`).catch(() => null);
       const trace = answer?.status === 200 ? (answer.body as unknown as Story).trace : null;
       if (trace !== null) return trace;
-      await pause(20);
+      await pause(betweenTriesMs);
     }
     throw new Error('they have left');
   }

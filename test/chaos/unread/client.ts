@@ -7,6 +7,7 @@ import { anotherHost } from '../../fake/many-hosts.ts';
 import { AnswerReader, type Answer } from './answers.ts';
 import { piecesOf, type Pattern } from './patterns.ts';
 import type { Kind } from './requests.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 /** What a kind of request was answered while nothing else went on. */
 export type Expected = {
@@ -18,8 +19,6 @@ export type Expected = {
 
 /** What svc says where too much is asked of it at once. */
 const busyCodes = /"code":"(?:inbox_full|busy)"/;
-/** Nothing came for so long: it is neither answered nor closed. */
-const silentMsMax = 60_000;
 const lateMsMax = 100;
 /** A client that stayed looks at so much of what was left for it. */
 const leftBytesMax = 262_144;
@@ -135,7 +134,7 @@ export class Client {
       const before = this.#readBytes;
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
-      const silent = setTimeout(resolve, silentMsMax);
+      const silent = setTimeout(resolve, patienceMs);
       await promise;
       clearTimeout(silent);
       if (isOver() || this.#readBytes > before) continue;

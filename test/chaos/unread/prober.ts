@@ -12,6 +12,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { percentile } from '../outside.ts';
 import { serveOrders } from './helper.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 export type Target = {
   readonly ports: readonly number[];
@@ -38,8 +39,6 @@ export type ProberOrders = {
   readonly stop: () => Promise<Probed>;
 };
 
-/** A process that is alive answers within this time, however slow its machine is. */
-const answeredMsMax = 60_000;
 /** A control that took longer says that the machine was busy elsewhere. */
 const controlMsMax = 100;
 const betweenMs = 10;
@@ -108,8 +107,8 @@ function askHealth(port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const socket = connect(port, '127.0.0.1');
   const late = setTimeout(() => {
-    socket.destroy(new Error(`no answer within ${answeredMsMax} ms`));
-  }, answeredMsMax);
+    socket.destroy(new Error(`no answer within ${patienceMs} ms`));
+  }, patienceMs);
   let why = 'the connection closed without an answer';
   socket.write('GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n');
   socket.setEncoding('latin1').once('data', (text: string) => {

@@ -16,7 +16,7 @@ import type { ControlOrders } from './control.ts';
 import { Helper } from './helper.ts';
 import type { Probed, ProberOrders, Target } from './prober.ts';
 import { adminToken, type ListenerName } from './requests.ts';
-import { until, untilAll } from '../../support/waiting.ts';
+import { patienceMs, until, untilAll } from '../../support/waiting.ts';
 
 /**
  * A probe may take so long, beside what the machine takes of it. On a machine whose bare server
@@ -26,8 +26,6 @@ const probeMsMax = 300;
 const probeOfCalmMax = 200;
 const calmRounds = 20;
 const flood = { connections: 100, requests: 20_000 };
-/** How long the program may take to end once it answers no more. */
-const endedMsMax = 10_000;
 
 export type House = { readonly storage: object };
 
@@ -218,7 +216,7 @@ export class Siege implements AsyncDisposable {
 
   /** null: it goes on. */
   async #endedSoon(): Promise<number | string | null> {
-    const late = setTimeout(() => this.#program.child.kill('SIGKILL'), endedMsMax);
+    const late = setTimeout(() => this.#program.child.kill('SIGKILL'), patienceMs);
     const code = await this.#program.ended;
     clearTimeout(late);
     return code === 'SIGKILL' ? null : code;
@@ -226,11 +224,7 @@ export class Siege implements AsyncDisposable {
 
   /** Who finds no answer may only have noticed that svc ended. */
   async #blamed(error: Error): Promise<string> {
-    const answer = await ask({
-      port: this.#ports.webhook,
-      path: '/healthz',
-      timeoutMs: endedMsMax,
-    });
+    const answer = await ask({ port: this.#ports.webhook, path: '/healthz' });
     const code = answer === null ? await this.#endedSoon() : null;
     const recent = await this.#attacker.order('recent');
     const what = code === null ? error.message : `svc ended with ${code}`;

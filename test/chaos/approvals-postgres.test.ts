@@ -1,4 +1,0 @@
-import { approvalsMany } from './approvals-many.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(approvalsMany);

@@ -1,4 +1,0 @@
-import { approvals } from './approvals.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(approvals);

@@ -1,4 +1,0 @@
-import { kill } from './kill.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(kill);

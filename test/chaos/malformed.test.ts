@@ -1,4 +1,0 @@
-import { malformedProof } from './malformed.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(malformedProof);

@@ -1,4 +1,0 @@
-import { many } from './many.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(many);

@@ -1,4 +1,0 @@
-import { mcp } from './mcp.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(mcp);

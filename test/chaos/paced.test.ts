@@ -1,4 +1,0 @@
-import { paced } from './paced.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(paced);

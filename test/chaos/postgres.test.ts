@@ -1,4 +1,0 @@
-import { postgres } from './postgres.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(postgres);

@@ -1,4 +1,0 @@
-import { powerCut } from './power-cut.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(powerCut);

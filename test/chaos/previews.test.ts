@@ -1,4 +1,0 @@
-import { previews } from './previews.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(previews);

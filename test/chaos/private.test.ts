@@ -1,4 +1,0 @@
-import { privateProof } from './private.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(privateProof);

@@ -1,4 +1,0 @@
-import { slowHeaders } from './slow-headers.ts';
-import { testSmallest } from './smallest.ts';
-
-testSmallest(slowHeaders);

@@ -1,4 +1,0 @@
-import { testSmallest } from './smallest.ts';
-import { spend } from './spend.ts';
-
-testSmallest(spend);

@@ -1,4 +1,0 @@
-import { testSmallest } from './smallest.ts';
-import { telegramKill } from './telegram-kill.ts';
-
-testSmallest(telegramKill);

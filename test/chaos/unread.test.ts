@@ -1,4 +1,0 @@
-import { testSmallest } from './smallest.ts';
-import { unread } from './unread.ts';
-
-testSmallest(unread);

@@ -1,4 +1,0 @@
-import { testSmallest } from './smallest.ts';
-import { upgradeMany } from './upgrade-many.ts';
-
-testSmallest(upgradeMany);

@@ -1,4 +1,0 @@
-import { testSmallest } from './smallest.ts';
-import { upgrade } from './upgrade.ts';
-
-testSmallest(upgrade);
