@@ -10,7 +10,13 @@ import { homedir } from 'os';
 import { join } from 'path';
 import { isatty } from 'tty';
 import { fileURLToPath, pathToFileURL } from 'url';
-import { bundledNode, isNewEnough, nodeMajorMin } from './bundled-node.js';
+import {
+  bundledNode,
+  checkoutAdvice,
+  isInstalled,
+  isNewEnough,
+  nodeMajorMin,
+} from './bundled-node.js';
 
 /*
  * Else Node opens a debugger at this signal, by which every program of the same user could read
@@ -21,22 +27,34 @@ process.on('SIGUSR1', () => {});
 const flushAfterMs = 1000;
 const self = fileURLToPath(import.meta.url);
 const root = join(self, '..', '..');
+const built = join(root, 'dist', 'main.js');
+const sources = join(root, 'src');
+const entry = join(sources, 'main.ts');
+// A published package has no sources.
+const isCheckout = existsSync(entry);
 
-if (isNewEnough()) {
+// What is built needs no packages to start.
+if (isCheckout && !existsSync(built) && !isInstalled()) {
+  refuse(checkoutAdvice());
+} else if (isNewEnough()) {
   run();
 } else {
   const node = bundledNode();
-  if (node === null) {
-    process.stderr.write(
-      `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}. Install a newer ` +
-        'Node, or the package of svc that brings one along; in a checkout, run "npm install" ' +
-        'again without --omit=optional.\n',
-    );
-    process.exitCode = 78;
-  } else {
-    // Few need it, and it takes 2 ms of every start.
-    void import('child_process').then(({ spawn }) => relaunch(node, spawn));
-  }
+  // Few need it, and it takes 2 ms of every start.
+  if (node !== null) void import('child_process').then(({ spawn }) => relaunch(node, spawn));
+  else refuse(isCheckout ? checkoutAdvice() : packageAdvice());
+}
+
+function refuse(advice) {
+  process.stderr.write(`${advice}\n`);
+  process.exitCode = 78;
+}
+
+function packageAdvice() {
+  return (
+    `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}. Install a newer Node, ` +
+    'or the package of svc that brings one along.'
+  );
 }
 
 function run() {
@@ -58,11 +76,8 @@ function run() {
  * built from them: an edit or a pull after the build is never hidden by it.
  */
 function mainModule() {
-  const built = join(root, 'dist', 'main.js');
-  const sources = join(root, 'src');
-  const entry = join(sources, 'main.ts');
   if (process.env.SVC_FROM_SOURCES === '1' || !existsSync(built)) return entry;
-  const stale = existsSync(entry) && changedSince(sources, statSync(built).mtimeMs);
+  const stale = isCheckout && changedSince(sources, statSync(built).mtimeMs);
   return stale ? entry : built;
 }
 

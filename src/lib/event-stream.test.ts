@@ -52,6 +52,18 @@ test('events come whole, however they are cut, and the last id is where to go on
   assert.equal(it.opened(), 1);
 });
 
+test('a stream that ends before its first event goes on from the id at its beginning', async (t) => {
+  const it = await start(t, (request, response) => {
+    response.writeHead(200, type);
+    const told = request.headers['last-event-id'];
+    if (told === undefined) response.end('retry: 2000\nid: a-1\n\n:\n\n');
+    else response.end(told === 'cut' ? 'retry: 2000\nid: a-1' : ':\n\n');
+  });
+  assert.equal((await it.read(null)).lastId, 'a-1');
+  assert.equal((await it.read('cut')).lastId, 'cut', 'half an id is none');
+  assert.equal((await it.read('none')).lastId, 'none');
+});
+
 test('another answer is a refusal, and a redirect is not followed', async (t) => {
   const it = await start(t, (request, response) => {
     assert.equal(request.url, '/events');

@@ -32,6 +32,12 @@ export type StreamEnd = {
   readonly lastId: string | null;
 };
 
+/**
+ * svc begins its stream with the id to go on from, before any event. The parser reports the ids of
+ * events alone.
+ */
+const opening = /^retry: \d+\nid: (.+)\n\n/;
+const openingCharactersMax = 256;
 const eventCharactersMax = 1024 * 1024;
 const refusalBytesMax = 65_536;
 
@@ -45,14 +51,18 @@ export async function readEventStream(
   take: (event: StreamEvent) => void,
   opened: () => void,
 ): Promise<StreamEnd> {
-  let lastId = from;
+  let head = '';
+  let eventId: string | undefined;
   let status: number | null = null;
-  const end = (kind: StreamEnd['kind'], body = ''): StreamEnd => ({ kind, status, body, lastId });
+  const end = (kind: StreamEnd['kind'], body = ''): StreamEnd => {
+    const lastId = eventId ?? opening.exec(head)?.[1] ?? from;
+    return { kind, status, body, lastId };
+  };
   const faults: unknown[] = [];
   const parser = createParser({
     maxBufferSize: eventCharactersMax,
-    onId: (id) => (lastId = id),
-    onEvent: ({ event, data }) => {
+    onEvent: ({ id, event, data }) => {
+      eventId = id ?? eventId;
       try {
         if (faults.length === 0) take({ kind: event ?? 'message', data });
       } catch (fault) {
@@ -73,7 +83,9 @@ export async function readEventStream(
     opened();
     const decoder = new TextDecoder();
     for await (const part of answer) {
-      parser.feed(decoder.decode(part as Uint8Array, { stream: true }));
+      const text = decoder.decode(part as Uint8Array, { stream: true });
+      if (head.length < openingCharactersMax) head += text;
+      parser.feed(text);
       if (faults.length > 0) break;
     }
   } catch {

@@ -70,7 +70,7 @@ test('without a node there is a sentence', async () => {
   }
   const run = runProgram(file, ['version'], { env: { PATH: place.path } });
   assert.equal((await run.ended).code, 78);
-  assert.equal(run.err(), 'svc needs Node 20.18 or newer, and there is no node on the PATH.\n');
+  assert.equal(run.err(), 'svc needs Node 20.19 or newer, and there is no node on the PATH.\n');
 });
 
 test('on Windows svc.cmd does the same', () => {

@@ -4,6 +4,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -295,9 +296,14 @@ suite('the launcher', () => {
     assert.equal(await ran(), 'source', 'a file was removed');
   });
 
-  test('the launcher is written in JavaScript that every Node since 12 reads', async () => {
-    const { readFileSync } = await import('node:fs');
-    const text = readFileSync(launcher, 'utf8');
-    assert.doesNotMatch(text, /\?\.|\?\?|^await |node:|#\w+ =|\|\|=/m);
+  test('what runs first is written in JavaScript that every Node since 12 reads', () => {
+    for (const file of ['bin/svc.js', 'bin/bundled-node.js', 'scripts/node.js']) {
+      const text = readFileSync(join(root, file), 'utf8');
+      assert.doesNotMatch(
+        text,
+        /\?\.|\?\?|^await |node:|#\w+ =|\|\|=|\.at\(|hasOwn|replaceAll/m,
+        file,
+      );
+    }
   });
 });

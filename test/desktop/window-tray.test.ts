@@ -32,7 +32,7 @@ async function openDesktop({ folder, env }: Stage): Promise<Desktop> {
   await once(createInterface({ input: daemon.stdout }), 'line');
   await chmod(path, 0o666);
   env['DBUS_SESSION_BUS_ADDRESS'] = `unix:path=${path}`;
-  const bus = createClient({ busAddress: `unix:path=${path}` });
+  const bus = createClient({ busAddress: `unix:path=${path}`, plainValues: true });
   const { promise: item, resolve } = Promise.withResolvers<Item>();
   bus.connection.on('message', (message: Readonly<Record<string, unknown>>) => {
     if (message['member'] !== 'RegisterStatusNotifierItem') return;

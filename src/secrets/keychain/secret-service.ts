@@ -32,7 +32,7 @@ export async function lookIntoSecretService(names: readonly string[], env: Env):
   if (library === null) return helperFault('unavailable', 'no_library');
   let bus: MessageBus;
   try {
-    bus = library.createClient({ busAddress });
+    bus = library.createClient({ busAddress, plainValues: true });
   } catch {
     return helperFault('no_bus');
   }
