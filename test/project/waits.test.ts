@@ -12,6 +12,8 @@ const files = globSync(['test/**/*.ts', '{src,web,scripts}/**/*.test.{ts,tsx}'],
   .filter((file) => !file.startsWith('test/planted/'));
 
 const number = '[1-9][\\d_]*';
+/** Not the seconds of a platform's API. */
+const milliseconds = '[1-9]\\d*_?\\d{3}';
 const rules = {
   'waits a fixed time: wait for an event, or by `until`': [
     `\\bsetTimeout\\([^()]*(?:\\([^()]*\\)[^()]*)*,\\s*${number}\\)`,
@@ -20,8 +22,8 @@ const rules = {
   ],
   [`has a bound of its own: use \`patienceMs\` of ${waiting}`]: [
     `\\bAbortSignal\\.timeout\\(${number}\\)`,
-    `\\btimeout:\\s*${number}`,
-    `\\b(?:within|give[Uu]p|wait|patience)Ms\\s*[=:]\\s*${number}`,
+    `\\btimeout:\\s*${milliseconds}`,
+    `\\b(?:within|giveUp|patience)Ms\\s*[=:]\\s*${number}`,
   ],
   'asserts how long something took: count, or leave speed to the benchmark': [
     `\\bassert\\.ok\\(\\s*(?:performance|Date)\\.now\\(\\)\\s*-\\s*[\\w.!]+\\s*<`,
