@@ -15,9 +15,7 @@ import { failuresOf, hasFailed, skippedOf, summaryOf } from './test-report.ts';
 import { rememberTimes, slowestFirst } from './test-times.ts';
 
 /** A test needs more than `npm ci` gives, or takes long, where its path matches one of these. */
-const rest = ['**/*.slow.test.ts', '**/*postgres*/**', '**/*postgres*'].concat(
-  ['chaos', 'desktop', 'documents', 'keyring'].map((folder) => `test/${folder}/**`),
-);
+const rest = ['**/*.slow.test.ts', '**/*postgres*/**', '**/*postgres*'];
 /** A run with fewer tests than this has left some out. */
 const testsMin = { first: 2_500, rest: 1_000 };
 /** Nothing is said for no longer than this while tests run. */

@@ -1,7 +1,7 @@
 /**
  * A message that ran alone at two ends of the process is given up, as is promised. Strikes that
  * wait for a model find the same one again where nobody else may run: so the second of them waits
- * until such a message has its answer. test/messages/poison.test.ts strikes all the same.
+ * until such a message has its answer. test/messages/poison.slow.test.ts strikes all the same.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

@@ -42,13 +42,13 @@ export const marks: Readonly<Record<string, Mark>> = {
 
 /** For pages with blocks that are run `apart` or at a `terminal`: the test, and words in it. */
 export const testsOf: Readonly<Record<string, readonly [file: string, words: string]>> = {
-  'README.md': ['test/cli/init.test.ts', 'a webhook: the model answers'],
-  'docs/get-started/desktop.md': ['test/desktop/shell.test.ts', 'desktop'],
-  'docs/get-started/discord.md': ['test/documents/first-run.test.ts', 'discord.md'],
+  'README.md': ['test/cli/init.slow.test.ts', 'a webhook: the model answers'],
+  'docs/get-started/desktop.md': ['test/desktop/shell.slow.test.ts', 'desktop'],
+  'docs/get-started/discord.md': ['test/documents/first-run.slow.test.ts', 'discord.md'],
   'docs/get-started/first-run-page.md': ['src/cli/init/browser.test.ts', 'browser'],
-  'docs/get-started/first-run.md': ['test/cli/init.test.ts', 'from nothing to an answer'],
-  'docs/get-started/telegram.md': ['test/documents/first-run.test.ts', 'telegram.md'],
-  'docs/get-started/webhook.md': ['test/documents/first-run.test.ts', 'webhook.md'],
+  'docs/get-started/first-run.md': ['test/cli/init.slow.test.ts', 'from nothing to an answer'],
+  'docs/get-started/telegram.md': ['test/documents/first-run.slow.test.ts', 'telegram.md'],
+  'docs/get-started/webhook.md': ['test/documents/first-run.slow.test.ts', 'webhook.md'],
   'docs/how-to/answer-by-hand.md': ['test/conversations/takeover.test.ts', 'hanging model'],
   'docs/reference/admin.md': ['test/documents/names.test.ts', 'docs/reference/admin.md'],
   'docs/reference/command-line.md': ['test/approvals/command.test.ts', 'once it is approved'],

@@ -43,7 +43,7 @@ export const application: readonly Fault[] = [
     file: 'src/desktop/core/service-core.ts',
     find: '    this.#link.withdrawn();\n',
     replace: '',
-    seenBy: ['test/desktop/shell.test.ts'],
+    seenBy: ['test/desktop/shell.slow.test.ts'],
   },
   {
     name: 'The token of the window counts on an address for other machines.',

@@ -133,7 +133,7 @@ export const approvals: readonly Fault[] = [
     file: 'src/flow/faults.ts',
     find: 'const left = settled === undefined ? kept :',
     replace: 'const left = settled !== undefined ? kept :',
-    seenBy: ['test/approvals/ends.test.ts'],
+    seenBy: ['test/approvals/ends.slow.test.ts'],
   },
   {
     name: 'An approved call that had begun when svc was killed runs a second time.',

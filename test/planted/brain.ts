@@ -161,14 +161,14 @@ export const model: readonly Fault[] = [
     file: 'src/brain/shield.ts',
     find: 'if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });',
     replace: '',
-    seenBy: ['test/models/refused-message.test.ts'],
+    seenBy: ['test/models/refused-message.slow.test.ts'],
   },
   {
     name: 'A message that the model refuses fails every turn after it once.',
     file: 'src/brain/left-out.ts',
     find: 'desk.leaveOut([newest]);',
     replace: '',
-    seenBy: ['test/models/refused-message.test.ts'],
+    seenBy: ['test/models/refused-message.slow.test.ts'],
   },
   {
     name: 'An agent shows what became private to the next model, wherever that is.',

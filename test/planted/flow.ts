@@ -105,21 +105,21 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/faults.ts',
     find: "kind === 'poison' ? notAgain(effects) : effects",
     replace: 'effects',
-    seenBy: ['test/messages/poison.test.ts'],
+    seenBy: ['test/messages/poison.slow.test.ts'],
   },
   {
     name: 'A quoted answer is public although a private turn has it.',
     file: 'src/flow/quoted-message.ts',
     find: 'strictest(...found.map(({ sensitivity }) => sensitivity))',
     replace: "'public'",
-    seenBy: ['src/flow/quoted-message.test.ts', 'test/privacy/quoted-privacy.test.ts'],
+    seenBy: ['src/flow/quoted-message.test.ts', 'test/privacy/quoted-privacy.slow.test.ts'],
   },
   {
     name: 'What is asked again is shown to the model twice.',
     file: 'src/flow/asking-again.ts',
     find: '(turn, at) => at < place ||',
     replace: '(turn, at) => at <= place ||',
-    seenBy: ['src/flow/asking-again.test.ts', 'test/telegram/commands.test.ts'],
+    seenBy: ['src/flow/asking-again.test.ts', 'test/telegram/commands.slow.test.ts'],
   },
   {
     name: 'What is asked again is as private as the command alone.',
@@ -133,7 +133,7 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/effects.ts',
     find: 'leftOut: [...againIn(decision), ...',
     replace: 'leftOut: [...',
-    seenBy: ['test/telegram/commands.test.ts'],
+    seenBy: ['test/telegram/commands.slow.test.ts'],
   },
   {
     name: 'A command of another bot counts as said to us.',

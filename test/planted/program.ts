@@ -33,14 +33,14 @@ export const cli: readonly Fault[] = [
     file: 'src/talk/stand-in.ts',
     find: 'if (reply.inReplyTo === null || reply.inReplyTo !== id) return false;',
     replace: 'if (reply.inReplyTo === null || id === undefined) return false;',
-    seenBy: ['test/cli/send-receive.test.ts'],
+    seenBy: ['test/cli/send-receive.slow.test.ts'],
   },
   {
     name: 'Anybody may post a reply to who waits for one.',
     file: 'src/talk/reply-receiver.ts',
     find: 'if (!isFromSvc(request, body.text)) return end(401);',
     replace: '',
-    seenBy: ['test/cli/send-receive.test.ts'],
+    seenBy: ['test/cli/send-receive.slow.test.ts'],
   },
   {
     name: 'A mistyped SVC_CONFIG runs svc on the configuration of somebody else.',
@@ -61,14 +61,14 @@ export const cli: readonly Fault[] = [
     file: 'src/cli/frame/signals.ts',
     find: 'if (count > (there.get(signal) ?? 0)) this.#act(signal);',
     replace: 'if (there !== here) this.#act(signal);',
-    seenBy: ['test/cli/launcher.test.ts'],
+    seenBy: ['test/cli/launcher.slow.test.ts'],
   },
   {
     name: 'A program whose launcher was killed lives on for as long as its work takes.',
     file: 'src/cli/frame/signals.ts',
     find: "process.on('disconnect', left);",
     replace: "process.on('disconnect', () => stopping.abort());",
-    seenBy: ['test/cli/launcher.test.ts'],
+    seenBy: ['test/cli/launcher.slow.test.ts'],
   },
   {
     name: 'A command whose input is over ends before its model has answered, with 0.',
@@ -156,7 +156,7 @@ export const service: readonly Fault[] = [
     file: 'src/store/sqlite/files/problem.ts',
     find: "new Set(['storage_io', ",
     replace: 'new Set([',
-    seenBy: ['test/chaos/failing-start.test.ts'],
+    seenBy: ['test/chaos/failing-start.slow.test.ts'],
   },
   {
     name: 'Its health is fine while nothing can be accepted.',

@@ -20,7 +20,7 @@ export const sqlite: readonly Fault[] = [
     file: 'src/store/sqlite/files/migrations.ts',
     find: 'version > steps.length)',
     replace: 'version > steps.length + 1)',
-    seenBy: ['test/upgrade/roll-back.test.ts'],
+    seenBy: ['test/upgrade/roll-back.slow.test.ts'],
   },
   {
     name: 'What is committed is not synced.',
