@@ -31,8 +31,9 @@ test('a pause ends early when its signal aborts, and takes nothing with it', asy
 test('a pause ends by itself when its time is over, and not before', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let isOver = false;
-  const pausing = pause(200, new AbortController().signal).then(() => (isOver = true));
-  t.mock.timers.tick(199);
+  const pauseMs = 200;
+  const pausing = pause(pauseMs, new AbortController().signal).then(() => (isOver = true));
+  t.mock.timers.tick(pauseMs - 1);
   await setImmediate();
   assert.equal(isOver, false);
   t.mock.timers.tick(1);

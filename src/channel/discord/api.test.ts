@@ -5,7 +5,7 @@ import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { startFakeDiscord } from '../../../test/fake/discord.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
-import { patienceMs } from '../../../test/support/waiting.ts';
+import { patienceMs, within } from '../../../test/support/waiting.ts';
 import { createApi } from './api.ts';
 
 test('beside a spare call, which waits for no limit, others wait as ever', async () => {
@@ -40,7 +40,7 @@ test('what nobody needs has its turn at what is left over, or is left out', asyn
     clock.pass(10);
     await new Promise<void>((acted) => clock.deadlines.after(0, acted));
   }
-  const said = await asking;
+  const said = await within('what became of them', asking);
   const unasked = said.filter((one) => one.kind === 'refused' && one.unasked);
   assert.ok(unasked.length > 0 && unasked.length < 35, String(unasked.length));
   api.close();
