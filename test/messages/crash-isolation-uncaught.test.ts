@@ -17,6 +17,7 @@ import {
   textsIn,
   type Bench,
 } from '../contract/ledger/kit.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 /** How often each unsettled message counts as tried, by its text. */
 function triesIn(path: string): Record<string, unknown> {
@@ -146,7 +147,7 @@ test('after a failing storage no message counts, whatever else was noted', async
   await using crashes = await Crashes.make();
   const it = await oneAtWork(crashes);
   const claim = await oneIn(it);
-  using intruder = new DatabaseSync(crashes.path, { timeout: 30_000 });
+  using intruder = new DatabaseSync(crashes.path, { timeout: patienceMs });
   intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
   assert.equal(await it.ledger.complete(claim, effects(claim, ['lost'])), false);
   process.emit('uncaughtExceptionMonitor', new Error('a fault'), 'uncaughtException');

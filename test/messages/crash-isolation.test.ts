@@ -20,6 +20,7 @@ import {
   until,
   type Bench,
 } from '../contract/ledger/kit.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 /** ann, bob and cid were being worked on at two unclean ends. */
 async function threeSuspects(crashes: Crashes): Promise<Bench> {
@@ -262,7 +263,7 @@ test('an end by failing storage is no evidence against any message', async () =>
   for (let ends = 0; ends < 3; ends++) {
     const claim = await oneIn(it);
     assert.deepEqual([claim.message.text, claim.attempt, claim.condemned], ['a', 3, false]);
-    const intruder = new DatabaseSync(crashes.path, { timeout: 30_000 });
+    const intruder = new DatabaseSync(crashes.path, { timeout: patienceMs });
     intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
     assert.equal(await it.ledger.complete(claim, effects(claim, ['lost'])), false);
     intruder.exec('ALTER TABLE elsewhere RENAME TO turns');

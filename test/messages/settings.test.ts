@@ -17,7 +17,7 @@ import { noteEvents } from '../fake/webhook.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 
-const where = { port: 8090, adminPort: 2112, receiverUrl: 'http://127.0.0.1:9/' };
+const where = { port: 1, adminPort: 2, receiverUrl: 'http://127.0.0.1:9/' };
 
 /** The config of one brain with these models, and more fields of it. */
 function configOf(models: readonly object[], more: object = {}): Config {

@@ -15,7 +15,7 @@ import { McpInUse, McpServers } from '../../../src/tool/mcp/servers.ts';
 import { createTools } from '../../../src/tool/registry.ts';
 import type { Ran, Toolbox } from '../../../src/tool/tool.ts';
 import { noReserved } from '../reserved.ts';
-import { until } from '../../support/waiting.ts';
+import { patienceMs, until } from '../../support/waiting.ts';
 
 export const fakeServer = join(import.meta.dirname, 'server.mjs');
 
@@ -127,7 +127,7 @@ export class McpStage {
   }
 
   #begin(mode: string, options: StageOptions): void {
-    const { secret, timeoutSeconds = 30, program = process.execPath, sensitivity } = options;
+    const { secret, timeoutSeconds = 60, program = process.execPath, sensitivity } = options;
     this.#sensitivity = sensitivity ?? 'public';
     const env = (secret === undefined ? {} : { TOKEN: 'FAKE_TOKEN' }) as Record<string, EnvName>;
     const args = [fakeServer, mode, this.note];
@@ -168,7 +168,7 @@ export async function definitionsOf(mode: string): Promise<readonly Definition[]
     reach: { kind: 'command', program: process.execPath, args, env: {} },
     version: '0',
     steady: steadyNow,
-    initMs: 30_000,
+    initMs: patienceMs,
     toolsChanged: () => {},
   });
   const { signal } = new AbortController();
