@@ -13,6 +13,7 @@ import {
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, suite, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { spawn } from '@lydell/node-pty';
 import {
   childrenOf,
@@ -30,7 +31,7 @@ const skip = old === null ? 'no Node older than 24 is on the PATH of this machin
 /** Stands in the place of the program and says what reaches it. */
 const probe = `
 import { writeFileSync } from 'node:fs';
-import { listenForSignals } from ${JSON.stringify(join(root, 'src/cli/frame/signals.ts'))};
+import { listenForSignals } from ${JSON.stringify(pathToFileURL(join(root, 'src/cli/frame/signals.ts')).href)};
 export async function main([act, value]) {
   const { stopping: { signal }, abandoning, onHangUp } = listenForSignals();
   if (value === 'hear') onHangUp(() => console.log('heard'));

@@ -204,7 +204,7 @@ test('each thing that can be missing is named by what to do', async () => {
   const routes = [{ channel: 'messenger_a', brain: 'echo' }];
   const none = await setStage(folder.path, { more: { ...telegram, routes } });
   assert.match((await send(none.file)).err, /has no webhook channel/);
-  const where = { port: 8090, adminPort: 0, modelUrl: '', receiverUrl: 'http://127.0.0.1:9/' };
+  const where = { port: 1, adminPort: 0, modelUrl: '', receiverUrl: 'http://127.0.0.1:9/' };
   const both = [...telegram.channels, ...webhookConfig(where).channels];
   const unrouted = await setStage(folder.path, { more: { channels: both, routes } });
   const { code, err } = await send(unrouted.file);

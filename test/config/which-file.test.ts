@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findConfigFile, inspectConfigFile } from '../../src/cli/frame/config-file.ts';
 import { runCommand } from '../support/in-process.ts';
-import { scratch, webhookConfig } from '../support/program.ts';
+import { freePort, scratch, webhookConfig } from '../support/program.ts';
 import { root } from '../support/run-svc.ts';
 
 const inDark = { cwd: '/home/ada/router', env: { HOME: '/home/ada' }, platform: 'linux' } as const;
@@ -66,8 +66,8 @@ async function userPlace() {
   for (const path of [cwd, join(home, 'svc')]) mkdirSync(path, { recursive: true });
   const text = JSON.stringify(
     webhookConfig({
-      port: 8090,
-      adminPort: 2112,
+      port: await freePort(),
+      adminPort: await freePort(),
       modelUrl: 'http://127.0.0.1:9',
       receiverUrl: 'http://127.0.0.1:9/',
     }),

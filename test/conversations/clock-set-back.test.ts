@@ -24,7 +24,7 @@ function dayOf(t: TestContext): { setBack(): void } {
 }
 
 function brainOf(kit: ServiceKit, modelUrl: string, more: object): Brain {
-  const where = { port: 8090, adminPort: 2112, receiverUrl: 'http://127.0.0.1:9/', modelUrl };
+  const where = { port: 1, adminPort: 2, receiverUrl: 'http://127.0.0.1:9/', modelUrl };
   const document = webhookConfig(where);
   const [brain] = document.brains;
   const [model] = brain!['models'] as [object];

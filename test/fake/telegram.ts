@@ -299,7 +299,7 @@ export class FakeTelegram implements AsyncDisposable {
     this.#revoked = true;
   }
 
-  /** A file that a message may name; returns its file_id. */
+  /** A file that a message may name, in the place of one at its path; returns its file_id. */
   storeFile(path: string, bytes: Buffer): string {
     const id = `AgACAgIAAxkBAAI${this.#world.files.size + 1}`;
     const file: StoredFile = { path, bytes };

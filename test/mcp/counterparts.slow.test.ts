@@ -9,6 +9,7 @@ import { steadyNow } from '../../src/lib/clock.ts';
 import { Connection } from '../../src/tool/mcp/connection.ts';
 import { resultOf } from '../../src/tool/mcp/result-text.ts';
 import { scratch } from '../support/program.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 const root = join(import.meta.dirname, '../..');
 const packages = join(root, 'node_modules/@modelcontextprotocol');
@@ -19,14 +20,14 @@ async function connected(args: readonly string[]) {
     reach: { kind: 'command', program: process.execPath, args, env: {} },
     version: '0',
     steady: steadyNow,
-    initMs: 30_000,
+    initMs: patienceMs,
     toolsChanged: () => {},
   });
   await connection.open(signal);
   return {
     names: async () => (await connection.tools(signal)).map(({ name }) => name),
     async call(name: string, given: Record<string, unknown>) {
-      const result = await connection.call(name, given, { signal, timeoutMs: 10_000 });
+      const result = await connection.call(name, given, { signal, timeoutMs: patienceMs });
       return resultOf(result, (text) => text);
     },
     [Symbol.asyncDispose]: () => connection.close(),

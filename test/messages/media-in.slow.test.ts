@@ -1,6 +1,6 @@
 /** What comes with messages, on the whole program: who is shown it, what is said of the rest. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import jpeg from 'jpeg-js';
 import { startFakeDiscord } from '../fake/discord.ts';
 import type { FakeModel, Script } from '../fake/model-server.ts';
@@ -19,6 +19,25 @@ const saysWhatItSees: Script = ({ body }) => {
 };
 const lastOf = (model: FakeModel) => (model.calls.at(-1)!.body as Asked).messages.at(-1)!;
 
+type Stage = Awaited<ReturnType<typeof stage>>;
+
+/** One program for the tests that need no other, each with a person and a chat of its own. */
+let shared: Promise<Stage>;
+before(() => void (shared = stage()));
+after(async () => (await shared)[Symbol.asyncDispose]());
+
+async function visit() {
+  const it = await shared;
+  const chat = it.telegram.privateChat(it.telegram.person('Bo'));
+  const asked = it.model.calls.length;
+  return {
+    ...it,
+    replyTo: (content: Readonly<Record<string, unknown>>) => it.replyTo(content, chat),
+    /** What the model was asked since. */
+    asked: () => it.model.calls.length - asked,
+  };
+}
+
 async function stage(setup: { channel?: object; sees?: boolean } = {}) {
   const own = new AsyncDisposableStack();
   const capabilities = setup.sees === false ? ['completion'] : ['completion', 'vision'];
@@ -29,10 +48,10 @@ async function stage(setup: { channel?: object; sees?: boolean } = {}) {
   return {
     ...it,
     program: own.use(it.start()),
-    async replyTo(content: Readonly<Record<string, unknown>>): Promise<string> {
-      const before = telegram.sent.length;
-      telegram.post(this.ann, content);
-      return (await telegram.waitForSent(before + 1))[before]!.text;
+    async replyTo(content: Readonly<Record<string, unknown>>, chat = it.ann): Promise<string> {
+      const known = telegram.sent.length;
+      telegram.post(chat, content);
+      return (await telegram.waitForSent(known + 1))[known]!.text;
     },
     photo(bytes: Uint8Array, path = 'photos/file_1.jpg') {
       const id = telegram.storeFile(path, Buffer.from(bytes));
@@ -45,7 +64,7 @@ async function stage(setup: { channel?: object; sees?: boolean } = {}) {
 }
 
 test('a photo is shown to a model that sees, without what was hidden in it', async () => {
-  await using it = await stage();
+  const it = await visit();
   const photo = it.photo(withExif(jpegOf(64, 32), 1, 'Berlin 52.52 N'));
   assert.equal(await it.replyTo({ photo, caption: 'what is it?' }), '1 pictures, and: what is it?');
   const shown = Buffer.from(lastOf(it.model).images![0]!, 'base64');
@@ -81,7 +100,7 @@ test('a picture that the provider refuses is left out, and not tried again', asy
 });
 
 test('a text file is read, and later turns remember it', async () => {
-  await using it = await stage();
+  const it = await visit();
   const file_id = it.telegram.storeFile('documents/a.md', Buffer.from('buy milk'));
   const document = { file_id, file_unique_id: 'x', file_name: 'list.md', file_size: 8 };
   const said = await it.replyTo({ document, caption: 'what is to do?' });
@@ -104,7 +123,7 @@ for (const [name, bytes, expected] of [
   ['photo.png', Buffer.from('none'), /^I cannot read this \(document\)/],
 ] as const) {
   test(`what is said of the file ${name} is true`, async () => {
-    await using it = await stage();
+    const it = await visit();
     const file_id = it.telegram.storeFile('documents/file_1', Buffer.from(bytes));
     const document = { file_id, file_unique_id: 'x', file_name: name, file_size: bytes.length };
     assert.match(await it.replyTo({ document }), expected);
@@ -112,7 +131,7 @@ for (const [name, bytes, expected] of [
 }
 
 test('of what svc does not read it says so, whatever kind it is', async () => {
-  await using it = await stage();
+  const it = await visit();
   const kinds = {
     story: { chat: { id: 1, type: 'private' }, id: 3 },
     paid_media: { star_count: 1, paid_media: [] },
@@ -122,7 +141,7 @@ test('of what svc does not read it says so, whatever kind it is', async () => {
   for (const [kind, content] of Object.entries(kinds)) {
     assert.match(await it.replyTo({ [kind]: content }), new RegExp(`^I cannot read this .${kind}`));
   }
-  assert.equal(it.model.calls.length, 0);
+  assert.equal(it.asked(), 0);
 });
 
 test('a voice message is written down by the speech server', async () => {
@@ -173,21 +192,21 @@ function documentOf(file_name: string, file_size: number): object {
 
 for (const [what, content, expected] of unreadable) {
   test(`${what} is told so, and no model is asked`, async () => {
-    await using it = await stage();
+    const it = await visit();
     assert.match(await it.replyTo({ ...content }), expected);
-    assert.equal(it.model.calls.length, 0);
+    assert.equal(it.asked(), 0);
   });
 }
 
 test('what nobody could read is not remembered, and is no question to ask again', async () => {
-  await using it = await stage();
+  const it = await visit();
   const video = { video: { file_id: 'v', file_unique_id: 'v' } };
   const forward_origin = { type: 'hidden_user', sender_user_name: 'Bob', date: 1 };
   assert.match(await it.replyTo({ ...video, forward_origin }), /^I cannot read this/);
   await it.replyTo({ text: '/retry' });
-  assert.equal(it.model.calls.length, 0, 'nothing is asked again');
+  assert.equal(it.asked(), 0, 'nothing is asked again');
   await it.replyTo({ text: 'hello' });
-  const { messages } = it.model.calls[0]!.body as Asked;
+  const { messages } = it.model.calls.at(-1)!.body as Asked;
   assert.deepEqual(
     messages.filter(({ role }) => role === 'user').map(({ content }) => content),
     ['hello'],
@@ -211,7 +230,7 @@ test('what is said to others and cannot be read has no answer', async () => {
 });
 
 test('with a text beside it the model is told what could not be read', async () => {
-  await using it = await stage();
+  const it = await visit();
   const said = await it.replyTo({ ...documentOf('a.pdf', 4), caption: 'sum it up' });
   assert.match(said, /sum it up\n\[attachment: a\.pdf: I cannot read this/);
 });
@@ -224,14 +243,14 @@ const attacks: readonly (readonly [string, Uint8Array])[] = [
 
 for (const [what, bytes] of attacks) {
   test(`${what} is not shown to anybody`, async () => {
-    await using it = await stage();
+    const it = await visit();
     assert.match(await it.replyTo({ photo: it.photo(bytes) }), /^I cannot read this/);
-    assert.equal(it.model.calls.length, 0);
+    assert.equal(it.asked(), 0);
   });
 }
 
 test('a larger file than it said is read no further', async () => {
-  await using it = await stage();
+  const it = await visit();
   const photo = it.photo(new Uint8Array(9 * 1024 * 1024));
   photo[1]!.file_size = 100;
   assert.match(await it.replyTo({ photo }), /larger than the 8 MiB/);
@@ -239,7 +258,7 @@ test('a larger file than it said is read no further', async () => {
 
 for (const path of ['../../secret.jpg', '/var/lib/telegram-bot-api/1/photos/file_1.jpg']) {
   test(`the path ${path} is not followed`, async () => {
-    await using it = await stage();
+    const it = await visit();
     const photo = it.photo(jpegOf(8, 8), path);
     assert.match(await it.replyTo({ photo }), /^I cannot get files here/);
   });

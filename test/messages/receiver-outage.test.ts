@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import type { Status } from '../../src/admin/admin.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { serveHere } from '../support/in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+import { until } from '../support/waiting.ts';
 
 const token = 'an-administrator-token-of-the-tests';
 const headers = { authorization: `Bearer ${token}` };
@@ -18,7 +20,7 @@ test('its replies are counted while it is broken, and each arrives once when tri
   const at = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const more = { storage: { path: 'svc.db' }, admin: { token_env: 'ADMIN_TOKEN' } };
   const file = await writeConfig(folder.path, { ...webhookConfig(at), ...more });
-  await using program = await serve(file, port, { ADMIN_TOKEN: token });
+  await using program = await serveHere(file, port, { ADMIN_TOKEN: token });
   const api = `http://127.0.0.1:${adminPort}/api/v1`;
   const receiverNow = async () => {
     const { deliveries } = (await (await fetch(`${api}/status`)).json()) as Status;
@@ -43,7 +45,7 @@ test('its replies are counted while it is broken, and each arrives once when tri
     const told = (await answer.json()) as { readonly more: boolean; readonly before: number };
     [before, isMore] = [`before=${told.before}`, told.more];
   }
-  while ((await receiverNow())!.waiting > 0) await new Promise(setImmediate);
+  await until('no reply that waits', async () => (await receiverNow())!.waiting === 0);
   const arrived = receiver.received.filter(({ confirmed }) => confirmed);
   assert.equal(arrived.length, many);
   assert.equal(new Set(arrived.map((one) => one.headers['webhook-id'])).size, many);

@@ -14,10 +14,11 @@ import { createBrain, createServiceKit, type ServiceKit } from '../../src/servic
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { noteEvents } from '../fake/webhook.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { serveHere } from '../support/in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 
-const where = { port: 8090, adminPort: 2112, receiverUrl: 'http://127.0.0.1:9/' };
+const where = { port: 1, adminPort: 2, receiverUrl: 'http://127.0.0.1:9/' };
 
 /** The config of one brain with these models, and more fields of it. */
 function configOf(models: readonly object[], more: object = {}): Config {
@@ -155,7 +156,7 @@ test('allowed_hosts and deadline_seconds reach the running program', async () =>
     brains: [{ ...config.brains[0], deadline_seconds: 1 }],
     observability: { addr: `127.0.0.1:${adminPort}`, allowed_hosts: ['svc.test'] },
   });
-  await using program = await serve(file, port);
+  await using program = await serveHere(file, port);
   await post(program.url, { sender_id: 'ada', text: 'hello' });
   assert.equal(await statusAs('svc.test:443', adminPort), 200);
   assert.equal(await statusAs('evil.test', adminPort), 421);

@@ -10,6 +10,8 @@ import { Crashes } from '../fake/crashes.ts';
 import { accept, answer, hook, ids, oneIn, oneOut } from '../contract/ledger/kit.ts';
 import { other, said, takeIn, until, type Bench } from '../contract/ledger/kit.ts';
 
+/** Long beside what happens meanwhile, which is one commit. */
+const waitsMs = 1_000;
 const dayMs = 86_400_000;
 type World = AsyncDisposable & Bench & { clock: { aheadMs: number }; heard: string[] };
 type Listening = Clock & { news: LedgerNews };
@@ -91,7 +93,7 @@ for (const form of Object.keys(forms)) {
       it.ledger.serve([]);
       it.clock.aheadMs = 0;
       const how = { park: true, possibleDuplicate: false };
-      await it.ledger.defer(await oneOut(it), Date.now() + 50, failure('server_error'), how);
+      await it.ledger.defer(await oneOut(it), Date.now() + waitsMs, failure('server_error'), how);
       it.ledger.serve([]);
       assert.equal(it.ledger.gauges().unroutable, 1);
       await until('it is a dead letter', () => {

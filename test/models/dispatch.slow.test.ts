@@ -64,6 +64,6 @@ function traced(steps: Played['steps']): object {
 }
 
 function assertTimes({ startMs, ms, rank, model }: TraceStep & { kind: 'model' }): void {
-  assert.ok(startMs >= 0 && ms >= 0 && startMs + ms < 60_000);
+  assert.ok(startMs >= 0 && ms >= 0);
   assert.equal(rank, rankOf(model));
 }

@@ -94,7 +94,7 @@ test('new configurations forget nothing, though the runtime does not say it agai
 test('the same at the terminal', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama({ answer: 'far' }, { models: [stub], remoteHosts });
-  const where = { port: 8090, adminPort: 2112, modelUrl: model.url, receiverUrl: 'http://a.test' };
+  const where = { port: 1, adminPort: 2, modelUrl: model.url, receiverUrl: 'http://a.test' };
   const file = await writeConfig(folder.path, webhookConfig(where));
   const { out, err } = await runCommand(['chat', '--config', file], { input: 'my secret\n' });
   assert.deepEqual(

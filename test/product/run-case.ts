@@ -22,6 +22,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
 import type { Case } from './cases.ts';
 import { isClosed, mayRetry } from './expected.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 export type Played = {
   readonly decision: Decision;
@@ -86,6 +87,9 @@ export async function play(given: Case): Promise<Played> {
   return { decision, heard: stage.heard, steps: desk.steps, astray };
 }
 
+/** However short, it is not over before the server of the model has heard it. */
+const hungMs = 50;
+
 export const rankOf = (model: string): number => Number(model.at(-1));
 
 function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelConfig, 'modelId'> {
@@ -96,7 +100,7 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
     locality: 'local',
     baseUrl,
     apiKeyEnv: null,
-    timeoutMs: hangs ? 500 : 30_000,
+    timeoutMs: hangs ? hungMs : patienceMs,
     retriesMax: 2,
     inFlightMax: 10,
     outputTokensMax: null,

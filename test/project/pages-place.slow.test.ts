@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import {
   arePagesFresh,
   beginPages,
@@ -41,7 +42,7 @@ test('pages are fresh when they are whole, and made of what lies there now', asy
   assert.equal(arePagesFresh(dist, 'two'), false, 'a page is missing');
 });
 
-const stampModule = JSON.stringify(join(root, 'scripts/pages-stamp.ts'));
+const stampModule = JSON.stringify(pathToFileURL(join(root, 'scripts/pages-stamp.ts')).href);
 const builder = `
 import { beginPages, pageNames, putPages } from ${stampModule};
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -90,7 +91,8 @@ test('npm ci builds no pages that are there already', async () => {
   // With it there is something to build with, as far as that is looked at.
   mkdirSync(join(place.path, 'node_modules', 'vite'), { recursive: true });
   writeFileSync(join(place.path, 'node_modules', 'vite', 'package.json'), '{}');
-  const own = (await import(join(place.path, 'scripts', 'pages-stamp.ts'))) as typeof stamp;
+  const copied = pathToFileURL(join(place.path, 'scripts', 'pages-stamp.ts')).href;
+  const own = (await import(copied)) as typeof stamp;
   const made = own.beginPages();
   fill(made, 'built');
   own.putPages(made, own.inputsHash());

@@ -33,20 +33,23 @@ for (const [form, storage] of [
   ['without storage', {}],
   ['with SQLite', { storage: { path: 'svc.db' } }],
 ] as const) {
+  let once: Promise<Loaded> | null = null;
+  const loaded = (): Promise<Loaded> => (once ??= loadedWhenListening(storage));
+
   test(`a service ${form} listens before the fetch inside Node is loaded`, async () => {
-    const { parts } = await loadedWhenListening(storage);
+    const { parts } = await loaded();
     assert.ok(parts.includes('NativeModule http'), 'it looks at the right moment');
     const late = parts.filter((part) => /undici|http2|https/.test(part));
     assert.deepEqual(late, []);
   });
 
   test(`a service ${form} listens before node:crypto is loaded`, async () => {
-    const { parts } = await loadedWhenListening(storage);
+    const { parts } = await loaded();
     const late = parts.filter((part) => part.includes('crypto'));
     assert.deepEqual(late, []);
   });
 
   test(`a service ${form} listens before any package is loaded`, async () => {
-    assert.deepEqual((await loadedWhenListening(storage)).packages, []);
+    assert.deepEqual((await loaded()).packages, []);
   });
 }

@@ -97,10 +97,11 @@ test('a start in the midst of an album in a group knows for whom the rest is', a
   const done = (): true | undefined => /done/.test(telegram.sent.at(-1)?.text ?? '') || undefined;
   await telegram.until(done, 'an answer to what came last');
   await program.saw('is up');
-  const pictures = asked(it.model)
-    .join('\n')
-    .match(/\[attachment: photo/g);
-  assert.equal(pictures?.length, 2, asked(it.model).join('\n'));
+  // Where the start takes longer than an album may, the rest is a question of its own: one without
+  // a word, which svc answers itself.
+  const own = telegram.sent.flatMap(({ text }) => (text.startsWith('re: ') ? [] : [text]));
+  const heard = [...asked(it.model), ...own].join('\n');
+  assert.equal(heard.match(/\[attachment: photo|^I could not get the file/gm)?.length, 2, heard);
 });
 
 test('what is said in a burst is one question, and a command never waits', async () => {

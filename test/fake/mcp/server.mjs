@@ -132,14 +132,15 @@ function take(line) {
   if (id !== undefined) say({ id, error: { code: -32601, message: 'no such method' } });
 }
 
+/** Between two looks whether a test has changed what there is. */
+const lookMs = 20;
+
 told(`started ${process.pid}`);
 if (mode === 'crash_start') process.exit(1);
 if (mode === 'deaf') process.on('SIGTERM', () => {});
 if (mode === 'changed') {
-  setInterval(
-    () => existsSync(`${note}.changed`) && say({ method: 'notifications/tools/list_changed' }),
-    100,
-  );
+  const isChanged = () => existsSync(`${note}.changed`);
+  setInterval(() => isChanged() && say({ method: 'notifications/tools/list_changed' }), lookMs);
 }
 const lines = createInterface({ input: process.stdin });
 lines.on('line', take);

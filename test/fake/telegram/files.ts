@@ -11,7 +11,7 @@ export function sendFile(
   path: string,
   response: ServerResponse,
 ): void {
-  const file = [...files.values()].find((one) => one.path === path);
+  const file = [...files.values()].findLast((one) => one.path === path);
   if (file === undefined) return send(refuse(404, 'Not Found'), response);
   downloads.send(path, file.bytes, response);
 }
