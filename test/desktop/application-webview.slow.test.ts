@@ -20,7 +20,7 @@ const roles = {
 
 class Processes extends Marked {
   of(role: keyof typeof roles): number | null {
-    return this.all().find(({ words }) => roles[role](words))?.pid ?? null;
+    return this.main().find(({ words }) => roles[role](words))?.pid ?? null;
   }
 
   async next(role: keyof typeof roles, notPid: number): Promise<number> {
@@ -60,7 +60,7 @@ windowTest(
   there,
   async (stage) => {
     await using world = await openWorld();
-    await using processes = new Processes(stage.folder);
+    await using processes = new Processes(stage.folder, stage.uid);
     const file = await configIn(stage, world);
     stage.desktop('--config', file);
     await stage.seen(overview);

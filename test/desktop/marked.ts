@@ -3,22 +3,40 @@
  * test that fails leaves any of them. Each has the person's home among its variables, but for
  * Chromium, which writes over them; that has its profile among its words.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { until } from '../support/waiting.ts';
 
 export type Process = { readonly pid: number; readonly words: readonly string[] };
 
 export class Marked implements AsyncDisposable {
   readonly #place: string;
+  readonly #uid: number;
 
-  /** @param place a folder that no other stage has */
-  constructor(place: string) {
+  /**
+   * @param place a folder that no other stage has
+   * @param uid whose processes they are
+   */
+  constructor(place: string, uid: number) {
     this.#place = `${place}/`;
+    this.#uid = uid;
   }
 
   /** Those that live now. */
   all(): readonly Process[] {
+    return this.#among((name) => /^\d+$/.test(name));
+  }
+
+  /**
+   * The same without those that let nobody look into them, as pages of Chromium do: to /proc they
+   * are root's. Few processes have the right owner, so this costs much less.
+   */
+  main(): readonly Process[] {
+    return this.#among((name) => /^\d+$/.test(name) && ownerOf(name) === this.#uid);
+  }
+
+  #among(is: (pid: string) => boolean): readonly Process[] {
     return readdirSync('/proc').flatMap((name) => {
-      if (!/^\d+$/.test(name)) return [];
+      if (!is(name)) return [];
       const line = read(name, 'cmdline');
       const isMine = line.includes(this.#place) || read(name, 'environ').includes(this.#place);
       return isMine ? [{ pid: Number(name), words: wordsOf(line) }] : [];
@@ -27,12 +45,11 @@ export class Marked implements AsyncDisposable {
 
   /** Ends each, and those that they began meanwhile. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const lastAt = performance.now() + 60_000;
-    for (let left = this.all(); left.length > 0; left = this.all()) {
-      if (performance.now() > lastAt) throw new Error(`still there: ${JSON.stringify(left)}`);
+    await until(`all processes of ${this.#place} have ended`, () => {
+      const left = this.all();
       for (const { pid } of left) kill(pid);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return left.length === 0;
+    });
   }
 }
 
@@ -47,6 +64,10 @@ export function kill(pid: number): void {
 function wordsOf(line: string): readonly string[] {
   const words = line.split('\0').filter((word) => word !== '');
   return words.length === 1 ? words[0]!.split(' ') : words;
+}
+
+function ownerOf(pid: string): number | null {
+  return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? null;
 }
 
 function read(pid: string, name: string): string {

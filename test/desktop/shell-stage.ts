@@ -9,6 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { freePort, scratch, secret, webhookConfig } from '../support/program.ts';
 import { followed, gone, launcher, processesWith, type Run } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 import { accounts, spawnAs } from './account.ts';
 
 const nowhere = 'http://127.0.0.1:9';
@@ -26,15 +27,6 @@ export type DesktopStage = AsyncDisposable & {
   /** The person logs out. */
   endSession(): void;
 };
-
-/** Asks until there is an answer; a start that fails is told by the test's own limit of time. */
-export async function until<T>(ask: () => T | null | Promise<T | null>): Promise<T> {
-  for (;;) {
-    const answer = await ask();
-    if (answer !== null) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 export async function openStage(): Promise<DesktopStage> {
   await using opening = new AsyncDisposableStack();
@@ -72,12 +64,14 @@ export async function openStage(): Promise<DesktopStage> {
       return run;
     },
     opened: () =>
-      until(() => {
+      until('the browser is given an address', () => {
         const all = existsSync(openedFile) ? readFileSync(openedFile, 'utf8').trim() : '';
         const addresses = all === '' ? [] : all.split('\n');
         return addresses[seen] === undefined ? null : addresses[seen++]!;
       }),
-    core: (than = 0) => until(() => (coreNow() === than ? null : coreNow())),
+    core: (than = 0) => {
+      return until('there is a core', () => (coreNow() === than ? null : coreNow()));
+    },
     endSession: () => display.end(),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStage, until, writeOwn } from './shell-stage.ts';
+import { openStage, writeOwn } from './shell-stage.ts';
 import { gone } from '../support/run-svc.ts';
+import { until } from '../support/waiting.ts';
 import { noPerson } from './account.ts';
 
 const skip = noPerson;
@@ -80,7 +81,7 @@ test('an address that is used twice signs everybody out, also of the page', { sk
   const thief = await signIn(await leadsTo(address));
   assert.deepEqual(await open(thief), { config: 200, page: 200, pages: 303 });
   assert.equal((await fetch(address, { redirect: 'manual' })).status, 403);
-  await until(async () => ((await open(thief)).config === 401 ? true : null));
+  await until('the thief is signed out', async () => (await open(thief)).config === 401);
   assert.deepEqual(await open(thief), { config: 401, page: 404, pages: 404 });
   await stage.start([]).ended;
   // The code of the core itself says as much.
@@ -88,7 +89,7 @@ test('an address that is used twice signs everybody out, also of the page', { sk
   const other = await signIn(led);
   assert.deepEqual(await open(other), { config: 200, page: 200, pages: 303 });
   assert.equal((await bring(led)).status, 403);
-  await until(async () => ((await open(other)).page === 404 ? true : null));
+  await until('the page is elsewhere', async () => (await open(other)).page === 404);
   assert.deepEqual(await open(other), { config: 401, page: 404, pages: 404 });
 });
 
@@ -204,7 +205,7 @@ test('two starts at once, over what a killed one left, are one application', { s
   const starts = [stage.start([]), stage.start([]), stage.start([])];
   const over = new Set<number>();
   for (const [index, { ended }] of starts.entries()) void ended.then(() => over.add(index));
-  await until(() => (over.size === 2 ? over : null));
+  await until('two of them have ended', () => over.size === 2);
   const last = starts.find((_start, index) => !over.has(index));
   last?.child.kill('SIGTERM');
   assert.deepEqual(

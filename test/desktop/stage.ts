@@ -7,6 +7,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { placesOf, type Places } from '../../src/desktop/places.ts';
 import { openSession, type Keyring } from '../keyring/session.ts';
@@ -15,12 +16,7 @@ import { accounts, notHere, spawnAs, type Account } from './account.ts';
 import { openDisplay, type Display } from './display.ts';
 import { makeHome, type Home } from './home.ts';
 import { kill, Marked, type Process } from './marked.ts';
-import { until } from '../support/waiting.ts';
-
-/** A test that ran longer than this hangs. */
-const testMs = 240_000;
-/** How long a wait of a page may take; the machine may be busy. */
-const actionMs = 60_000;
+import { patienceMs, until } from '../support/waiting.ts';
 
 /**
  * A test of the application; where it cannot run it is skipped, and says so.
@@ -32,10 +28,10 @@ export function applicationTest(
   also: string | false = false,
 ): void {
   const skip = notHere === false ? also : notHere;
-  void test(name, { skip, timeout: testMs }, async () => {
+  void test(name, { skip }, async () => {
     lastWords.length = 0;
     // A browser that has gone leaves who waits for it with nothing that would go on.
-    const held = setInterval(() => {}, testMs);
+    const held = setInterval(() => {}, patienceMs);
     try {
       await act();
     } catch (error) {
@@ -107,7 +103,7 @@ export async function openDesktop(options: DesktopOptions = {}): Promise<Desktop
     daemon = await session!.startKeyring(how);
   };
   if (options.keyring !== undefined && options.keyring !== 'none') await keyring(options.keyring);
-  const marked = parts.use(new Marked(home.place));
+  const marked = parts.use(new Marked(home.place, who.uid));
   const display = parts.use(await openDisplay(account, home.env));
   const env = {
     ...home.env,
@@ -120,7 +116,7 @@ export async function openDesktop(options: DesktopOptions = {}): Promise<Desktop
   if (options.config !== undefined) await home.write(places.config, options.config);
   const processes = (): readonly Process[] => marked.all().filter(({ pid }) => pid !== display.pid);
   const pidOf = (role: Role): number | null =>
-    marked.all().find(({ words }) => roles[role](words))?.pid ?? null;
+    marked.main().find(({ words }) => roles[role](words))?.pid ?? null;
   const windows = new Windows(join(places.profile, 'chromium'));
   parts.use(windows);
   const tell = async (): Promise<readonly string[]> => {
@@ -178,6 +174,9 @@ export async function openDesktop(options: DesktopOptions = {}): Promise<Desktop
 export async function titled(page: Page, title: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: title }).waitFor();
 }
+
+/** A page that waits for its server answers nobody: what it shows is told without it. */
+const busyMs = 2_000;
 
 /** One that ends badly by itself opens no window any more. */
 async function failing(run: Run, windows: Windows): Promise<void> {
@@ -252,14 +251,14 @@ class Windows implements AsyncDisposable {
       page = this.pages().findLast((one) => !others.includes(one));
       return page !== undefined;
     });
-    page!.setDefaultTimeout(actionMs);
+    page!.setDefaultTimeout(patienceMs);
     return page!;
   }
 
   /** What they show now, in words. */
   async shown(): Promise<readonly string[]> {
     const wordsOf = async (page: Page): Promise<string> => {
-      const late = new Promise<string>((resolve) => setTimeout(resolve, 2_000, '(it waits)'));
+      const late = pause(busyMs, '(it waits)');
       const text = page.evaluate<string>('document.body.innerText').catch(String);
       return `${page.url()} shows:\n${await Promise.race([text, late])}`;
     };
@@ -274,7 +273,7 @@ class Windows implements AsyncDisposable {
     if (!(await isLedOn(port))) return null;
     // The file of a window before it may still be there.
     this.#browser = await chromium
-      .connectOverCDP(`http://127.0.0.1:${port}`, { timeout: actionMs, noDefaults: true })
+      .connectOverCDP(`http://127.0.0.1:${port}`, { timeout: patienceMs, noDefaults: true })
       .catch(() => null);
     return this.#browser;
   }

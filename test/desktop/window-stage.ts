@@ -13,17 +13,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { followed, launcher, root, type Run } from '../support/run-svc.ts';
+import { until, within } from '../support/waiting.ts';
 import { accounts, isClosed, noPerson, spawnAs } from './account.ts';
 import type { Order, Told } from './window-shell.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** A test that ran longer than this hangs. */
-const testMs = 120_000;
-/** Of what is waited for, longer than any machine takes. */
-const waitMs = 45_000;
-
+/** Between two looks at the screen: each runs a program, beside those that are to show it. */
+const lookMs = 20;
 const debian13 = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
 
 /** `debian 13`: with a webview. */
@@ -54,14 +53,16 @@ export function windowTest(
 ): void {
   const skip = whyNot(where, ['Xvfb', 'openbox', 'xdotool', 'wmctrl', ...programs]);
   if (skip !== false) skipped++;
-  void test(name, { skip, timeout: testMs }, async () => {
+  void test(name, { skip }, async () => {
     await using stage = await openStage(where);
     await act(stage);
   });
 }
 
 export type Stage = AsyncDisposable & {
-  /** Of the user before the screen; other programs of the test may write there as well. */
+  /** The user before the screen. */
+  readonly uid: number;
+  /** Of that user; other programs of the test may write there as well. */
   readonly folder: string;
   /** More variables for what is started from now on. */
   readonly env: Record<string, string>;
@@ -124,10 +125,14 @@ async function openStage(where: Where): Promise<Stage> {
   const shells: ChildProcess[] = [];
   opening.defer(async () => void (await Promise.all(shells.map(leave))));
   const x = (words: readonly string[]): Promise<string> => outputOf('xdotool', words, display);
-  const find = (title: string): Promise<string> =>
-    x(['search', '--onlyvisible', '--name', `^${title}$`]).then((ids) => ids.trim());
+  const find = async (title: string): Promise<string> => {
+    const ids = await x(['search', '--onlyvisible', '--name', `^${title}$`]);
+    if (ids === '') await pause(lookMs);
+    return ids.trim();
+  };
   const closing = opening.move();
   return {
+    uid,
     folder,
     env,
     start: (kind, ...more) => {
@@ -153,10 +158,10 @@ async function openStage(where: Where): Promise<Stage> {
       const names = ids.filter((id) => id !== '').map((id) => x(['getwindowname', id]));
       return (await Promise.all(names)).map((name) => name.trim());
     },
-    seen: (title) => until(async () => (await find(title)).split('\n')[0] || null),
-    unseen: async (title) => {
-      await until(async () => ((await find(title)) === '' ? true : null));
+    seen: (title) => {
+      return until(`${title} is seen`, async () => (await find(title)).split('\n')[0] || null);
     },
+    unseen: (title) => until(`${title} is not seen`, async () => (await find(title)) === ''),
     // No key: while a window is being raised, none may have the focus, and a key is lost.
     close: async (id) => void (await outputOf('wmctrl', ['-i', '-c', id], display)),
     logOut: () => endOf(screen),
@@ -221,8 +226,7 @@ function shellOf(child: ChildProcess): Shell {
       };
       watchers.add(look);
       look();
-      const timer = setTimeout(() => reject(new Error(`in vain for "${told}"`)), waitMs);
-      return promise.finally(() => clearTimeout(timer));
+      return within(`"${told}"`, promise);
     },
     all: () => came,
     run: async (script) => {
@@ -238,9 +242,11 @@ async function leave(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.stdin?.end();
-  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
-  await ended;
-  clearTimeout(timer);
+  try {
+    await within('a shell ends with its stdin', ended);
+  } finally {
+    child.kill('SIGKILL');
+  }
 }
 
 async function endOf(child: ChildProcess): Promise<void> {
@@ -268,15 +274,4 @@ async function textOf(child: ChildProcess): Promise<string> {
   child.stdout!.setEncoding('utf8').on('data', (part: string) => (text += part));
   await once(child, 'close');
   return text;
-}
-
-/** Looks again until it is so; a test that waits in vain ends by itself. */
-export async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  const giveUpAt = performance.now() + waitMs;
-  for (;;) {
-    const found = await look();
-    if (found !== null) return found;
-    if (performance.now() > giveUpAt) throw new Error('what was waited for did not come');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

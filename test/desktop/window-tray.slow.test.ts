@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createClient, type MessageBus } from 'dbus-native';
 import { busConfig } from '../keyring/session.ts';
-import { until, windowTest, type Stage } from './window-stage.ts';
+import { until } from '../support/waiting.ts';
+import { windowTest, type Stage } from './window-stage.ts';
 
 const there = { where: 'debian 13', programs: ['unshare', 'dbus-daemon'] } as const;
 
@@ -108,7 +109,7 @@ windowTest(
     shell.order({ do: 'show', path: '/open/once' });
     await stage.seen('core');
     shell.order({ do: 'status', text: 'svc answers' });
-    await until(async () => (await labels(desktop, item)).has('svc answers') || null);
+    await until('the menu says so', async () => (await labels(desktop, item)).has('svc answers'));
     shell.order({ do: 'hide' });
     await stage.unseen('core');
     await choose('Open svc');

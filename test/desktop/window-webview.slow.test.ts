@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { childrenOf, gone, root } from '../support/run-svc.ts';
-import { until, windowTest, type Shell, type Stage } from './window-stage.ts';
+import { until } from '../support/waiting.ts';
+import { windowTest, type Shell, type Stage } from './window-stage.ts';
 
 const there = { where: 'debian 13', programs: ['unshare'] } as const;
 
@@ -32,9 +33,10 @@ async function fakeBrowser(stage: Stage): Promise<() => Promise<string>> {
   await chmod(join(bin, 'xdg-open'), 0o755);
   stage.env['PATH'] = `${bin}:${stage.env['PATH']}`;
   // The file is there before the line is.
-  const line = async (): Promise<string | null> =>
-    existsSync(seen) ? readFileSync(seen, 'utf8') || null : null;
-  return () => until(line);
+  return () =>
+    until('the browser is given an address', () => {
+      return existsSync(seen) ? readFileSync(seen, 'utf8') || null : null;
+    });
 }
 
 windowTest(

@@ -59,7 +59,7 @@ test('docs/get-started/webhook.md shows what is seen', async () => {
 
 type Platform = {
   /** Of a person who writes to the bot. */
-  say(text: string): void;
+  say(text: string): Promise<void>;
   /** What the bot has said first. */
   first(): Promise<string>;
 };
@@ -74,13 +74,13 @@ async function pairOn(init: InitStage, platform: Platform, token: string): Promi
   await init.answer(/Who may talk to it/);
   await init.answer(/"pairing": true/);
   await init.sees(/Write to .* now/);
-  platform.say('Is anybody there?');
+  await platform.say('Is anybody there?');
   const code = /: (\S+)\. /.exec(await platform.first())![1]!;
   await init.answer(/wrote to the bot, and was given a code/);
   await init.sees(/The code: /);
   init.type(`${code}\r`);
   await init.sees(/may talk from now on/);
-  platform.say('Hello!');
+  await platform.say('Hello!');
   await init.answer(/The answer:/);
 }
 
@@ -95,7 +95,7 @@ test('docs/get-started/telegram.md shows what is seen', async () => {
   const chat = telegram.privateChat(telegram.person('Ada'));
   await toChannel(init, '2');
   const platform: Platform = {
-    say: (text) => void telegram.say(chat, text),
+    say: async (text) => void telegram.say(chat, text),
     first: async () => (await telegram.waitForSent(1))[0]!.text,
   };
   await pairOn(init, platform, telegram.token);
@@ -113,7 +113,11 @@ test('docs/get-started/discord.md shows what is seen', async () => {
   const ada = discord.direct(discord.user('Ada'));
   await toChannel(init, '3');
   const platform: Platform = {
-    say: (text) => void discord.say(ada, text),
+    async say(text) {
+      // Discord itself tells nobody of what came before they were there.
+      await discord.waitForReady();
+      discord.say(ada, text);
+    },
     first: async () => (await discord.waitForSent(1))[0]!.content,
   };
   await pairOn(init, platform, discord.token);

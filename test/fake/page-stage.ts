@@ -10,6 +10,7 @@ import { openPageServer, type PageServer } from '../../src/desktop/page/page-ser
 import { createRepairs } from '../../src/desktop/repairs/make-repairs.ts';
 import type { Repairs } from '../../src/desktop/repairs/repairs.ts';
 import type { Clock, SteadyTime } from '../../src/lib/clock.ts';
+import { until as waitUntil } from '../support/waiting.ts';
 import { FakeApplication } from './application.ts';
 import { fakeKeychain, type FakeKeychain } from './keychain.ts';
 
@@ -136,6 +137,6 @@ function askerOf({ page, origin }: PageServer): Pick<PageStage, 'ask' | 'press' 
 }
 
 /** Looks again until it is so: what it waits for is on its way. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+export function until(isSo: () => boolean): Promise<void> {
+  return waitUntil(String(isSo), isSo);
 }
