@@ -29,7 +29,9 @@ import { watching } from './watching.ts';
 const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 
 const named = process.env['SVC_CHROMIUM'];
-const program = named ?? '/usr/bin/chromium';
+/** Of one Chromium the shell: it has no windows, so that a view costs a fifth. */
+const programs = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+const program = named ?? programs.find(canRun) ?? programs[1]!;
 const missing = named === undefined && !canRun(program) && notThere();
 
 function notThere(): string {
