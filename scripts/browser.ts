@@ -4,7 +4,7 @@
  */
 import { globSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, suite } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { telling } from './progress.ts';
@@ -15,9 +15,13 @@ const all = globSync('test/browser/*.browser.ts', { cwd: root }).sort();
 const files = named.length === 0 ? all : all.filter((one) => named.some((it) => one.includes(it)));
 if (files.length === 0) throw new Error(`no test of a page is called ${named.join(' or ')}`);
 
-/** Most of it is waiting. Begun last, it would be alone at the end. */
-const longest = 'outages.browser.ts';
-files.sort((one, other) => Number(other.endsWith(longest)) - Number(one.endsWith(longest)));
+/** Begun late, one of these would be alone at the end. */
+const longest = ['live-view', 'outages', 'dead-letters', 'links'];
+const rank = (file: string): number => {
+  const at = longest.indexOf(basename(file, '.browser.ts'));
+  return at === -1 ? longest.length : at;
+};
+files.sort((one, other) => rank(one) - rank(other));
 
 /** A page waits for its service, and a service for its page: two processors have work for four. */
 const filesAtOnce = 4;

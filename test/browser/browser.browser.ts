@@ -9,11 +9,19 @@ import { browserTest, type Site } from './browser.ts';
 const good = '<!doctype html><html lang="en"><title>t</title><main><h1>A page</h1></main></html>';
 const bad = '<!doctype html><title>t</title><img src="data:,"><p id="wide">x</p>';
 
+const pale = `<!doctype html><html lang="en"><title>t</title>
+  <style>@media (prefers-color-scheme: dark) { p { color: #eee } }</style>
+  <main><h1>A page</h1><p>A sentence.</p></main></html>`;
+const pages = new Map([
+  ['/bad', bad],
+  ['/pale', pale],
+]);
+
 /** Pages under the policy of the admin server at `/strict`, without one elsewhere. */
 async function startPages(): Promise<Site> {
   const server = createServer(({ url }, response) => {
     const headers = { ...(url === '/strict' && securityHeaders), 'content-type': 'text/html' };
-    response.writeHead(url === '/401' ? 401 : 200, headers).end(url === '/bad' ? bad : good);
+    response.writeHead(url === '/401' ? 401 : 200, headers).end(pages.get(url!) ?? good);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -77,4 +85,18 @@ browserTest('what axe finds, and what is too wide, fails', startPages, async ({ 
   await view.assertAccessible('#wide');
   await view.page.evaluate(`document.getElementById('wide').style.width = '400px'`);
   await assert.rejects(view.assertFits(), /wide in a window of 360/);
+});
+
+browserTest('letters that are pale in the dark fail, each time', startPages, async ({ open }) => {
+  const view = await open();
+  await view.page.goto('/');
+  await view.assertAccessible();
+  await view.page.goto('/pale');
+  for (const _ of ['once', 'again']) {
+    await assert.rejects(view.assertAccessible(), /in dark[^]*color-contrast .*: p Element has/);
+  }
+  await view.page.evaluate(`document.querySelector('p').style.color = 'black'`);
+  await view.assertAccessible();
+  await view.page.evaluate(`document.querySelector('main').style.background = '#333'`);
+  await assert.rejects(view.assertAccessible(), /in light[^]*color-contrast/);
 });

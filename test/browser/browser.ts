@@ -12,7 +12,6 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import type {
   Browser,
@@ -23,13 +22,16 @@ import type {
 } from 'playwright-core';
 import { canRun } from '../../src/lib/executable.ts';
 import { patienceMs, until } from '../support/waiting.ts';
+import { breachesOfColour, breachesOfForm } from './accessible.ts';
 import { smallTargets } from './small-targets.ts';
 import { watching } from './watching.ts';
 
 const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 
 const named = process.env['SVC_CHROMIUM'];
-const program = named ?? '/usr/bin/chromium';
+/** Of one Chromium the shell: it has no windows, so that a view costs a fifth. */
+const programs = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+const program = named ?? programs.find(canRun) ?? programs[1]!;
 const missing = named === undefined && !canRun(program) && notThere();
 
 function notThere(): string {
@@ -184,34 +186,6 @@ async function openView(origin: string, options: BrowserContextOptions = {}): Pr
   return new View(origin, context, await context.newPage());
 }
 
-/** What else axe looks at is the same in both colour schemes, and is looked at in light. */
-const rulesOfColour = ['color-contrast', 'link-in-text-block'];
-
-/**
- * Breaches of the rules of axe, a sentence each.
- * @param inside a selector: only that part of the page
- */
-async function breachesIn(
-  page: Page,
-  colorScheme: 'light' | 'dark',
-  inside: string | undefined,
-): Promise<readonly string[]> {
-  // It is large, and stays in a document that it was brought into.
-  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
-  const part = inside === undefined ? 'document' : JSON.stringify({ include: [inside] });
-  const runOnly: axe.RunOnly = { type: 'rule', values: rulesOfColour };
-  const options: axe.RunOptions = {
-    resultTypes: ['violations'],
-    ...(colorScheme === 'light' ? {} : { runOnly }),
-  };
-  return page.evaluate<
-    string[]
-  >(`axe.run(${part}, ${JSON.stringify(options)}).then(({ violations }) =>
-    violations.flatMap(({ id, help, nodes }) =>
-      nodes.map(({ target, any }) =>
-        id + ' (' + help + '): ' + target.join(' ') + ' ' + any.map((one) => one.message).join())))`);
-}
-
 /** One person at one browser: a context with a page, and all that went wrong there. */
 export class View {
   readonly page: Page;
@@ -281,10 +255,11 @@ export class View {
    * Holds the page, as it is now, to every rule of axe, in light and in dark.
    * @param inside a selector: only that part of the page
    */
-  async assertAccessible(inside?: string): Promise<void> {
+  async assertAccessible(inside = ':root'): Promise<void> {
+    assert.deepEqual(await breachesOfForm(this.page, inside), [], this.page.url());
     for (const colorScheme of ['light', 'dark'] as const) {
       await this.page.emulateMedia({ colorScheme });
-      const told = await breachesIn(this.page, colorScheme, inside);
+      const told = await breachesOfColour(this.page, inside);
       assert.deepEqual(told, [], `in ${colorScheme}, at ${this.page.url()}`);
     }
     await this.page.emulateMedia({ colorScheme: null });

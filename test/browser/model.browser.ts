@@ -41,6 +41,9 @@ async function startWith(modelId: string): Promise<ModelSite> {
 
 const start = () => startWith('llama3.2');
 
+/** The page looks again and again, and may do so just when the model has lost its place. */
+const lookTooLate = /404 \(Not Found\).*\/models\/look/;
+
 browserTest('a dead model is told, mended step by step, and seen', start, async (stage) => {
   const { runtime, models } = stage.site;
   const view = await stage.open({ viewport: { width: 1_100, height: 800 } });
@@ -87,6 +90,7 @@ browserTest('another model takes its place by one press', start, async (stage) =
   await view.assertAccessible('[role=dialog]');
   await view.assertFits();
   await view.picture('model other');
+  view.allowFault(lookTooLate);
   await pressOn(dialog, 'Use it');
   await dialog.getByText('qwen3:4b is asked from now on.').waitFor();
   await view.assertAccessible('[role=dialog]');
@@ -120,6 +124,7 @@ async function ended(stage: Stage<ModelSite>): Promise<void> {
   await view.assertFits();
   await view.picture('model practice');
   await pressOn(page, 'Use llama3.2 …');
+  view.allowFault(lookTooLate);
   await pressOn(page.getByRole('dialog'), 'Use it');
   await page.getByText('llama3.2 is asked from now on.').waitFor();
   const text = await readFile(stage.site.file, 'utf8');

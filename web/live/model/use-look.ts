@@ -41,6 +41,8 @@ export function useLook(name: string | null): {
 const lookAt = (model: string, signal: AbortSignal) =>
   ask<ModelLook>('models/look', { method: 'POST', body: { model }, signal });
 
-/** A hosted one is not asked for again and again. */
+/** A hosted one is not asked for again and again. One that was slow may be quicker the next time. */
 const mayComeBack = ({ model, failure }: ModelLook): boolean =>
-  failure !== null && isLocalRuntime(model) && isSeenByLooks(failure.kind);
+  failure !== null &&
+  isLocalRuntime(model) &&
+  (isSeenByLooks(failure.kind) || failure.kind === 'timeout');
