@@ -27,22 +27,30 @@ export function audit(crowd: Crowd, received: readonly Received[]): Audit {
   };
 }
 
-/** A repeat has the id and the text of the first, and a mark or a higher number. */
+/**
+ * Of what came for one message all have its id and text, and all but one bear a mark or a higher
+ * number than one before it. Who is paused in the midst of a try goes on with it when it was tried
+ * again already, and a busy receiver reads the second try first: so the order does not count.
+ */
 function repeatsIn(received: readonly Received[]): Pick<Audit, 'repeats' | 'unmarked repeats'> {
-  const first = new Map<unknown, { id: unknown; text: unknown; attempt: number }>();
   let [repeats, unmarked] = [0, 0];
-  for (const { headers, body } of received) {
-    const id = headers['webhook-id'];
-    const attempt = Number(headers['svc-attempt']);
-    const before = first.get(body['in_reply_to']);
-    first.set(body['in_reply_to'], { id, text: body['text'], attempt });
-    if (before === undefined) continue;
-    repeats++;
-    const marked = headers['svc-possible-duplicate'] === 'true' || attempt > before.attempt;
-    if (!marked || id !== before.id || body['text'] !== before.text) unmarked++;
+  for (const came of Map.groupBy(received, ({ body }) => body['in_reply_to']).values()) {
+    const tries = came.toSorted((a, b) => {
+      return attemptOf(a) - attemptOf(b) || Number(isMarked(a)) - Number(isMarked(b));
+    });
+    const [first, ...again] = tries as [Received, ...Received[]];
+    repeats += again.length;
+    unmarked += again.filter((one, at) => {
+      const isTold = isMarked(one) || attemptOf(one) > attemptOf(tries[at]!);
+      const isSame = one.headers['webhook-id'] === first.headers['webhook-id'];
+      return !isTold || !isSame || one.body['text'] !== first.body['text'];
+    }).length;
   }
   return { repeats, 'unmarked repeats': unmarked };
 }
+
+const attemptOf = ({ headers }: Received): number => Number(headers['svc-attempt']);
+const isMarked = ({ headers }: Received): boolean => headers['svc-possible-duplicate'] === 'true';
 
 /** The first replies of a conversation come in the order of its 200s. */
 function disorderIn(crowd: Crowd, received: readonly Received[]): number {

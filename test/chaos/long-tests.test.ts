@@ -15,7 +15,7 @@ test('the tests with random values are found', () => {
 test('they are tried so many times as often, and what fails is told', async () => {
   await using folder = await scratch();
   const file = join(folder.path, 'law.mjs');
-  const runs = join(import.meta.dirname, '..', 'support', 'runs.ts');
+  const runs = import.meta.resolve('../support/runs.ts');
   const text = `
     import { test } from 'node:test';
     import { runs } from '${runs}';

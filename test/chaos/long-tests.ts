@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { failuresOf } from '../../scripts/test-report.ts';
 import { runFiles } from '../../scripts/test-pool.ts';
 import type { Proof, Proved } from './proof.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 /** Each tells of itself only when one of its tests is over. */
-const hangMs = 3_600_000;
-const endMs = 120_000;
+const hangMs = 60 * patienceMs;
+const endMs = 2 * patienceMs;
 
 export const longTests: Proof = {
   name: 'long-tests',

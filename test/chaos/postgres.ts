@@ -145,7 +145,7 @@ function makeDisk(): Disk {
   return {
     folder,
     fill: isSmall
-      ? () => execFileSync('sh', ['-c', `head -c 1G /dev/zero >${ballast} 2>/dev/null || :`])
+      ? () => execFileSync('sh', ['-c', 'head -c 1G /dev/zero >"$0" 2>/dev/null || :', ballast])
       : null,
     empty: () => rmSync(ballast, { force: true }),
     async [Symbol.asyncDispose]() {

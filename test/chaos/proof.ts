@@ -45,7 +45,10 @@ export function seeded(start: number): () => number {
   };
 }
 
-/** Parts of a proof that mostly wait, at the same time: over once all are. @throws the first error */
+/**
+ * Runs parts of a proof, which mostly wait, at the same time; it is over once all are.
+ * @throws the first error
+ */
 export async function together<T>(parts: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
   const all = await Promise.allSettled(parts.map((part) => part()));
   return all.map((one) => {

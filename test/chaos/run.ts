@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: every proof of proofs.ts, three at a time, at the size for every change. Options:
- * `--nightly` or `--size change|nightly` (of the largest, one at a time), `--only name,…`,
+ * `npm run chaos`: every proof of proofs.ts, three at a time, at the size for every change.
+ * Options: `--nightly` or `--size change|nightly` (the largest, one at a time), `--only name,…`,
  * `--seed n`, `--write` (the table goes into docs/how-it-works/reliability.md). Ends with 1 when a
  * promise did not hold. What could not be tried here is skipped, and says so.
  */

@@ -92,10 +92,10 @@ export class Life {
 
   async #settle(key: OrderKey, way: Way): Promise<void> {
     const { random } = this.#scene;
-    await until(`a question for ${key}`, () => this.#isAsked(key));
+    await untilDone(`a question for ${key}`, () => this.#isAsked(key));
     if (random() < 0.5) await this.#tryInVain(key);
     await this.#decide(key, way);
-    await until(`an end of ${key}`, () => this.#isOver(key));
+    await untilDone(`an end of ${key}`, () => this.#isOver(key));
     this.#deeds.waiting.delete(this.#order.number);
     if (random() < 0.5) await this.#tryLate(key);
   }
@@ -218,4 +218,9 @@ export class Life {
   #word(key: OrderKey, verdict: Verdict): void {
     this.#deeds.words.push({ key, verdict, at: Date.now() });
   }
+}
+
+/** Kills come meanwhile, after each of which svc starts anew: so it has a test's patience twice. */
+function untilDone(what: string, look: () => boolean): Promise<void> {
+  return until(what, look).catch(() => until(what, look));
 }

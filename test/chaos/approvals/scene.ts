@@ -105,7 +105,11 @@ async function servicesOf(parts: Parts, modelUrl: string): Promise<Services> {
   const held = own.move();
   return {
     instances: fleet.instances,
-    untilMayDie: () => fleet.untilMayDie(),
+    async untilMayDie() {
+      // Else those of a slow machine would do nothing but start.
+      await fleet.untilUp();
+      await fleet.untilMayDie();
+    },
     left: () => fleet.rows.left(),
     // Several svc on one database go by the server's clock.
     passTime: (ms) => fleet.rows.hurryApprovals(ms),

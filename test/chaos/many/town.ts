@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { FakeModel } from '../../fake/model-server.ts';
 import { startFakeOllama } from '../../fake/ollama.ts';
 import { ServerPair } from '../../fake/postgres/standby.ts';
-import { startReceiver, type Received, type Receiver } from '../../fake/receiver.ts';
+import { startReceiver, type Receiver } from '../../fake/receiver.ts';
 import { secret, webhookConfig } from '../../support/program.ts';
 import { assertKept, audit, type Audit } from '../audit.ts';
 import { Crowd } from '../crowd.ts';
@@ -78,7 +78,7 @@ export class Town implements AsyncDisposable {
     await fleet.untilUp();
     await untilAnswered(this);
     await fleet.end();
-    const figures = { ...audit(crowd, receiver.received), ...repeatsIn(receiver.received) };
+    const figures = audit(crowd, receiver.received);
     const left = await fleet.rows.left();
     assertKept({ ...figures, ...left, 'wrong histories': this.#history.wrong });
     const others = [...balancer.statuses.keys()].filter((status) => ![200, 503].includes(status));
@@ -100,31 +100,3 @@ export type Pace = {
 export const quick: Pace = { modelMsMin: 0, modelMs: 30, pauseMs: 60 };
 /** Messages queue up. */
 export const slow: Pace = { modelMsMin: 300, modelMs: 200, pauseMs: 300 };
-
-/**
- * Of what came for one message all but one bear a mark or a higher number than one before it. One
- * that was paused in the midst of a try goes on with it when another one has tried again already,
- * so which of them came first does not count.
- */
-function repeatsIn(received: readonly Received[]): Pick<Audit, 'repeats' | 'unmarked repeats'> {
-  const all = Map.groupBy(received, ({ body }) => body['in_reply_to']);
-  let [repeats, unmarked] = [0, 0];
-  for (const came of all.values()) {
-    const tries = came.toSorted((a, b) => attemptOf(a) - attemptOf(b));
-    const [first] = tries as [Received];
-    repeats += tries.length - 1;
-    for (const [at, one] of tries.entries()) {
-      if (at === 0) continue;
-      const isSame =
-        one.headers['webhook-id'] === first.headers['webhook-id'] &&
-        one.body['text'] === first.body['text'];
-      const isMarked =
-        one.headers['svc-possible-duplicate'] === 'true' ||
-        attemptOf(one) > attemptOf(tries[at - 1]!);
-      if (!isSame || !isMarked) unmarked++;
-    }
-  }
-  return { repeats, 'unmarked repeats': unmarked };
-}
-
-const attemptOf = ({ headers }: Received): number => Number(headers['svc-attempt']);

@@ -10,6 +10,7 @@ import { plainOpener } from '../../../src/lib/plain-client/plain-opener.ts';
 import { writeRequest } from '../../../src/lib/plain-client/write-request.ts';
 import { Stopper } from '../../../src/lib/stop.ts';
 import { asPlainSocket, BufferSocket, type MemorySocket, StreamSocket } from './memory-socket.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 export type Case = {
   /** What the server sends, read by read. */
@@ -55,7 +56,7 @@ class Side {
       url,
       headers: { 'content-type': 'application/json', accept: '*/*' },
       body: '{"ä":1}',
-      deadlineAt: later(steadyNow(), 600_000),
+      deadlineAt: later(steadyNow(), 10 * patienceMs),
       bodyBytesMax: more.bodyBytesMax ?? 1_000_000,
       discardBody: more.discardBody ?? false,
     };

@@ -8,6 +8,7 @@ import { createDeadlines } from '../../../src/lib/deadlines.ts';
 import { createHttpClient, type HttpRequest } from '../../../src/lib/http-client.ts';
 import { fromNow } from '../../support/hand-clock.ts';
 import { corpus } from './corpus.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 /** A server of bare sockets, and both clients to ask it with. */
 async function bench(answer: (socket: Socket, asked: string) => void) {
@@ -30,7 +31,7 @@ async function bench(answer: (socket: Socket, asked: string) => void) {
             url: new URL(`http://127.0.0.1:${port}/`),
             headers: {},
             body: 'hello',
-            deadlineAt: fromNow(60_000),
+            deadlineAt: fromNow(patienceMs),
             bodyBytesMax: 100_000,
             ...more,
           }),
