@@ -22,7 +22,7 @@ export const pagesFolder = join(root, 'web', 'dist');
 export const pageNames = ['live', 'builder', 'setup'] as const;
 const stampName = '.inputs';
 
-/** test/project/pages-place.slow.test.ts follows what the pages import, and checks that all is here. */
+/** test/project/pages-place.slow.test.ts follows what the pages import: all of it is here. */
 const inputs = [
   'web/{live,builder,setup,kit}/**/*.{ts,tsx,css,html,svg}',
   'src/{config,domain}/**/*.ts',

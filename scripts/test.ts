@@ -1,7 +1,7 @@
 /**
- * `npm test`: the tests that need nothing but `npm ci`. `-- --rest` runs all others, and `-- NAME …`
- * those with that in their path, or that match that pattern. Ends with 1 when a test failed, or when
- * not all of them ran.
+ * `npm test`: the tests that need nothing but `npm ci`. `-- --rest` runs all others. `-- NAME …`
+ * runs those with that in their path, or that match that pattern. Ends with 1 when a test failed,
+ * or when not all of them ran.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, statfsSync } from 'node:fs';

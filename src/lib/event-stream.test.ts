@@ -52,7 +52,7 @@ test('events come whole, however they are cut, and the last id is where to go on
   assert.equal(it.opened(), 1);
 });
 
-test('a stream that ends before its first event goes on from the id at its beginning', async (t) => {
+test('a stream that ends before its first event goes on from the id it began with', async (t) => {
   const it = await start(t, (request, response) => {
     response.writeHead(200, type);
     const told = request.headers['last-event-id'];

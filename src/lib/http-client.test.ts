@@ -275,7 +275,8 @@ const testsOf = (plain: boolean) => (): void => {
     const program = `
       import { createDeadlines } from './deadlines.ts';
       import { createHttpClient } from './http-client.ts';
-      const client = createHttpClient(createDeadlines(), { connectMs: ${patienceMs}, plain: ${plain} });
+      const bounds = { connectMs: ${patienceMs}, plain: ${plain} };
+      const client = createHttpClient(createDeadlines(), bounds);
       const result = await client.send({
         method: 'GET', url: new URL('http://${ownHost}:${it.port}/'), headers: {}, body: null,
         deadlineAt: performance.now() + ${patienceMs}, bodyBytesMax: 100,

@@ -50,7 +50,8 @@ async function askBy(
   const program = `
     import { createDeadlines } from './deadlines.ts';
     import { createHttpClient } from './http-client.ts';
-    const client = createHttpClient(createDeadlines(), { connectMs: ${patienceMs}, plain: ${plain} });
+    const bounds = { connectMs: ${patienceMs}, plain: ${plain} };
+    const client = createHttpClient(createDeadlines(), bounds);
     const said = [];
     const asked = ${JSON.stringify(hosts)}.flatMap((host) =>
       ${JSON.stringify(nearOnly)}.map((nearOnly) => [host, nearOnly]));

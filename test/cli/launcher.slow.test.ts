@@ -28,10 +28,11 @@ import {
 const old = oldNode();
 const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
 
+const signals = pathToFileURL(join(root, 'src/cli/frame/signals.ts')).href;
 /** Stands in the place of the program and says what reaches it. */
 const probe = `
 import { writeFileSync } from 'node:fs';
-import { listenForSignals } from ${JSON.stringify(pathToFileURL(join(root, 'src/cli/frame/signals.ts')).href)};
+import { listenForSignals } from ${JSON.stringify(signals)};
 export async function main([act, value]) {
   const { stopping: { signal }, abandoning, onHangUp } = listenForSignals();
   if (value === 'hear') onHangUp(() => console.log('heard'));

@@ -15,7 +15,7 @@ import { root } from '../support/run-svc.ts';
 const fault = pathToFileURL(join(root, 'test', 'fixtures', 'uncaught.mjs')).href;
 const texts = ['one', 'two', 'three'];
 
-test('only messages that were at work count as tried, and all are answered in the end', async () => {
+test('only messages that were at work count as tried; all are answered in the end', async () => {
   await using folder = await scratch();
   await using receiver = await startReceiver();
   const held = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
  * Back to the release before, on a server: it runs on the tables of the next one, and not on those
- * of the one after that. On the backup that was made before it serves: kept-releases-postgres.test.ts
+ * of the one after that. On the backup made before that it serves: kept-releases-postgres.test.ts
  * beside. Back to the form that has the database alone: former-release-postgres.test.ts beside.
  */
 import assert from 'node:assert/strict';

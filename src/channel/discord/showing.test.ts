@@ -42,7 +42,7 @@ test('the first text refers to the question, and a second try makes no second on
   assert.deepEqual([it.fake.sent.length, again.made], [1, []]);
 });
 
-test('it waits for no limit: what has no room is not shown, and the reply comes later', async () => {
+test('it waits for no limit: what has no room is not shown, and the reply is late', async () => {
   await using it = await startShowing({}, { routeLimit: { requests: 2, windowMs: patienceMs } });
   const creates = () => it.fake.calls.filter(({ route }) => route === create).length;
   // The library keeps the limit once it has learned which one it is.
