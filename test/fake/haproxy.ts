@@ -6,10 +6,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canRun } from '../../src/lib/executable.ts';
-import { guard, pause } from './postgres/server.ts';
+import { until } from '../support/waiting.ts';
+import { guard } from './postgres/server.ts';
 
 const program = '/usr/sbin/haproxy';
-const startMs = 30_000;
 
 /** Why there is none here; false: there is one. */
 export const noHaproxy: string | false = whyNone();
@@ -31,10 +31,11 @@ export async function startHaproxy(configuration: string, port: number): Promise
   const child = spawn('sh', ['-c', shell, program, file, log], { cwd: folder, stdio: 'ignore' });
   writeFileSync(join(folder, 'haproxy.pid'), `${child.pid}\n`);
   guard(process.pid, folder);
-  for (const before = performance.now(); !(await listens(port)); await pause(20)) {
-    if (child.exitCode === null && performance.now() - before < startMs) continue;
+  await until('HAProxy listens', async () => {
+    if (await listens(port)) return true;
+    if (child.exitCode === null) return false;
     throw new Error(`HAProxy does not start:\n${readFileSync(log, 'utf8')}`);
-  }
+  });
   return {
     async [Symbol.asyncDispose]() {
       const ended = child.exitCode ?? child.signalCode ?? once(child, 'exit');

@@ -21,11 +21,12 @@ import {
 import { charge, used } from '../../../test/contract/ledger/spend.ts';
 import { ended, LedgerFolder } from '../../../test/fake/ledger-folder.ts';
 import { sweep } from './write/sweep.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 
 const dayMs = 86_400_000;
 
 /** A connection beside the ledger's, which waits for that one's. */
-const beside = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: 30_000 });
+const beside = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: patienceMs });
 
 suite('what is kept for a time', () => {
   test('is deleted after it, except what is not settled', async () => {

@@ -20,11 +20,12 @@ import {
 import { ended, LedgerFolder } from '../../../test/fake/ledger-folder.ts';
 import { failure } from '../../domain/failure.ts';
 import type { OutClaim } from '../store.ts';
+import { patienceMs } from '../../../test/support/waiting.ts';
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 /** Writes beside a ledger, whose thread may be deleting what is old just now. */
 const intrude = (place: LedgerFolder): DatabaseSync =>
-  new DatabaseSync(place.path, { timeout: 30_000 });
+  new DatabaseSync(place.path, { timeout: patienceMs });
 
 suite('the files of a ledger', { concurrency: 4 }, () => {
   test('are for this user alone, and so is the folder that was made for them', async () => {
@@ -68,8 +69,10 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     // Holds them as the first reader after a crash does, until it has read the log.
     const other = new DatabaseSync(place.path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE');
-    setTimeout(() => other.close(), 100);
-    await using _ = await place.open({ limits: { busyMs: 60_000 } });
+    // However late it is let go, it is waited for.
+    const heldMs = 100;
+    setTimeout(() => other.close(), heldMs);
+    await using _ = await place.open({ limits: { busyMs: patienceMs } });
   });
 
   test('of a newer svc are refused and left as they are', async () => {

@@ -11,6 +11,7 @@ import { hook, type Bench } from '../../../../test/contract/ledger/kit.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import type { ConversationId } from '../../../domain/ids.ts';
 import { openSqliteLedger } from '../sqlite.ts';
+import { patienceMs } from '../../../../test/support/waiting.ts';
 
 test('a backlog keeps its order, its sum and its senders, and is handed out whole', async () => {
   await using place = await Place.make();
@@ -127,7 +128,7 @@ class Place implements AsyncDisposable {
   }
 
   run(sql: string): void {
-    const db = new DatabaseSync(this.#path, { timeout: 30_000 });
+    const db = new DatabaseSync(this.#path, { timeout: patienceMs });
     db.exec(sql);
     db.close();
   }

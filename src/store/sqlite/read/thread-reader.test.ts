@@ -11,6 +11,7 @@ import type { Worker } from 'node:worker_threads';
 import { ReadFailed } from '../../store.ts';
 import { migrate } from '../files/migrations.ts';
 import { createThreadReader, type ReaderLimits } from './thread-reader.ts';
+import { patienceMs } from '../../../../test/support/waiting.ts';
 
 /** One database, one reader of it, and the threads that it started. */
 class Bench implements AsyncDisposable {
@@ -146,7 +147,7 @@ suite('the reading thread', { concurrency: 1 }, () => {
     const program = join(it.folder, 'program.mjs');
     writeFileSync(program, script);
     const ended = spawnSync(process.execPath, [program, it.path], {
-      timeout: 30_000,
+      timeout: patienceMs,
       encoding: 'utf8',
     });
     assert.deepEqual([ended.status, ended.stdout], [0, 'null\n'], ended.stderr);

@@ -12,6 +12,7 @@ import { later } from '../../../lib/clock.ts';
 import type { FromWriter } from './statements.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 import { beginSweeping } from './sweeping.ts';
+import { patienceMs } from '../../../../test/support/waiting.ts';
 
 test('a step is followed by a pause four times as long, and by a minute when all is done', () => {
   let at = 0 as SteadyTime;
@@ -51,7 +52,7 @@ test('groups come between the steps, until everything old has gone', async () =>
   const path = join(folder, 'svc.db');
   await putNewDatabase(path);
   const old = rowsAtOnce * 12;
-  const db = new DatabaseSync(path, { timeout: 30_000 });
+  const db = new DatabaseSync(path, { timeout: patienceMs });
   db.exec(
     'UPDATE owner SET stamped = 1; CREATE TABLE seen (rows INTEGER);' +
       'CREATE TRIGGER look AFTER INSERT ON cursors BEGIN ' +
