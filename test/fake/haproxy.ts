@@ -31,11 +31,11 @@ export async function startHaproxy(configuration: string, port: number): Promise
   const child = spawn('sh', ['-c', shell, program, file, log], { cwd: folder, stdio: 'ignore' });
   writeFileSync(join(folder, 'haproxy.pid'), `${child.pid}\n`);
   guard(process.pid, folder);
-  const isUp = async (): Promise<boolean> => child.exitCode !== null || (await listens(port));
-  await until('the start of HAProxy', isUp);
-  if (child.exitCode !== null) {
+  await until('HAProxy listens', async () => {
+    if (await listens(port)) return true;
+    if (child.exitCode === null) return false;
     throw new Error(`HAProxy does not start:\n${readFileSync(log, 'utf8')}`);
-  }
+  });
   return {
     async [Symbol.asyncDispose]() {
       const ended = child.exitCode ?? child.signalCode ?? once(child, 'exit');

@@ -11,7 +11,8 @@ import { LaneLedger } from '../../src/store/ledger/ledger.ts';
 import type { Ledger } from '../../src/store/store.ts';
 import { WorkingSet } from '../../src/store/order/working-set.ts';
 import { testLedgerContract } from '../contract/ledger.ts';
-import { openSound, type Form } from '../contract/ledger/forms.ts';
+import { clockAtHand, openSound, type Form } from '../contract/ledger/forms.ts';
+import type { GatheringClock } from '../../src/store/order/gathering.ts';
 import {
   accepted,
   effects,
@@ -31,13 +32,12 @@ const hot = { park: false, possibleDuplicate: false };
 const lateForm: Form = {
   durable: false,
   async open(limits, plant) {
-    let aheadMs = 0;
-    const now = (): number => Date.now() + aheadMs;
+    const { clock, ...hands } = clockAtHand();
     const storage = new HeldStorage(limits, (held) => void setImmediate(() => held.commit()));
-    const ledger = plant(ledgerOver(storage, now));
+    const ledger = plant(ledgerOver(storage, clock));
     return {
       ledger,
-      shiftClock: (ms) => void (aheadMs += ms),
+      ...hands,
       reopen: () => Promise.reject(new Error('it keeps nothing')),
       [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
     };
@@ -226,7 +226,12 @@ class LateBench implements Bench {
 
   constructor(limits: Limits, onFault: (error: unknown) => void, now: () => number) {
     this.storage = new HeldStorage(limits);
-    this.ledger = ledgerOver(this.storage, now, onFault, () => void this.buried++);
+    this.ledger = ledgerOver(
+      this.storage,
+      { now, steady: steadyNow },
+      onFault,
+      () => void this.buried++,
+    );
   }
 
   reopen(): Promise<void> {
@@ -265,16 +270,15 @@ function open(
 
 function ledgerOver(
   storage: HeldStorage,
-  now: () => number,
+  clock: GatheringClock,
   onFault: (error: unknown) => void = () => {},
   buried: () => void = () => {},
 ): Ledger {
   const news = { buried };
   return new LaneLedger({
-    now,
-    steady: steadyNow,
+    ...clock,
     ids: newIds(),
-    rows: new WorkingSet({ now, steady: steadyNow }),
+    rows: new WorkingSet(clock),
     storage,
     news,
     onFault,

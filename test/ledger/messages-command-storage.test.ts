@@ -11,6 +11,7 @@ import { startReceiver } from '../fake/receiver.ts';
 import { type Outcome, runCommand, serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { letter } from '../support/stories.ts';
+import { until } from '../support/waiting.ts';
 
 async function stage(t: TestContext) {
   const folder = await scratch();
@@ -36,15 +37,13 @@ type Stage = Awaited<ReturnType<typeof stage>>;
 
 /** The story once its replies are settled. */
 async function settled({ svc }: Stage, id: string): Promise<Story> {
-  const endAt = Date.now() + 60_000;
-  for (;;) {
+  return until('the reply is settled', async () => {
     const { code, out } = await svc(`trace ${id} --json`);
     assert.equal(code, 0);
     const story = JSON.parse(out) as Story;
     const [reply] = story.replies;
-    if (reply !== undefined && reply.settledAt !== null) return story;
-    assert.ok(Date.now() < endAt, `the reply is settled in time: ${out}`);
-  }
+    return reply !== undefined && reply.settledAt !== null ? story : null;
+  });
 }
 
 /** Runs the service, sends these messages of ada, and ends it; returns the messages' ids. */

@@ -1,7 +1,12 @@
-/** The contract with a pooler before the server, which keeps no session. */
+/**
+ * The contract with a pooler before the server, which keeps no session. Its cases that open a
+ * ledger again send every kind of statement, and find all that was written. The other cases are
+ * about the ledger.
+ */
 import { after } from 'node:test';
 import { testLedgerContract } from '../contract/ledger.ts';
 import { openSound, postgresBehind } from '../contract/ledger/forms.ts';
+import type { LedgerCase } from '../contract/ledger/kit.ts';
 import { noPostgres, testServer } from '../fake/postgres.ts';
 import { noPgBouncer, startPgBouncer, type PgBouncer } from '../fake/postgres/pgbouncer.ts';
 
@@ -14,4 +19,6 @@ async function pooled(url: string): Promise<string> {
 
 after(async () => (await pooler)?.[Symbol.asyncDispose]());
 const form = postgresBehind(pooled);
-testLedgerContract('PostgreSQL, pooled', form, openSound(form), noPostgres || noPgBouncer);
+const skip = noPostgres || noPgBouncer;
+const isDurable = ({ durable = false }: LedgerCase): boolean => durable;
+testLedgerContract('PostgreSQL, pooled', form, openSound(form), skip, isDurable);

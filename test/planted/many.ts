@@ -215,8 +215,8 @@ const held: readonly Fault[] = [
   {
     name: 'A post is worked on although no beat has come back for too long.',
     file: posts,
-    find: 'this.#lapse = setTimeout(() => this.#doubt(), ms);',
-    replace: 'this.#lapse = setTimeout(() => {}, ms);',
+    find: 'this.#lapse = this.#parts.deadlines.after(ms, () => this.#doubt());',
+    replace: 'this.#lapse = this.#parts.deadlines.after(ms, () => {});',
   },
   {
     name: 'Whose a post is counts from the answer on, not from the question.',

@@ -32,7 +32,9 @@ const rules = {
 } as const;
 
 /** What a rule finds, and why it does no harm there. */
-const harmless: Readonly<Record<string, string>> = {};
+const harmless: Readonly<Record<string, string>> = {
+  'test/documents/stages.ts': 'the page names the port; it runs in a network of its own',
+};
 
 const breaches = (file: string, text: string): readonly string[] =>
   Object.entries(rules).flatMap(([rule, patterns]) =>

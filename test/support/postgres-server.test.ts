@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import { runFiles } from '../../scripts/test-pool.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
 import { noPgBouncer, startPgBouncer } from '../fake/postgres/pgbouncer.ts';
-import { pause } from '../fake/postgres/server.ts';
 import { newDatabase, ownPostgresTest, postgresTest, noPostgres } from '../fake/postgres.ts';
 import { scratch } from './program.ts';
+import { patienceMs, until } from './waiting.ts';
 
 const run = promisify(execFile);
 const connecting = new URL('../../src/store/postgres/server/connect.ts', import.meta.url).href;
@@ -27,7 +27,7 @@ async function say(expression: string, env: Readonly<Record<string, string>>): P
 
 async function answers(url: string): Promise<boolean> {
   try {
-    await (await connect(url, { timeoutMs: 5_000 })).end();
+    await (await connect(url, { timeoutMs: patienceMs })).end();
     return true;
   } catch {
     return false;
@@ -44,8 +44,9 @@ ownPostgresTest('the processes of a run share one server, which ends with the ru
     assert.equal(new Set(urls).size, 1);
     assert.ok(await answers(urls[0]), 'it outlives who started it');
     whole.kill('SIGKILL');
-    while (await answers(urls[0])) await pause(20);
-    while (existsSync(join(tmpdir(), `svc-run-${name}`))) await pause(20);
+    await until('the server ends', async () => !(await answers(urls[0])));
+    const folder = join(tmpdir(), `svc-run-${name}`);
+    await until('its folder is removed', () => !existsSync(folder));
   } finally {
     whole.kill('SIGKILL');
   }
@@ -77,7 +78,13 @@ postgresTest('a database is dropped when its test file is over', async () => {
       });`,
     ),
   ];
-  const orders = { files, isAlone: () => false, processes: 1, hangMs: 120_000, endMs: 60_000 };
+  const orders = {
+    files,
+    isAlone: () => false,
+    processes: 1,
+    hangMs: 2 * patienceMs,
+    endMs: patienceMs,
+  };
   const { files: outcomes, faults } = await runFiles(orders);
   const errors = outcomes.flatMap(({ results }) => results.map(({ error }) => error));
   assert.deepEqual([errors, faults], [[null, null], []]);

@@ -14,9 +14,10 @@ import { digestOf, takeBack } from './former-database.ts';
 import { scratch } from '../support/program.ts';
 import { assertAllGoesOn, assertArrived } from '../kept-releases/found.ts';
 import { keptReleases, type KeptRelease } from '../kept-releases/kept.ts';
+import { fileURLToPath } from 'node:url';
 
 const newest = migrationFiles().length;
-const program = new URL('../fixtures/killed-upgrade.ts', import.meta.url).pathname;
+const program = fileURLToPath(new URL('../fixtures/killed-upgrade.ts', import.meta.url));
 
 /** Where an upgrade is killed, and the version that the database has then. */
 type Place = { readonly name: string; readonly question: number; readonly version: number };

@@ -4,7 +4,6 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
 import { ProcessStamps } from './process-stamps.ts';
 import { attachmentsInMemory } from '../ledger/attachments.ts';
@@ -25,10 +24,11 @@ import { isWhole, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove, Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
 import { StoryRing } from './story-ring.ts';
+import type { GatheringClock } from '../order/gathering.ts';
 import { WorkingSet } from '../order/working-set.ts';
 
 export function createMemoryLedger(
-  options: Clock & {
+  options: GatheringClock & {
     readonly ids: IdSource;
     readonly limits?: Partial<MemoryLimits>;
     readonly news?: LedgerNews;
@@ -36,9 +36,9 @@ export function createMemoryLedger(
     readonly stories?: StoryRing;
   },
 ): Ledger {
-  const { now, steady, ids, limits, stories = new StoryRing(), news = {} } = options;
+  const { now, steady, deadlines, ids, limits, stories = new StoryRing(), news = {} } = options;
   const storage = new MemoryStorage({ ...memoryLimits, ...limits }, stories);
-  const rows = new WorkingSet({ now, steady });
+  const rows = new WorkingSet({ now, steady, ...(deadlines !== undefined && { deadlines }) });
   return new LaneLedger({ now, steady, ids, rows, storage, news });
 }
 

@@ -17,6 +17,9 @@ const gatheringMsMax = 10_000;
 /** What comes beyond this is a turn of its own; a message that is longer by itself stands alone. */
 const charactersMax = 16_000;
 
+/** @property deadlines by that clock; left out: of its own */
+export type GatheringClock = Clock & { readonly deadlines?: Deadlines };
+
 /** Heads of idle lanes that wait for what may be one message with them. */
 export class Gathering {
   readonly #now: () => number;
@@ -24,9 +27,9 @@ export class Gathering {
   readonly #over: (head: InRow) => void;
 
   /** @param over is told of each head that waits no more */
-  constructor(clock: Clock, over: (head: InRow) => void) {
+  constructor(clock: GatheringClock, over: (head: InRow) => void) {
     this.#now = clock.now;
-    this.#deadlines = createDeadlines(clock.steady);
+    this.#deadlines = clock.deadlines ?? createDeadlines(clock.steady);
     this.#over = over;
   }
 

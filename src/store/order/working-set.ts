@@ -10,13 +10,12 @@ import type { Box } from '../../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { Totals } from './totals.ts';
 import { Lanes } from './lanes.ts';
 import { LanesByHand } from './lanes-by-hand.ts';
 import { Leaving } from './leaving.ts';
 import { DelayQueue } from './delay-queue.ts';
-import { Gathering } from './gathering.ts';
+import { Gathering, type GatheringClock } from './gathering.ts';
 import { Offering } from './offering.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type { InRow, Lane, OutRow, OutState, Row, StoredMessage, StoredReply } from './rows.ts';
@@ -36,7 +35,7 @@ export class WorkingSet {
   #seq = 0;
   #closed = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: GatheringClock) {
     const { ready } = this;
     this.delayed = new DelayQueue(clock, (row) => ready.offer(row));
     this.#gathering = new Gathering(clock, (row) => ready.offer(row));

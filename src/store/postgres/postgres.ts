@@ -1,10 +1,11 @@
 /** From a URL to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
-import type { Clock, ClockReading } from '../../lib/clock.ts';
+import type { ClockReading } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { LedgerNews } from '../news.ts';
+import type { GatheringClock } from '../order/gathering.ts';
 import { WorkingSet } from '../order/working-set.ts';
 import type { Peers } from '../peers.ts';
 import type { StoreProblem } from '../problem.ts';
@@ -36,7 +37,7 @@ import { flightTimes, type FlightTimes } from './write/flight-times.ts';
 import { Flights } from './write/flights.ts';
 import { Writer } from './write/writer.ts';
 
-export type PostgresOptions = Clock & {
+export type PostgresOptions = GatheringClock & {
   /** With the password: it is told nowhere. */
   readonly url: string;
   readonly ids: IdSource;

@@ -1,11 +1,11 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { onUncaughtException } from '../../lib/uncaught.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
+import type { GatheringClock } from '../order/gathering.ts';
 import { WorkingSet } from '../order/working-set.ts';
 import { Journal } from './write/journal.ts';
 import { freeBytesAt, prepareFiles, rewriteLog, takeOwnerLock } from './files/database-files.ts';
@@ -21,7 +21,7 @@ import { SqliteStorage } from './sqlite-storage.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
 
-export type SqliteOptions = Clock & {
+export type SqliteOptions = GatheringClock & {
   /** Absolute. */
   readonly path: string;
   readonly ids: IdSource;

@@ -10,6 +10,8 @@ import { secret } from '../../support/program.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
 const inFlightMax = 256;
+/** Who is refused asks again after this time, as often as it takes. */
+const againMs = 5;
 /** So many conversations are at work at a time, of all that there are. */
 const present = 1_000;
 const accepted = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
@@ -129,7 +131,7 @@ export class Crowd implements AsyncDisposable {
       this.#busy.delete(who);
     } else {
       this.refused++;
-      setTimeout(() => this.#ask(number, who), 5);
+      setTimeout(() => this.#ask(number, who), againMs);
     }
     this.#progressed();
   }

@@ -184,8 +184,8 @@ export const byHandCases: readonly LedgerCase[] = [
     await sentNext(it);
     await accept(it, said('ann', 'three'));
     assert.equal(await it.ledger.byHand.giveBack(ann), 'done');
-    const turns = (await oneIn(it)).memory.turns.map(({ text, reply }) => [text, reply]);
-    assert.deepEqual(turns, [
+    const remembered = (await oneIn(it)).memory.turns.map(({ text, reply }) => [text, reply]);
+    assert.deepEqual(remembered, [
       ['zero', 'to zero'],
       ['one', null],
       ['two', 'by hand'],

@@ -2,7 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
+import { later, steadyNow, type SteadyTime } from '../../../src/lib/clock.ts';
+import { createDeadlines } from '../../../src/lib/deadlines.ts';
+import type { GatheringClock } from '../../../src/store/order/gathering.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres.ts';
@@ -27,15 +29,34 @@ export const openSound =
   (limits) =>
     form.open(limits, sound);
 
+/** The machine's clock, as far ahead as a case sets it. */
+export function clockAtHand() {
+  let [aheadMs, passedMs] = [0, 0];
+  const steady = (): SteadyTime => later(steadyNow(), passedMs);
+  const deadlines = createDeadlines(steady);
+  return {
+    clock: {
+      now: () => Date.now() + aheadMs + passedMs,
+      steady,
+      deadlines,
+    },
+    shiftClock: (ms: number) => void (aheadMs += ms),
+    pass(ms: number) {
+      passedMs += ms;
+      // The timer goes by the machine's clock: what was due long ago wakes it.
+      deadlines.at(0 as SteadyTime, () => {});
+    },
+  };
+}
+
 export const memoryForm: Form = {
   durable: false,
   async open(limits, plant) {
-    let aheadMs = 0;
-    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
+    const { clock, ...hands } = clockAtHand();
     const ledger = plant(createMemoryLedger({ ...clock, ids: newIds(), limits }));
     return {
       ledger,
-      shiftClock: (ms) => void (aheadMs += ms),
+      ...hands,
       reopen: () => Promise.reject(new Error('the memory form keeps nothing')),
       [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
     };
@@ -46,8 +67,7 @@ export const sqliteForm: Form = {
   durable: true,
   async open(limits, plant) {
     const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-'));
-    let aheadMs = 0;
-    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
+    const { clock, ...hands } = clockAtHand();
     const path = join(folder, 'svc.db');
     const start = async (): Promise<Ledger> => plant(await openAt(path, clock, limits));
     await putNewDatabase(path);
@@ -56,7 +76,7 @@ export const sqliteForm: Form = {
       get ledger() {
         return ledger;
       },
-      shiftClock: (ms) => void (aheadMs += ms),
+      ...hands,
       async reopen() {
         await ledger[Symbol.asyncDispose]();
         ledger = await start();
@@ -69,7 +89,7 @@ export const sqliteForm: Form = {
   },
 };
 
-async function openAt(path: string, clock: Clock, limits: Limits): Promise<Ledger> {
+async function openAt(path: string, clock: GatheringClock, limits: Limits): Promise<Ledger> {
   const more = { limits, startWriter: writeHere };
   const opened = await openSqliteLedger({
     path,
@@ -97,8 +117,7 @@ async function openPostgres(
   limits: Limits,
   plant: Plant,
 ): Promise<ClockedBench> {
-  let aheadMs = 0;
-  const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
+  const { clock, ...hands } = clockAtHand();
   const database = await emptyDatabase();
   const url = await way(database.url);
   const start = async (): Promise<Ledger> => plant(await openOn(url, clock, limits));
@@ -107,7 +126,7 @@ async function openPostgres(
     get ledger() {
       return ledger;
     },
-    shiftClock: (ms) => void (aheadMs += ms),
+    ...hands,
     async reopen() {
       await ledger[Symbol.asyncDispose]();
       ledger = await start();
@@ -119,7 +138,7 @@ async function openPostgres(
   };
 }
 
-async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger> {
+async function openOn(url: string, clock: GatheringClock, limits: Limits): Promise<Ledger> {
   const opened = await openPostgresStore({
     url,
     ...clock,

@@ -23,6 +23,8 @@ export type HasLedger = Pick<Bench, 'ledger'>;
 export interface ClockedBench extends Bench {
   /** Sets the ledger's time of day forward or back against the machine's, for good. */
   shiftClock(ms: number): void;
+  /** So long goes by for the ledger: gatherings that are over by then end soon after. */
+  pass(ms: number): void;
 }
 
 /** How one form of the ledger is opened for a case. */
@@ -230,11 +232,13 @@ export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 }
 
+const betweenLooksMs = 2;
+
 /** Waits for something that must come to be. */
 export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; !(await is()); looks++) {
     if (looks > patience.looks) assert.fail(`in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, betweenLooksMs));
   }
 }
 
@@ -247,6 +251,6 @@ export function settles(it: Promise<unknown>): Promise<void> {
 export async function isSettled(it: Promise<unknown>): Promise<boolean> {
   let settled = false;
   void it.then(() => (settled = true));
-  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  await turns(5);
   return settled;
 }

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { canRun } from '../../../src/lib/executable.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { freePort } from '../../support/program.ts';
-import { guard, own, pause, serverAccount } from './server.ts';
+import { until } from '../../support/waiting.ts';
+import { guard, own, serverAccount } from './server.ts';
 
 const program = '/usr/sbin/pgbouncer';
-const startMs = 30_000;
 
 /** Why there is none here; false: there is one. */
 export const noPgBouncer: string | false =
@@ -51,16 +51,16 @@ export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBo
     pooled.host = `127.0.0.1:${port}`;
     return pooled.href;
   };
-  for (const before = performance.now(); ; await pause(20)) {
+  await until('PgBouncer answers', async () => {
     try {
       await (await connect(url(server))).end();
-      break;
+      return true;
     } catch (error) {
-      if (child.exitCode === null && performance.now() - before < startMs) continue;
+      if (child.exitCode === null) return false;
       const log = readFileSync(join(folder, 'log'), 'utf8');
       throw new Error(`PgBouncer does not start:\n${log}`, { cause: error });
     }
-  }
+  });
   return {
     url,
     async [Symbol.asyncDispose]() {

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { freePort } from '../../support/program.ts';
+import { patienceMs, until } from '../../support/waiting.ts';
 
 const run = promisify(execFile);
-const startMs = 60_000;
 
 /** The folder of the newest server's programs; null: there is none. */
 export function postgresPrograms(): string | null {
@@ -124,16 +124,17 @@ export class PostgresServer implements AsyncDisposable {
     );
     this.#main = child;
     child.unref();
-    for (const before = performance.now(); ;) {
+    await until('it answers', async () => {
       try {
-        const client = await connect(this.url(), { timeoutMs: 5_000, anyHost: true });
-        return await client.end();
+        const client = await connect(this.url(), { timeoutMs: patienceMs, anyHost: true });
+        await client.end();
+        return true;
       } catch (error) {
-        if (this.#answers(error)) return;
-        if (!hasEnded(child) && performance.now() - before < startMs) await pause(20);
-        else throw new Error(`it does not start:\n${readFileSync(log, 'utf8')}`, { cause: error });
+        if (this.#answers(error)) return true;
+        if (!hasEnded(child)) return false;
+        throw new Error(`it does not start:\n${readFileSync(log, 'utf8')}`, { cause: error });
       }
-    }
+    });
   }
 
   /** As an administrator stops it: connections are ended, everything is written. */
@@ -230,7 +231,7 @@ export class PostgresServer implements AsyncDisposable {
     if (main === undefined) return;
     this.#signal(signal, signal === 'SIGKILL' ? [main, ...others] : [main]);
     const isOver = (): boolean => this.#main === null || hasEnded(this.#main);
-    while (!isOver() || others.some(isRunning)) await pause(5);
+    await until('it has ended', () => isOver() && !others.some(isRunning));
   }
 
   #signal(signal: NodeJS.Signals, pids: readonly number[]): void {

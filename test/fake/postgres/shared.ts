@@ -6,9 +6,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { guard, pause, PostgresServer } from './server.ts';
-
-const waitMs = 90_000;
+import { until } from '../../support/waiting.ts';
+import { guard, PostgresServer } from './server.ts';
 
 /** @returns the URL of its database `postgres` */
 export async function sharedServer(): Promise<string> {
@@ -29,9 +28,7 @@ export async function sharedServer(): Promise<string> {
     writeFileSync(`${told}.new`, said);
     renameSync(`${told}.new`, told);
   }
-  for (const before = performance.now(); !existsSync(told); await pause(10)) {
-    if (performance.now() - before > waitMs) throw new Error('nobody has started the server');
-  }
+  await until('somebody has started the server', () => existsSync(told));
   const url = readFileSync(told, 'utf8');
   if (url.startsWith('FAILED ')) throw new Error(url);
   return url;

@@ -6,12 +6,13 @@
 import { execFile } from 'node:child_process';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
-import { pause, PostgresServer, type ServerOptions } from './server.ts';
+import { until } from '../../support/waiting.ts';
+import { PostgresServer, type ServerOptions } from './server.ts';
 
 const run = promisify(execFile);
-const streamsMs = 60_000;
 
 export class ServerPair implements AsyncDisposable {
   /** In the order of the URL. */
@@ -89,9 +90,7 @@ export class ServerPair implements AsyncDisposable {
   }
 
   async #fed(): Promise<void> {
-    for (const before = performance.now(); !(await isFed(this.primary)); await pause(20)) {
-      if (performance.now() - before > streamsMs) throw new Error('the standby does not stream');
-    }
+    await until('the standby streams', () => isFed(this.primary));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

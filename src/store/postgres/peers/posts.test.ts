@@ -112,7 +112,7 @@ postgresTest('a post that is being let go is not held again before it is free', 
   let begun = false;
   void second.begun.then(() => (begun = true));
   const again = one.peers.hold('a', second.run, always);
-  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  await turns(5);
   assert.equal(begun, false);
   one.way.release();
   await second.begun;

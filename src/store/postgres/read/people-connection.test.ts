@@ -12,6 +12,7 @@ import { toText } from '../server/text.ts';
 import { createPostgresCursors } from './cursors.ts';
 import type { ReaderLimits } from './people-connection.ts';
 import { createPostgresReader } from './reader.ts';
+import { patienceMs } from '../../../../test/support/waiting.ts';
 
 /** One database, one reader of it, the connections that it opened, and one beside it. */
 class Bench implements AsyncDisposable {
@@ -203,7 +204,7 @@ suite('the connection for people', { concurrency: 2 }, () => {
       import { connect } from '${connecting}';
       console.log(await createPostgresReader(() => connect('${it.url}')).story('nobody'));`;
     const given = ['--input-type=module', '--eval', script];
-    const ended = spawnSync(process.execPath, given, { timeout: 30_000, encoding: 'utf8' });
+    const ended = spawnSync(process.execPath, given, { timeout: patienceMs, encoding: 'utf8' });
     assert.deepEqual([ended.status, ended.stdout], [0, 'null\n'], ended.stderr);
   });
 

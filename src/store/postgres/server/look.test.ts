@@ -93,7 +93,9 @@ ownPostgresTest(
     await server.kill();
     await server.restart();
     server.halt();
-    await assert.rejects(connect(server.url(), { timeoutMs: 300 }), { code: 'SVC_TIMEOUT' });
+    const soonMs = 300;
+    const connecting = connect(server.url(), { timeoutMs: soonMs });
+    await assert.rejects(connecting, { code: 'SVC_TIMEOUT' });
     server.goOn();
     await look(server.url());
   },

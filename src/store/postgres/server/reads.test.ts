@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Client } from 'pg';
 import { ConnectError } from './connect.ts';
 import { ServerReads } from './reads.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 
 const long = 60_000;
 const asked = { text: 'SELECT 1', values: [] };
@@ -89,10 +90,11 @@ test('a connection that answers nothing is given up, and all is asked over anoth
 });
 
 test('a server that is slow is waited for longer each time, until it answers', async () => {
-  /** Its answer comes too late for the first patience. */
+  /** Too late for the first patience; a slow machine asks once more. */
+  const replyDelayMs = 300;
   const slow = (): Client => {
     const cut = Promise.withResolvers<never>();
-    const answer = new Promise((resolve) => setTimeout(() => resolve({ rows: [{ n: 1 }] }), 300));
+    const answer = pause(replyDelayMs, { rows: [{ n: 1 }] });
     const connection = { stream: { destroy: () => cut.reject(lost) } };
     return { query: () => Promise.race([answer, cut.promise]), connection } as unknown as Client;
   };

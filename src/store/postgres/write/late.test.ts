@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { whenLate } from './late.ts';
 
+/** The process stands still for longer, however slow it is. */
+const lateMs = 5;
+
 /** The whole process stands still. */
 function stand(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until;);
@@ -11,9 +14,9 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 test('what was answered during a pause of the process is not late', async () => {
   let lates = 0;
-  const end = whenLate(5, () => lates++);
-  const timer = new Promise<void>((resolve) => setTimeout(() => setImmediate(resolve), 5));
-  stand(20);
+  const end = whenLate(lateMs, () => lates++);
+  const timer = new Promise<void>((resolve) => setTimeout(() => setImmediate(resolve), lateMs));
+  stand(4 * lateMs);
   // The answer is read after the timers, and before it is called late.
   await timer;
   end();
@@ -24,7 +27,7 @@ test('what was answered during a pause of the process is not late', async () => 
 test('what is not answered is late once', async () => {
   let lates = 0;
   await new Promise<void>((resolve) => {
-    whenLate(5, () => {
+    whenLate(lateMs, () => {
       lates++;
       resolve();
     });

@@ -12,6 +12,7 @@ import { writeHere } from '../../../../test/fake/writer-here.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { openSqliteLedger, type SqliteOptions } from '../sqlite.ts';
 import { migrationFiles, type Upgrade } from './migrations.ts';
+import { fileURLToPath } from 'node:url';
 
 const former = 6;
 const rows = 2_000;
@@ -59,7 +60,9 @@ async function open(path: string, more: Partial<SqliteOptions> = {}) {
 test('an upgrade that is killed at any point is whole, or has not been', async (t) => {
   const { full, copy } = stage(t);
   const before = look(full);
-  const program = new URL('../../../../test/fixtures/killed-upgrade.ts', import.meta.url).pathname;
+  const program = fileURLToPath(
+    new URL('../../../../test/fixtures/killed-upgrade.ts', import.meta.url),
+  );
   const upgrade = (path: string, last: number) =>
     spawnSync(process.execPath, [program, path, String(last)], { encoding: 'utf8' });
   const whole = upgrade(copy(), 0);

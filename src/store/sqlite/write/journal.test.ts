@@ -77,6 +77,7 @@ for (const about of ['a group', 'the close'] as const) {
       journal.onBroken((message) => told.push(message));
       journal.add(['owned']);
       const written = journal.written(() => {});
+      if (about === 'the close') assert.equal(await written, true);
       assert.equal(await journal.close(), ends);
       assert.equal(await written, about === 'the close');
       assert.deepEqual([told, journal.silent], [['it did not close in time'], true]);
