@@ -1,11 +1,11 @@
 /**
- * `npm run try-release`: makes two releases of HEAD at once, in clean clones that differ in folder,
- * time zone, locale and umask, and compares every byte. Then runs test/release/ on the first one;
- * `-- tarball` only the files with that in their name. Where `SVC_RELEASE` names a release that is
- * made already, none is made, and the tests of this checkout run on it; `SVC_NOT_MADE` then says
- * what it is without (`test/release/made.ts`). Ends with 1 when a byte differs, a test failed, or
- * something is not in the release. A part that the release said it does not make, for this
- * machine has no tools for it, is told as NOT TRIED, and is no failure.
+ * `npm run try-release`: makes a release of HEAD twice and at once, in two clean clones with
+ * another folder, time zone, locale and umask each, and compares every byte. Then runs
+ * test/release/ on the first one; `-- tarball` only the files with that in their name. Where
+ * `SVC_RELEASE` names a release that is made already, none is made, and the tests of this checkout
+ * run on it; `SVC_NOT_MADE` then says what it is without (`test/release/made.ts`). Ends with 1 when
+ * a byte differs, a test failed, or something is not in the release. A part that the release said
+ * it does not make, for this machine has no tools for it, is told as NOT TRIED, and is no failure.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

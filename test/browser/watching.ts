@@ -48,10 +48,3 @@ export const lateFrames = `(() => {
     cancel(asked.get(timer));
   };
 })();`;
-
-/** @property startMs since the navigation @property scripts what ran in it, where that is known */
-export type LongFrame = {
-  readonly startMs: number;
-  readonly ms: number;
-  readonly scripts: readonly string[];
-};

@@ -41,7 +41,7 @@ export function useLook(name: string | null): {
 const lookAt = (model: string, signal: AbortSignal) =>
   ask<ModelLook>('models/look', { method: 'POST', body: { model }, signal });
 
-/** A hosted one is not asked again and again. One that was slow may be quicker the next time. */
+/** A hosted one is not asked for again and again. One that was slow may be quicker next time. */
 const mayComeBack = ({ model, failure }: ModelLook): boolean =>
   failure !== null &&
   isLocalRuntime(model) &&
