@@ -1,12 +1,20 @@
 /** What no restart mends is a page of the application that says what to do, and does it. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
 import { suite } from 'node:test';
 import type { Page } from 'playwright-core';
 import { noKeyring } from '../keyring/session.ts';
-import { applicationTest, openDesktop, press, titled } from './stage.ts';
+import { sharedBy } from './serving.ts';
+import {
+  applicationTest,
+  openDesktop,
+  press,
+  titled,
+  type Desktop,
+  type DesktopOptions,
+} from './stage.ts';
 import { openWorld, secret, type World } from './world.ts';
 
 /** What a button did is told on the page before the person goes on. */
@@ -17,13 +25,38 @@ async function goOn(page: Page, { origin }: World): Promise<void> {
   await page.waitForURL(`${origin}/ui`);
 }
 
+/** Kills the service, and listens at its address before the next one does. */
+async function takesPortOf({ port }: World, desktop: Desktop): Promise<Server> {
+  for (;;) {
+    const next = await desktop.comes('core', desktop.kill('core'));
+    process.kill(next, 'SIGSTOP');
+    const server = createServer().listen(port, '127.0.0.1');
+    const listens = once(server, 'listening').then(() => true);
+    const isFirst = await listens.catch(() => false);
+    process.kill(next, 'SIGCONT');
+    if (isFirst) return server;
+  }
+}
+
+/** The configuration has a fault, and its secret is in no place. */
+async function open() {
+  await using parts = new AsyncDisposableStack();
+  const world = parts.use(await openWorld());
+  const right = JSON.stringify(world.document, null, 2);
+  const wrong = right.replace('"priority"', '"prioritty"');
+  const session: DesktopOptions =
+    noKeyring === false ? { keyring: 'unlocked' } : { env: { WEBHOOK_SECRET: secret } };
+  const desktop = parts.use(await openDesktop({ ...session, config: wrong }));
+  const own = parts.move();
+  return { world, desktop, right, wrong, [Symbol.asyncDispose]: () => own.disposeAsync() };
+}
+
+/** One after the other in one window: each ends with a service that runs. */
 suite('an application that needs its person', () => {
+  const opened = sharedBy(open);
+
   applicationTest('a configuration with a fault is shown, and mended in the window', async () => {
-    await using world = await openWorld();
-    const right = JSON.stringify(world.document, null, 2);
-    const wrong = right.replace('"priority"', '"prioritty"');
-    const env = { WEBHOOK_SECRET: secret };
-    await using desktop = await openDesktop({ env, config: wrong });
+    const { world, desktop, right, wrong } = await opened();
     desktop.start();
     const page = await desktop.page();
     await titled(page, 'The configuration needs a correction');
@@ -33,37 +66,15 @@ suite('an application that needs its person', () => {
     assert.equal(await text.inputValue(), wrong);
     await text.fill(right);
     await press(page, 'Save and start again');
-    await goOn(page, world);
+    if (noKeyring === false) await titled(page, 'A secret is missing');
+    else await goOn(page, world);
     assert.equal(await readFile(desktop.places.config, 'utf8'), right);
-  });
-
-  applicationTest('a port that is taken is told, and another one is taken instead', async () => {
-    await using world = await openWorld();
-    const other = createServer().listen(world.port, '127.0.0.1');
-    await once(other, 'listening');
-    const env = { WEBHOOK_SECRET: secret };
-    await using desktop = await openDesktop({ env, config: JSON.stringify(world.document) });
-    desktop.start();
-    try {
-      const page = await desktop.page();
-      await titled(page, 'An address is taken');
-      assert.match(await page.getByRole('main').innerText(), new RegExp(`127.0.0.1:${world.port}`));
-      await press(page, 'Use another port');
-      await goOn(page, world);
-    } finally {
-      other.close();
-    }
-    const now = await readFile(desktop.places.config, 'utf8');
-    assert.ok(!now.includes(`127.0.0.1:${world.port}`));
   });
 
   applicationTest(
     'a secret that is missing is pasted in the window, and kept in the keychain alone',
     async () => {
-      await using world = await openWorld();
-      const config = JSON.stringify(world.document);
-      await using desktop = await openDesktop({ keyring: 'unlocked', config });
-      desktop.start();
+      const { world, desktop } = await opened();
       const page = await desktop.page();
       await titled(page, 'A secret is missing');
       await page.getByLabel('Value of WEBHOOK_SECRET').fill(secret);
@@ -81,15 +92,10 @@ suite('an application that needs its person', () => {
   applicationTest(
     'a keychain that is locked is told, and what is in it is found once it is open',
     async () => {
-      await using world = await openWorld();
-      const config = JSON.stringify(world.document);
-      await using desktop = await openDesktop({ keyring: 'unlocked', config });
-      const kept = desktop.run(['secrets', 'set', 'WEBHOOK_SECRET']);
-      kept.child.stdin!.end(`${secret}\n`);
-      assert.deepEqual(await kept.ended, { code: 0, signal: null }, kept.err());
-      await desktop.keyring('locked');
-      desktop.start();
+      const { world, desktop } = await opened();
       const page = await desktop.page();
+      await desktop.keyring('locked');
+      desktop.kill('core');
       await titled(page, 'The keychain is locked');
       await press(page, 'Unlock the keychain');
       await titled(page, 'The keychain is locked');
@@ -100,4 +106,20 @@ suite('an application that needs its person', () => {
     },
     noKeyring,
   );
+
+  applicationTest('a port that is taken is told, and another one is taken instead', async () => {
+    const { world, desktop } = await opened();
+    const page = await desktop.page();
+    const other = await takesPortOf(world, desktop);
+    try {
+      await titled(page, 'An address is taken');
+      assert.match(await page.getByRole('main').innerText(), new RegExp(`127.0.0.1:${world.port}`));
+      await press(page, 'Use another port');
+      await goOn(page, world);
+    } finally {
+      other.close();
+    }
+    const now = await readFile(desktop.places.config, 'utf8');
+    assert.ok(!now.includes(`127.0.0.1:${world.port}`));
+  });
 });

@@ -28,11 +28,14 @@ export async function signedIn(page: Page, { origin }: World): Promise<void> {
  * One for all tests of a suite, in their order: the first that asks opens it, and it is closed
  * after the last.
  */
-export function sharedServing(more: object = {}): () => Promise<Serving> {
-  let opened: Promise<Serving> | null = null;
+export function sharedBy<T extends AsyncDisposable>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | null = null;
   after(async () => {
-    const serving = await opened;
-    await serving?.[Symbol.asyncDispose]();
+    const shared = await opened;
+    await shared?.[Symbol.asyncDispose]();
   });
-  return () => (opened ??= openServing(more));
+  return () => (opened ??= open());
 }
+
+export const sharedServing = (more: object = {}): (() => Promise<Serving>) =>
+  sharedBy(() => openServing(more));

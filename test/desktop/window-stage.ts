@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { followed, launcher, root, type Run } from '../support/run-svc.ts';
@@ -45,18 +45,34 @@ process.on('exit', () => {
   if (skipped > 0) console.error(`NOT TESTED: ${skipped} tests of windows were skipped.`);
 });
 
+type There = { readonly where: Where; readonly programs: readonly string[] };
+
 /** A test with a screen, and before it a user who is not root. */
-export function windowTest(
-  name: string,
-  { where, programs }: { readonly where: Where; readonly programs: readonly string[] },
-  act: (stage: Stage) => Promise<void>,
-): void {
-  const skip = whyNot(where, ['Xvfb', 'openbox', 'xdotool', 'wmctrl', ...programs]);
-  if (skip !== false) skipped++;
-  void test(name, { skip }, async () => {
-    await using stage = await openStage(where);
+export function windowTest(name: string, there: There, act: (stage: Stage) => Promise<void>): void {
+  testThere(name, there, async () => {
+    await using stage = await openStage(there.where);
     await act(stage);
   });
+}
+
+/**
+ * Makes tests that share one screen, and follow each other on it. The first opens it, and it is
+ * closed after the last of the suite.
+ */
+export function windowTests(there: There): (name: string, act: WindowAct) => void {
+  let opened: Promise<Stage> | null = null;
+  after(async () => (await opened)?.[Symbol.asyncDispose]());
+  return (name, act) => {
+    testThere(name, there, async () => act(await (opened ??= openStage(there.where))));
+  };
+}
+
+type WindowAct = (stage: Stage) => Promise<void>;
+
+function testThere(name: string, { where, programs }: There, act: () => Promise<void>): void {
+  const skip = whyNot(where, ['Xvfb', 'openbox', 'xdotool', 'wmctrl', ...programs]);
+  if (skip !== false) skipped++;
+  void test(name, { skip }, act);
 }
 
 export type Stage = AsyncDisposable & {
