@@ -9,9 +9,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { runCommand } from '../support/in-process.ts';
 import { scratch } from '../support/program.ts';
 
-/** Where a shell is, or null. While others are being installed, they are not looked for. */
+/** Where a shell is, or null. */
 function shellAt(name: string): string | null {
-  if (name !== 'bash' && process.env['SVC_NO_SHELLS'] === '1') return null;
   const folders = (process.env['PATH'] ?? '').split(':');
   return folders.map((one) => join(one, name)).find((one) => existsSync(one)) ?? null;
 }

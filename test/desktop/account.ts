@@ -70,7 +70,6 @@ function whyNoPerson(): string | false {
 }
 
 function whyNot(): string | false {
-  if (process.env['SVC_NO_DISPLAY'] === '1') return 'SVC_NO_DISPLAY says that there is no display';
   if (noPerson !== false) return noPerson;
   if (!isOnPath('Xvfb', { PATH: path })) return 'there is no Xvfb: apt install xvfb';
   if (!canRun(chromium)) return `there is no ${chromium}: install chromium, or set SVC_CHROMIUM`;

@@ -30,7 +30,6 @@ type Where = 'here' | 'debian 13';
 
 /** Why the tests of windows cannot run there; false: they can. */
 function whyNot(where: Where, programs: readonly string[]): string | false {
-  if (process.env['SVC_NO_DISPLAY'] === '1') return 'SVC_NO_DISPLAY says that there is no display';
   if (process.platform !== 'linux') return 'windows are tried on Linux alone';
   const missing = programs.filter((program) => !isOnPath(program, process.env));
   if (missing.length > 0) return `there is no ${missing.join(' and no ')}`;

@@ -38,7 +38,6 @@ const asOther = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
 /** Why no page can be run here; false: they can. */
 export function cannotRun(): string | false {
   if (process.platform !== 'linux') return 'only Linux has network namespaces';
-  if (process.env['SVC_NO_PROGRAMS'] === '1') return 'what it needs is being installed';
   for (const tool of tools) {
     try {
       execFileSync('sh', ['-c', 'command -v "$0"', tool], { stdio: 'ignore' });

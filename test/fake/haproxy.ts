@@ -15,7 +15,6 @@ const program = '/usr/sbin/haproxy';
 export const noHaproxy: string | false = whyNone();
 
 function whyNone(): string | false {
-  if (process.env['SVC_NO_HAPROXY'] === '1') return 'SVC_NO_HAPROXY says that there is none';
   return !canRun(program) && `there is no ${program}: apt install haproxy`;
 }
 

@@ -55,7 +55,6 @@ export function keyringTest(name: string, act: () => Promise<void>): void {
 }
 
 function whyNot(): string | false {
-  if (process.env['SVC_NO_KEYRING'] === '1') return 'SVC_NO_KEYRING says that there is no keyring';
   const missing = programs.filter((program) => !isOnPath(program, process.env));
   return missing.length > 0 && `there is no ${missing.join(' and no ')}: apt install gnome-keyring`;
 }
