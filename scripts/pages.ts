@@ -67,6 +67,8 @@ function settingsOf(name: Name, folder: string, watched: boolean): InlineConfig 
       target: 'es2022',
       watch: watched ? {} : null,
       chunkSizeWarningLimit: 1_000,
+      // On a busy machine the plugins are slow, and `npm ci` would end with a warning.
+      rolldownOptions: { checks: { bundlerTimings: false } },
     },
   };
 }

@@ -88,9 +88,12 @@ test('npm ci builds no pages that are there already', async () => {
   for (const name of ['package.json', 'package-lock.json', 'tsconfig.json']) {
     cpSync(join(root, name), join(place.path, name));
   }
-  // With it there is something to build with, as far as that is looked at.
-  mkdirSync(join(place.path, 'node_modules', 'vite'), { recursive: true });
-  writeFileSync(join(place.path, 'node_modules', 'vite', 'package.json'), '{}');
+  // With these there is something to build with, as far as that is looked at.
+  for (const name of ['vite', 'typescript']) {
+    mkdirSync(join(place.path, 'node_modules', name), { recursive: true });
+    writeFileSync(join(place.path, 'node_modules', name, 'package.json'), '{}');
+  }
+  writeFileSync(join(place.path, 'node_modules', '.package-lock.json'), '{}');
   const copied = pathToFileURL(join(place.path, 'scripts', 'pages-stamp.ts')).href;
   const own = (await import(copied)) as typeof stamp;
   const made = own.beginPages();
