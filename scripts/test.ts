@@ -90,10 +90,10 @@ function prepare(name: 'build' | 'pages'): void {
 }
 
 function progressOf(over: readonly FileOutcome[], files: number, startedAt: number): string {
-  const tests = over.flatMap(({ results }) => results.filter(({ kind }) => kind === 'test'));
-  const failed = tests.filter(({ state }) => state === 'failed' || state === 'cancelled').length;
+  const results = over.flatMap((one) => one.results.filter(({ kind }) => kind === 'test'));
+  const failed = results.filter(({ state }) => state === 'failed' || state === 'cancelled').length;
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
-  const counts = `${tests.length - failed} tests passed, ${failed} failed`;
+  const counts = `${results.length - failed} tests passed, ${failed} failed`;
   return `${String(seconds).padStart(4)} s: ${over.length} of ${files} files, ${counts}`;
 }
 

@@ -110,8 +110,8 @@ async function findMigrated(): Promise<string> {
   const client = await connect(server.url('postgres'));
   try {
     await client.query('SELECT pg_advisory_lock($1)', [key]);
-    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
-    if (found.rowCount === 0) {
+    const there = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (there.rowCount === 0) {
       const url = await createDatabase((one) => server.url(one));
       await migrateAt(url);
       // Whole or not there.

@@ -84,10 +84,10 @@ test('a photo and nobody sees: svc says so, and asks nobody to guess', async () 
 test('a picture that the provider refuses is left out, and not tried again', async () => {
   await using it = await stage();
   const refusal = '{"error":"this model is missing data required for image input"}';
-  await it.model.script((call, before) => {
+  await it.model.script((call, asked) => {
     const { images = [] } = (call.body as Asked).messages.at(-1)!;
     if (images.length > 0) return { status: 500, body: refusal };
-    return { answer: `question ${before + 1}` };
+    return { answer: `question ${asked + 1}` };
   });
   const photo = it.photo(jpegOf(8, 8));
   assert.equal(await it.replyTo({ photo, caption: 'what is it?' }), 'question 2');
