@@ -103,8 +103,8 @@ export function spawnAs(
 
 /**
  * The words that run a program as that account. Below a folder that it may not enter, such as
- * root's home, it finds this checkout and this Node all the same, at the same paths: a file system
- * in memory, which these processes alone see, lies over that folder and shows nothing but them.
+ * root's home, it still finds this checkout and this Node at the same paths: a file system in
+ * memory covers that folder for these processes alone, and shows nothing but the two.
  */
 function wordsAs({ uid, gid }: Account, words: readonly string[]): readonly string[] {
   if (process.getuid!() === uid) return words;

@@ -47,6 +47,7 @@ suite('an application whose processes are killed', () => {
     assert.equal(await world.say('Who answers this one?'), 200);
     await world.model.call(0);
     const others = [desktop.pidOf('shell'), desktop.pidOf('window')];
+    assert.ok(!others.includes(null));
     const next = await haltedBeforeItListens(await serving());
     // However long it takes, the window sees that nobody is there.
     assert.match(await applicationPage(page), /svc is starting/);
@@ -62,6 +63,7 @@ suite('an application whose processes are killed', () => {
   applicationTest('the window: the service goes on, and another window comes', async () => {
     const { world, desktop } = await serving();
     const others = [desktop.pidOf('shell'), desktop.pidOf('core')];
+    assert.ok(!others.includes(null));
     const before = desktop.pages();
     const killed = desktop.kill('window');
     await gone(killed);
@@ -75,6 +77,7 @@ suite('an application whose processes are killed', () => {
     const { world, desktop } = await serving();
     const page = await desktop.page();
     const others = [desktop.pidOf('window'), desktop.pidOf('core')];
+    assert.ok(!others.includes(null));
     const killed = desktop.kill('shell');
     await gone(killed);
     await answers(await serving());

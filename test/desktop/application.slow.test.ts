@@ -64,6 +64,7 @@ suite('an application that serves', () => {
     const page = await desktop.page();
     await signedIn(page, world);
     const [shell, core] = [desktop.pidOf('shell'), desktop.pidOf('core')];
+    assert.ok(shell !== null && core !== null);
     const before = desktop.pages();
     const second = desktop.run(['desktop']);
     assert.deepEqual(await second.ended, { code: 0, signal: null });

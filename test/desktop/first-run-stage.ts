@@ -12,6 +12,7 @@ import { webRoot } from '../fake/admin-world.ts';
 import { startFakeShell, type FakeShell } from '../fake/shell.ts';
 import { fakeKeychain, keptIn, type FakeKeychain } from '../fake/keychain.ts';
 import { freePort, scratch } from '../support/program.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 export type FirstRunStage = AsyncDisposable & {
   readonly shell: FakeShell;
@@ -68,7 +69,7 @@ export async function startFirstRun(
     stop: stop.signal,
     abandon: stop.signal,
     platform: null,
-    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 60_000, ports },
+    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: patienceMs, ports },
   });
   own.defer(async () => {
     stop.abort();

@@ -72,7 +72,7 @@ function ownerOf(pid: string): number | null {
 
 function read(pid: string, name: string): string {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
     return '';
   }
