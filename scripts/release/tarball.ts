@@ -63,6 +63,12 @@ function layFiles(root: string, names: readonly string[], stage: string): void {
   for (const path of publishedFiles(root, kept)) copyBelow(stage, path, join(root, path));
 }
 
+/**
+ * What the packages ask for that are not built in. svc itself asks for nothing where a Node comes
+ * along, and `engines` of the checkout is for the build tools.
+ */
+const nodeOfPackages = '>=20.8';
+
 /** The fields that mean something in a checkout alone. */
 const ofCheckout = new Set(['devDependencies', 'overrides', 'private', 'scripts']);
 
@@ -80,8 +86,7 @@ function publishedOf(root: string, manifest: Manifest, withNode: boolean): Manif
     optionalDependencies: pick(manifest.optionalDependencies, (name) => {
       return isExternal(name) || (withNode && isNode(name));
     }),
-    // Any Node that npm runs on begins the one that comes along.
-    ...(withNode ? {} : { engines: { node: `>=${nodeMajorMin(root)}` } }),
+    engines: { node: withNode ? nodeOfPackages : `>=${nodeMajorMin(root)}` },
   };
 }
 

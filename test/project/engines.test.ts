@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isExternal } from '../../scripts/external.ts';
 import { root } from '../support/run-svc.ts';
 
 type Entry = {
@@ -90,6 +91,16 @@ test('every package that npm has to install runs on each of them', () => {
     return without.length > 0 ? [`${place} wants ${range}`] : [];
   });
   assert.deepEqual(narrow, [], 'else npm refuses to install svc');
+});
+
+test('the package that brings a Node installs where its packages do', () => {
+  const { dependencies } = JSON.parse(read('package.json')) as { dependencies: object };
+  const published = Object.keys(dependencies).filter(isExternal);
+  const narrow = published.filter((name) => {
+    return !allows(lock.packages[`node_modules/${name}`]?.engines?.node ?? '*', '20.8.0');
+  });
+  assert.ok(published.length > 0);
+  assert.deepEqual(narrow, [], 'scripts/release/tarball.ts names another Node');
 });
 
 test('no package is deprecated, and npm says nothing of it', () => {

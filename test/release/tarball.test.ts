@@ -32,6 +32,7 @@ const manifest = {
   files: ['bin', 'dist', 'web/dist/live', 'examples', 'README.md', 'LICENSE'],
   dependencies: {},
   optionalDependencies: {},
+  engines: { node: '^20.19.0 || >=22.12.0' },
 };
 
 /** A small checkout, in which something lies about. */
@@ -80,6 +81,19 @@ test('what no commit has is not in the package', async () => {
 test('where there is no git, no secret and no database is in it', async () => {
   await using place = await checkout({ isOfGit: false });
   assert.deepEqual(await packed(place.folder, place.path), expected);
+});
+
+test('a package asks for the Node that runs it, not for that of the build tools', async () => {
+  await using place = await checkout({ isOfGit: true });
+  const asked: unknown[] = [];
+  for (const withNode of [false, true]) {
+    await using own = await scratch();
+    const of = { root: place.folder, folder: own.path, scratch: own.path, withNode };
+    const made = await makeTarball(of);
+    const text = execFileSync('tar', ['-xOzf', made, 'package/package.json'], { encoding: 'utf8' });
+    asked.push((JSON.parse(text) as { engines: unknown }).engines);
+  }
+  assert.deepEqual(asked, [{ node: '>=24' }, { node: '>=20.8' }]);
 });
 
 test('a folder that lies in another checkout is not taken for one', async () => {
