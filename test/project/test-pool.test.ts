@@ -148,7 +148,7 @@ test('what a file leaves changed for the next ones is told', async () => {
 
 test('an error that comes after its test is told', async () => {
   const all = await run({
-    'late.mjs': "test('late', () => { setTimeout(() => { throw new Error('late'); }, 1); });",
+    'late.mjs': "test('late', () => { setImmediate(() => { throw new Error('late'); }); });",
   });
   const told = [...all.faults, failuresOf(all.files, '/')].join('\n');
   assert.match(told, /"late" at .* generated asynchronous activity after the test ended/);
