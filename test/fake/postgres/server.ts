@@ -315,6 +315,3 @@ export function guard(watched: number, folder: string): void {
     stdio: 'ignore',
   }).unref();
 }
-
-export const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => void setTimeout(resolve, ms));
