@@ -18,6 +18,8 @@ import { rememberTimes, slowestFirst } from './test-times.ts';
 const rest = ['**/*.slow.test.ts', '**/*postgres*/**', '**/*postgres*'];
 /** A run with fewer tests than this has left some out. */
 const testsMin = { first: 2_500, rest: 1_000 };
+/** What is left to the rest waits more for other programs. */
+const processes = { first: 4, rest: 6 };
 /** Nothing is said for no longer than this while tests run. */
 const progressMs = 8_000;
 /** Bounds for what hangs, on a machine as busy as it may be. */
@@ -54,11 +56,18 @@ async function runTests(): Promise<void> {
   const over: FileOutcome[] = [];
   const tell = (): void => console.log(progressOf(over, files.length, startedAt));
   const progress = setInterval(tell, progressMs);
-  const outcome = await runFiles({ ...bounds, files, processes: 4 }, (one) => {
-    over.push(one);
-    // The details come at the end.
-    if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
-  });
+  const outcome = await runFiles(
+    {
+      ...bounds,
+      files,
+      processes: processes[isRest ? 'rest' : 'first'],
+    },
+    (one) => {
+      over.push(one);
+      // The details come at the end.
+      if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
+    },
+  );
   clearInterval(progress);
   rememberTimes(Object.fromEntries(outcome.files.map((one) => [relative(root, one.file), one])));
 
