@@ -1,6 +1,7 @@
 /** The lists of the API, and what is written down of operators' writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, withToken } from '../../test/fake/admin-world.ts';
 import type { Reply, World } from '../../test/fake/admin-world.ts';
@@ -161,6 +162,25 @@ test('an answer goes out after its row was kept', async () => {
   assert.equal(answered, false);
   kept.resolve(true);
   assert.equal((await writing).status, 200);
+});
+
+test('a write is kept before the server has closed, though its client has gone', async () => {
+  const started = await start();
+  const [asked, kept] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()];
+  started.world.ports.audit = () => {
+    asked.resolve();
+    return kept.promise;
+  };
+  const writing = started.write('POST', discard).catch(() => null);
+  await asked.promise;
+  let hasClosed = false;
+  const closing = started[Symbol.asyncDispose]().then(() => (hasClosed = true));
+  // The server cuts the connection of whoever it has waited for.
+  await writing;
+  for (let turns = 0; turns < 20; turns++) await turn();
+  assert.equal(hasClosed, false);
+  kept.resolve(true);
+  await closing;
 });
 
 test('what could not be written down is answered all the same, and is a fault', async () => {

@@ -43,6 +43,8 @@ export class RequestGuard {
   readonly #table: RouteTable;
   readonly #records: GuardRecords;
   readonly #settings: GuardSettings;
+  /** The writes that are not over, and kept. One goes on when its client has gone. */
+  readonly #writes = new Set<Promise<unknown>>();
 
   constructor(table: RouteTable, records: GuardRecords, settings: GuardSettings) {
     this.#table = table;
@@ -78,8 +80,20 @@ export class RequestGuard {
       isHere,
     } as const;
     const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking);
-    if (route.kind === 'write') return this.#write(route, read, answer);
+    if (route.kind === 'write') return this.#followed(this.#write(route, read, answer));
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
+  }
+
+  /** Resolves when every write that has begun is over, and kept. */
+  async untilWritten(): Promise<void> {
+    while (this.#writes.size > 0) await Promise.allSettled(this.#writes);
+  }
+
+  #followed(write: Promise<Answer>): Promise<Answer> {
+    this.#writes.add(write);
+    const forget = (): void => void this.#writes.delete(write);
+    write.then(forget, forget);
+    return write;
   }
 
   /** When bound beyond loopback the operator's proxy decides, since names cannot be known here. */

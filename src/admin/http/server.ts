@@ -92,6 +92,7 @@ class Server implements AdminServer {
     this.#held = null;
     this.#live[Symbol.dispose]();
     await held?.release(graceMs);
+    await this.#guard.untilWritten();
     this.#metrics[Symbol.dispose]();
   }
 }
