@@ -39,7 +39,7 @@ export const callKey = ({ model, marker }: Pick<Call, 'model' | 'marker'>): stri
   `${marker} ${model}`;
 
 /** How far two clocks may be apart; a start takes longer. */
-const clocksMs = 200;
+const clocksMs = 50;
 
 const givenUp: ReadonlySet<string> = new Set(['outranked', 'cancelled', 'deadline']);
 
