@@ -15,13 +15,11 @@ const watched = [
 const globals = ['fetch', 'setTimeout', 'setInterval', 'setImmediate', 'Date', 'console'] as const;
 
 let noted = stateNow();
-let spent = process.cpuUsage();
 let begun = 0;
 
 /** Notes how the process is before a file. */
 export function noteState(): void {
   noted = stateNow();
-  spent = process.cpuUsage();
   begun++;
 }
 
@@ -35,12 +33,6 @@ export function changesSinceNoted(): readonly string[] {
   const now = stateNow();
   const names = new Set([...noted.keys(), ...now.keys()]);
   return [...names].filter((name) => noted.get(name) !== now.get(name));
-}
-
-/** The time on the processor since then. */
-export function cpuMsSinceNoted(): number {
-  const { user, system } = process.cpuUsage(spent);
-  return (user + system) / 1_000;
 }
 
 /** Names what can change, each with its value now. */

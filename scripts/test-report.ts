@@ -1,29 +1,28 @@
 /** A run of tests in words: what failed, in full, and node:test's own summary. */
 import { relative } from 'node:path';
-import type { FileOutcome } from './file-run.ts';
-import type { Outcome } from './test-pool.ts';
-import type { Result } from './test-reporter.ts';
+import type { FileOutcome, Outcome, Result } from './test-run.ts';
 
 const rule = '─'.repeat(60);
 
 /**
- * All that failed, each with its place, its error and what its file wrote; empty if nothing did.
+ * All that failed, each with its place, its error and what its file wrote, and at the end what
+ * belongs to no file; empty if nothing failed.
  * @param root paths are told from there
  */
-export function failuresOf(files: readonly FileOutcome[], root: string): string {
-  return files
-    .filter(hasFailed)
-    .map((outcome) => {
-      const { file, results, faults, said, output } = outcome;
-      const told = results.filter(isFailure).map(({ name, at, error }) => {
-        return `✖ ${name}${at && ` (${relative(root, at)})`}\n${indented(error ?? '')}`;
-      });
-      const wrong = faults.map((fault) => `✖ ${indented(fault).trim()}`);
-      const about = said.map((text) => `ℹ ${text}`);
-      const wrote = output.trim() === '' ? [] : [`it wrote:\n${indented(output.trim())}`];
-      return [rule, relative(root, file), ...told, ...wrong, ...about, ...wrote].join('\n');
-    })
-    .join('\n');
+export function failuresOf({ files, output, faults: others }: Outcome, root: string): string {
+  const failures = files.filter(hasFailed).map(({ file, results, faults, said }) => {
+    const told = results.filter(isFailure).map(({ name, at, error }) => {
+      return `✖ ${name}${at && ` (${relative(root, at)})`}\n${indented(error ?? '')}`;
+    });
+    const wrong = faults.map((fault) => `✖ ${indented(fault).trim()}`);
+    const about = said.map((text) => `ℹ ${text}`);
+    const text = output.get(file) ?? '';
+    const wrote = text === '' ? [] : [`it wrote:\n${indented(text)}`];
+    return [rule, relative(root, file), ...told, ...wrong, ...about, ...wrote].join('\n');
+  });
+  return [...failures, ...others.map((fault) => `✖ ${fault}`)]
+    .join('\n')
+    .replaceAll(`${root}/`, '');
 }
 
 export function hasFailed({ results, faults }: FileOutcome): boolean {
@@ -38,7 +37,7 @@ function isFailure({ state, error }: Result): boolean {
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 
 /** What was not tested, and why; empty if everything was. */
-export function skippedOf(files: readonly FileOutcome[]): string {
+export function skippedOf({ files }: Outcome): string {
   const skipped = files
     .flatMap(({ results }) => results)
     .filter(({ kind, state }) => kind === 'test' && state === 'skipped');

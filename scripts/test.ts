@@ -4,15 +4,12 @@
  * or when not all of them ran.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, statfsSync } from 'node:fs';
+import { globSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob, relative } from 'node:path';
-import { absences } from './attendance.ts';
-import type { FileOutcome } from './file-run.ts';
 import { arePagesFresh } from './pages-stamp.ts';
-import { runFiles } from './test-pool.ts';
 import { failuresOf, hasFailed, skippedOf, summaryOf } from './test-report.ts';
-import { rememberTimes, slowestFirst } from './test-times.ts';
+import { runFiles, type FileOutcome, type Outcome } from './test-run.ts';
 
 /** A test needs more than `npm ci` gives, or takes long, where its path matches one of these. */
 const rest = ['**/*.slow.test.ts', '**/*postgres*/**', '**/*postgres*'];
@@ -22,8 +19,8 @@ const testsMin = { first: 2_500, rest: 1_000 };
 const processes = { first: 4, rest: 6 };
 /** Nothing is said for no longer than this while tests run. */
 const progressMs = 8_000;
-/** Bounds for what hangs, on a machine as busy as it may be. */
-const bounds = { hangMs: 300_000, endMs: 120_000 };
+/** What is silent for so long hangs, on a machine as busy as it may be. */
+const silenceMsMax = 300_000;
 const temporaryMiBMin = 300;
 
 const root = join(import.meta.dirname, '..');
@@ -52,35 +49,36 @@ if (room === null) {
 
 async function runTests(): Promise<void> {
   const startedAt = performance.now();
-  const files = slowestFirst(tests).map((test) => join(root, test));
+  const files = tests.sort((one, other) => size(other) - size(one)).map((test) => join(root, test));
   const over: FileOutcome[] = [];
   const tell = (): void => console.log(progressOf(over, files.length, startedAt));
   const progress = setInterval(tell, progressMs);
-  const outcome = await runFiles(
-    {
-      ...bounds,
-      files,
-      processes: processes[isRest ? 'rest' : 'first'],
-    },
-    (one) => {
-      over.push(one);
-      // The details come at the end.
-      if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
-    },
-  );
+  const options = { files, processes: processes[isRest ? 'rest' : 'first'], silenceMsMax };
+  const outcome = await runFiles(options, (one) => {
+    over.push(one);
+    // The details come at the end.
+    if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
+  });
   clearInterval(progress);
-  rememberTimes(Object.fromEntries(outcome.files.map((one) => [relative(root, one.file), one])));
-
-  const min = named.length > 0 ? 1 : testsMin[isRest ? 'rest' : 'first'];
-  const absent = absences(files, outcome.files, min);
-  const failures = failuresOf(outcome.files, root);
-  const faults = [...outcome.faults, ...absent].map((fault) => fault.replaceAll(`${root}/`, ''));
-  if (failures !== '') console.log(`\n${failures}`);
-  for (const fault of faults) console.log(`✖ ${fault}`);
+  const failures = failuresOf(outcome, root);
   const full = failures.includes('ENOSPC') ? roomSentence() : '';
-  for (const line of [skippedOf(outcome.files), full]) if (line !== '') console.log(line);
-  console.log(summaryOf(outcome, performance.now() - startedAt));
-  if (failures !== '' || faults.length > 0) process.exitCode = 1;
+  const end = [failures, missingOf(outcome), skippedOf(outcome), full];
+  const summary = summaryOf(outcome, performance.now() - startedAt);
+  console.log([...end, summary].filter((text) => text !== '').join('\n'));
+  if (failures !== '' || missingOf(outcome) !== '') process.exitCode = 1;
+}
+
+/** What may take long begins first: the whole program, then its parts, long texts first. */
+function size(test: string): number {
+  return statSync(test).size + (test.startsWith('test') ? 1_000_000 : 0);
+}
+
+/** @returns what to say of a run in which too few tests ran; empty if there were enough */
+function missingOf({ files }: Outcome): string {
+  const results = files.flatMap((one) => one.results);
+  const { length } = results.filter(({ kind }) => kind === 'test');
+  const min = named.length > 0 ? 1 : testsMin[isRest ? 'rest' : 'first'];
+  return length < min ? `✖ ${length} tests have run, and there are at least ${min}` : '';
 }
 
 function isAsked(test: string): boolean {

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failuresOf } from '../../scripts/test-report.ts';
-import { runFiles } from '../../scripts/test-pool.ts';
+import { runFiles } from '../../scripts/test-run.ts';
 import type { Proof, Proved } from './proof.ts';
 import { patienceMs } from '../support/waiting.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 /** Each tells of itself only when one of its tests is over. */
-const hangMs = 60 * patienceMs;
-const endMs = 2 * patienceMs;
+const silenceMsMax = 60 * patienceMs;
 
 export const longTests: Proof = {
   name: 'long-tests',
@@ -27,15 +26,9 @@ export async function runLong(
   count: number,
   seed: number,
 ): Promise<Proved> {
-  const outcome = await runFiles({
-    files,
-
-    processes: 2,
-    hangMs,
-    endMs,
-    env: { SVC_TEST_RUNS_FACTOR: String(count), SEED: String(seed) },
-  });
-  const failures = [failuresOf(outcome.files, root), ...outcome.faults].join('\n').trim();
+  const env = { SVC_TEST_RUNS_FACTOR: String(count), SEED: String(seed) };
+  const outcome = await runFiles({ files, processes: 2, silenceMsMax, env });
+  const failures = failuresOf(outcome, root);
   assert.equal(failures, '', failures);
   const tests = outcome.files.flatMap(({ results }) => results).length;
   return { kind: 'proved', figures: { files: outcome.files.length, tests } };

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { runFiles } from '../../scripts/test-pool.ts';
+import { failuresOf } from '../../scripts/test-report.ts';
+import { runFiles } from '../../scripts/test-run.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
 import { noPgBouncer, startPgBouncer } from '../fake/postgres/pgbouncer.ts';
 import { newDatabase, ownPostgresTest, postgresTest, noPostgres } from '../fake/postgres.ts';
@@ -78,16 +79,8 @@ postgresTest('a database is dropped when its test file is over', async () => {
       });`,
     ),
   ];
-  const orders = {
-    files,
-    isAlone: () => false,
-    processes: 1,
-    hangMs: 2 * patienceMs,
-    endMs: patienceMs,
-  };
-  const { files: outcomes, faults } = await runFiles(orders);
-  const errors = outcomes.flatMap(({ results }) => results.map(({ error }) => error));
-  assert.deepEqual([errors, faults], [[null, null], []]);
+  const outcome = await runFiles({ files, processes: 1, silenceMsMax: 2 * patienceMs });
+  assert.equal(failuresOf(outcome, folder.path), '');
 });
 
 test('without a server the tests say why they are skipped', async () => {

@@ -1,0 +1,255 @@
+/**
+ * Runs test files by Node's own runner (docs/decisions/0032-nodes-own-test-runner.md). Some processes
+ * share the files (test-lane.ts), for a process for each file would take twice the time. When one
+ * dies or hangs, its file is lost; another one goes on with the rest.
+ */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from 'node:test';
+import type { TestEvent } from 'node:test/reporters';
+import { pathToFileURL } from 'node:url';
+import { inspect, stripVTControlCharacters } from 'node:util';
+
+/** How one test or suite came out. */
+export type Result = {
+  readonly kind: 'test' | 'suite';
+  readonly name: string;
+  readonly state: 'passed' | 'failed' | 'cancelled' | 'skipped' | 'todo';
+  /** Why it was skipped, where the test says so. */
+  readonly why: string | null;
+  /** `src/lib/log.test.ts:12`, or nothing where node:test does not know. */
+  readonly at: string;
+  /** The error with its stack; null where only a test inside of it failed. */
+  readonly error: string | null;
+};
+
+/** What came of one file. */
+export type FileOutcome = {
+  readonly file: string;
+  /** Of its tests and suites, and of the file itself where that failed. */
+  readonly results: readonly Result[];
+  /** The diagnostics of its tests. */
+  readonly said: readonly string[];
+  /** What is wrong beside them, in sentences. */
+  readonly faults: readonly string[];
+};
+
+export type Outcome = {
+  /** Those that were begun. */
+  readonly files: readonly FileOutcome[];
+  /** What each of them wrote. */
+  readonly output: ReadonlyMap<string, string>;
+  /** What is wrong beside them, in sentences. */
+  readonly faults: readonly string[];
+};
+
+export type Options = {
+  /** Absolute paths, in the order in which they are begun. */
+  readonly files: readonly string[];
+  readonly processes: number;
+  /** A process of which nothing is heard for so long hangs. */
+  readonly silenceMsMax: number;
+  /** Variables of the tests, beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+const here = import.meta.dirname;
+const lane = join(here, 'test-lane.ts');
+const execArgv = [
+  // Tests make many short-lived objects; with this much room most are never looked at.
+  '--max-semi-space-size=64',
+  `--import=${pathToFileURL(join(here, 'stripped.js')).href}`,
+  '--disable-warning=ExperimentalWarning',
+];
+/** The suite that stands for a file has 0, the one around all that is in the file has this. */
+const ownNesting = 1;
+
+/** @param tell is told of each file as soon as it is over */
+export async function runFiles(
+  options: Options,
+  tell: (outcome: FileOutcome) => void = () => {},
+): Promise<Outcome> {
+  const { files, processes } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'svc-test-files-'));
+  writeFileSync(join(folder, 'options.json'), JSON.stringify(options));
+  const lanes: Lane[] = [];
+  const begun = (): number => readdirSync(folder).length - 1;
+  const runLanes = async (): Promise<void> => {
+    for (let last = -1; begun() < files.length && begun() > last;) {
+      last = begun();
+      const next = new Lane(folder, String(lanes.length), options, tell);
+      lanes.push(next);
+      await next.run();
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: processes }, runLanes));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const outcomes = lanes.flatMap((one) => one.files);
+  const known = new Set(outcomes.map(({ file }) => file));
+  const others = files.filter((file) => !known.has(file)).map((file) => `${file} was not run`);
+  return {
+    files: outcomes,
+    output: new Map(lanes.flatMap((one) => one.output())),
+    faults: [...lanes.flatMap((one) => one.faults), ...others],
+  };
+}
+
+/** One process, as its events tell of it. */
+class Lane {
+  readonly files: FileOutcome[] = [];
+  readonly faults: string[] = [];
+  readonly #folder: string;
+  readonly #name: string;
+  readonly #options: Options;
+  readonly #tell: (outcome: FileOutcome) => void;
+  /** Of the file that is under way. */
+  #results: Result[] = [];
+  #said: string[] = [];
+  #running = '';
+  #hangs = false;
+  /** The exit code or the signal, unless it is that of a process in which a test failed. */
+  #end: string | number | null = null;
+  #written = { 'test:stdout': '', 'test:stderr': '' };
+
+  constructor(
+    folder: string,
+    name: string,
+    options: Options,
+    tell: (outcome: FileOutcome) => void,
+  ) {
+    this.#folder = folder;
+    this.#name = name;
+    this.#options = options;
+    this.#tell = tell;
+  }
+
+  async run(): Promise<void> {
+    const silence = setTimeout(() => this.#kill(), this.#options.silenceMsMax);
+    for await (const event of runLane([this.#folder, this.#name])) {
+      silence.refresh();
+      this.#hear(event);
+    }
+    clearTimeout(silence);
+    const over = new Set(this.files.map(({ file }) => file));
+    const at = this.#running === '' ? '' : ` at "${this.#running}"`;
+    const lost = this.#claimed().filter(({ file }) => !over.has(file));
+    for (const { file } of lost) {
+      this.#over(file, [`${this.#hangs ? 'it hangs' : 'its process died'}${at}`]);
+    }
+    if (lost.length > 0) return;
+    const files = [...over].join(', ');
+    if (this.#hangs) this.faults.push(`a process does not end after ${files}`);
+    else if (this.#end !== null)
+      this.faults.push(`a process ended with ${this.#end} after ${files}`);
+  }
+
+  /** What each file wrote: test-lane.ts writes its name before it. */
+  output(): readonly (readonly [file: string, text: string])[] {
+    const parts = Object.values(this.#written).flatMap((text) =>
+      text.split(/^── (.*)\n/m).slice(1),
+    );
+    const texts = new Map<string, string>();
+    for (let at = 0; at < parts.length; at += 2) {
+      texts.set(parts[at]!, (texts.get(parts[at]!) ?? '') + parts[at + 1]!.trim());
+    }
+    return [...texts];
+  }
+
+  #hear({ type, data }: TestEvent): void {
+    if (type === 'test:stdout' || type === 'test:stderr') {
+      this.#written[type] += stripVTControlCharacters(data.message);
+    } else if (type === 'test:dequeue') {
+      this.#running = data.nesting > ownNesting ? data.name : '';
+    } else if (type === 'test:diagnostic') {
+      if (data.nesting > 0) this.#said.push(data.message);
+      // What failed outside of every test. The totals (`pass 12`) are counted elsewhere.
+      else if (!/^[a-z_]+ [\d.]+$/.test(data.message)) this.faults.push(data.message);
+    } else if (type === 'test:complete' && data.name === lane) {
+      const error = data.details.error as LaneError | undefined;
+      if (error?.failureType === 'testCodeFailure') this.#end = error.exitCode ?? error.signal;
+    } else if (type === 'test:complete') {
+      const result = resultOf(data);
+      if (data.nesting > ownNesting || result.error !== null) this.#results.push(result);
+      if (data.nesting === 0) this.#over(data.name, []);
+    }
+  }
+
+  #over(file: string, found: readonly string[]): void {
+    const hasRun = this.#results.some(({ kind }) => kind === 'test');
+    // A green run that left something out proves nothing.
+    const faults = hasRun ? found : [...found, 'it has run no test'];
+    const outcome = { file, results: this.#results, said: this.#said, faults };
+    this.#results = [];
+    this.#said = [];
+    this.files.push(outcome);
+    this.#tell(outcome);
+  }
+
+  /** What blocks its event loop hears no gentler signal. */
+  #kill(): void {
+    this.#hangs = true;
+    const [claimed] = this.#claimed();
+    if (claimed !== undefined) process.kill(claimed.pid, 'SIGKILL');
+  }
+
+  /** The files that this process has begun. */
+  #claimed(): readonly { readonly file: string; readonly pid: number }[] {
+    return this.#options.files.flatMap((file, place) => {
+      const path = join(this.#folder, String(place));
+      const [name, pid] = existsSync(path) ? readFileSync(path, 'utf8').split(' ') : [];
+      return name === this.#name ? [{ file, pid: Number(pid) }] : [];
+    });
+  }
+}
+
+function runLane(argv: readonly string[]): AsyncIterable<TestEvent> {
+  const context = process.env['NODE_TEST_CONTEXT'];
+  // Inside of a test, where it is set, node:test runs no files: that is for the tests of this file.
+  delete process.env['NODE_TEST_CONTEXT'];
+  try {
+    return run({ files: [lane], argv, execArgv });
+  } finally {
+    if (context !== undefined) process.env['NODE_TEST_CONTEXT'] = context;
+  }
+}
+
+/** As node:test fails a file whose process ended with another code than 0, or by a signal. */
+type LaneError = Error & {
+  readonly failureType: string;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+};
+
+type Complete = Extract<TestEvent, { type: 'test:complete' }>['data'];
+
+function resultOf(data: Complete): Result {
+  const { name, nesting, file, line, details } = data;
+  const kind = details.type === 'suite' ? 'suite' : 'test';
+  const at = file === undefined || nesting <= ownNesting ? '' : `${file}:${line}`;
+  const why = typeof data.skip === 'string' ? data.skip : null;
+  return { kind, name, state: stateOf(data), why, at, error: errorOf(details.error) };
+}
+
+function stateOf({ skip, todo, details }: Complete): Result['state'] {
+  if (skip !== undefined && skip !== false) return 'skipped';
+  if (todo !== undefined && todo !== false) return 'todo';
+  if (details.passed) return 'passed';
+  return cancelled.has(failureType(details.error)) ? 'cancelled' : 'failed';
+}
+
+const cancelled = new Set<unknown>(['cancelledByParent', 'testAborted', 'testTimeoutFailure']);
+
+function failureType(error: unknown): unknown {
+  return (error as { failureType?: unknown } | undefined)?.failureType;
+}
+
+/** node:test wraps what was thrown: its own error says only that a test failed. */
+function errorOf(error: Error | undefined): string | null {
+  if (error === undefined || failureType(error) === 'subtestsFailed') return null;
+  const thrown = error.cause ?? error;
+  return typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 8 });
+}
