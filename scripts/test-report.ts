@@ -16,7 +16,7 @@ export function failuresOf({ files, output, faults: others }: Outcome, root: str
     });
     const wrong = faults.map((fault) => `✖ ${indented(fault).trim()}`);
     const about = said.map((text) => `ℹ ${text}`);
-    const text = output.get(file) ?? '';
+    const text = output[file] ?? '';
     const wrote = text === '' ? [] : [`it wrote:\n${indented(text)}`];
     return [rule, relative(root, file), ...told, ...wrong, ...about, ...wrote].join('\n');
   });

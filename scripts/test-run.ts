@@ -38,8 +38,8 @@ export type FileOutcome = {
 export type Outcome = {
   /** Those that were begun. */
   readonly files: readonly FileOutcome[];
-  /** What each of them wrote. */
-  readonly output: ReadonlyMap<string, string>;
+  /** What each of them wrote, by its path. */
+  readonly output: Readonly<Record<string, string>>;
   /** What is wrong beside them, in sentences. */
   readonly faults: readonly string[];
 };
@@ -93,7 +93,7 @@ export async function runFiles(
   const others = files.filter((file) => !known.has(file)).map((file) => `${file} was not run`);
   return {
     files: outcomes,
-    output: new Map(lanes.flatMap((one) => one.output())),
+    output: Object.assign({}, ...lanes.map((one) => one.output())) as Outcome['output'],
     faults: [...lanes.flatMap((one) => one.faults), ...others],
   };
 }
@@ -129,7 +129,8 @@ class Lane {
 
   async run(): Promise<void> {
     const silence = setTimeout(() => this.#kill(), this.#options.silenceMsMax);
-    for await (const event of runLane([this.#folder, this.#name])) {
+    const argv = [this.#folder, this.#name];
+    for await (const event of run({ files: [lane], argv, execArgv })) {
       silence.refresh();
       this.#hear(event);
     }
@@ -141,22 +142,22 @@ class Lane {
       this.#over(file, [`${this.#hangs ? 'it hangs' : 'its process died'}${at}`]);
     }
     if (lost.length > 0) return;
-    const files = [...over].join(', ');
-    if (this.#hangs) this.faults.push(`a process does not end after ${files}`);
-    else if (this.#end !== null)
-      this.faults.push(`a process ended with ${this.#end} after ${files}`);
+    const after = `after ${[...over].join(', ') || this.#written['test:stderr']}`;
+    if (this.#hangs) this.faults.push(`a process does not end ${after}`);
+    else if (this.#end !== null) this.faults.push(`a process ended with ${this.#end} ${after}`);
   }
 
   /** What each file wrote: test-lane.ts writes its name before it. */
-  output(): readonly (readonly [file: string, text: string])[] {
-    const parts = Object.values(this.#written).flatMap((text) =>
-      text.split(/^── (.*)\n/m).slice(1),
-    );
-    const texts = new Map<string, string>();
-    for (let at = 0; at < parts.length; at += 2) {
-      texts.set(parts[at]!, (texts.get(parts[at]!) ?? '') + parts[at + 1]!.trim());
+  output(): Readonly<Record<string, string>> {
+    const texts: Record<string, string> = {};
+    for (const written of Object.values(this.#written)) {
+      const [, ...parts] = written.split(/^── (.*)\n/m);
+      for (let at = 0; at < parts.length; at += 2) {
+        const file = parts[at]!;
+        texts[file] = (texts[file] ?? '') + parts[at + 1]!.trim();
+      }
     }
-    return [...texts];
+    return texts;
   }
 
   #hear({ type, data }: TestEvent): void {
@@ -203,17 +204,6 @@ class Lane {
       const [name, pid] = existsSync(path) ? readFileSync(path, 'utf8').split(' ') : [];
       return name === this.#name ? [{ file, pid: Number(pid) }] : [];
     });
-  }
-}
-
-function runLane(argv: readonly string[]): AsyncIterable<TestEvent> {
-  const context = process.env['NODE_TEST_CONTEXT'];
-  // Inside of a test, where it is set, node:test runs no files: that is for the tests of this file.
-  delete process.env['NODE_TEST_CONTEXT'];
-  try {
-    return run({ files: [lane], argv, execArgv });
-  } finally {
-    if (context !== undefined) process.env['NODE_TEST_CONTEXT'] = context;
   }
 }
 

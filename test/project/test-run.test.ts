@@ -4,10 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { failuresOf, summaryOf } from '../../scripts/test-report.ts';
-import { runFiles } from '../../scripts/test-run.ts';
+import type { Options, Outcome } from '../../scripts/test-run.ts';
+import { callApart } from '../support/call-apart.ts';
 import { scratch } from '../support/program.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
+const runner = import.meta.resolve('../../scripts/test-run.ts');
 const head = "import { test, suite, before, after } from 'node:test';\n";
 
 /**
@@ -18,7 +20,8 @@ async function run(files: Readonly<Record<string, string>>, silenceMsMax = 2 * p
   await using folder = await scratch();
   const paths = Object.keys(files).map((name) => join(folder.path, name));
   for (const path of paths) await writeFile(path, head + files[basename(path)]);
-  const outcome = await runFiles({ files: paths, processes: 1, silenceMsMax });
+  const options: Options = { files: paths, processes: 1, silenceMsMax };
+  const outcome = (await callApart(runner, 'runFiles', options)) as Outcome;
   const of = (name: string) => outcome.files.find(({ file }) => basename(file) === name)!;
   return { ...outcome, of, told: failuresOf(outcome, folder.path) };
 }

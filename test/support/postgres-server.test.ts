@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { failuresOf } from '../../scripts/test-report.ts';
-import { runFiles } from '../../scripts/test-run.ts';
+import type { Options, Outcome } from '../../scripts/test-run.ts';
 import { connect } from '../../src/store/postgres/server/connect.ts';
 import { noPgBouncer, startPgBouncer } from '../fake/postgres/pgbouncer.ts';
 import { newDatabase, ownPostgresTest, postgresTest, noPostgres } from '../fake/postgres.ts';
+import { callApart } from './call-apart.ts';
 import { scratch } from './program.ts';
 import { patienceMs, until } from './waiting.ts';
 
+const runner = import.meta.resolve('../../scripts/test-run.ts');
 const run = promisify(execFile);
 const connecting = new URL('../../src/store/postgres/server/connect.ts', import.meta.url).href;
 const kit = new URL('../fake/postgres.ts', import.meta.url).href;
@@ -79,7 +81,8 @@ postgresTest('a database is dropped when its test file is over', async () => {
       });`,
     ),
   ];
-  const outcome = await runFiles({ files, processes: 1, silenceMsMax: 2 * patienceMs });
+  const options: Options = { files, processes: 1, silenceMsMax: 2 * patienceMs };
+  const outcome = (await callApart(runner, 'runFiles', options)) as Outcome;
   assert.equal(failuresOf(outcome, folder.path), '');
 });
 
