@@ -1,6 +1,6 @@
 /**
- * What a process of tests does (test-run.ts): it runs test files, one after the other, of those that
- * no other process has begun. Each is a suite of its own, so that its hooks end with the file.
+ * What a process of tests does (test-run.ts): it runs test files, one after the other, of those
+ * that no other process has begun. Each is a suite of its own, so that its hooks end with the file.
  * Arguments: the folder in which `options.json` names the files, and the name of this process.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

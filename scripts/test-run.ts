@@ -1,7 +1,7 @@
 /**
- * Runs test files by Node's own runner (docs/decisions/0032-nodes-own-test-runner.md). Some processes
- * share the files (test-lane.ts), for a process for each file would take twice the time. When one
- * dies or hangs, its file is lost; another one goes on with the rest.
+ * Runs test files by Node's own runner (docs/decisions/0032-nodes-own-test-runner.md). Some
+ * processes share the files (test-lane.ts), for a process for each would take twice the time.
+ * When one dies or hangs, its file is lost; another one goes on with the rest.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Calls a function in a process of its own. node:test runs no files inside of a test, for example. */
+/** Calls a function in a process of its own: node:test, for one, runs no files inside of a test. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
