@@ -173,7 +173,7 @@ test('a message that is made 4.5 s after its end, or later, is taken away', asyn
   assert.deepEqual([it.made, it.gone], [[], ['m']]);
 });
 
-test('after a stall, too, an edit that is given up has its name before the end is over', async () => {
+test('after a stall, too, an edit that is given up has its name by the end', async () => {
   const it = start({ message: 'm' });
   await it.show(long);
   const ending = it.growing.end();
