@@ -1,6 +1,7 @@
 /** Where the time of a profiled process went, by function and file. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { figure, table } from './stats.ts';
 
 /** What of a `.cpuprofile` is read (Chrome DevTools Protocol, Profiler.Profile). */
@@ -37,8 +38,8 @@ export function selfTimes(profiles: readonly Profile[], most: number): readonly 
 }
 
 function nameOf(frame: { functionName: string; url: string }): string {
-  const url = frame.url.startsWith('file://') ? new URL(frame.url).pathname : frame.url;
-  const file = url.startsWith('/') ? relative(process.cwd(), url) : url;
+  const place = frame.url.startsWith('file://') ? fileURLToPath(frame.url) : frame.url;
+  const file = isAbsolute(place) ? relative(process.cwd(), place) : place;
   return `${frame.functionName || '(anonymous)'} ${file}`;
 }
 

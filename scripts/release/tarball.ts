@@ -46,11 +46,17 @@ export async function makeTarball({ root, folder, scratch, withNode }: TarballOp
   const packages = bundledIn([join(root, 'dist'), join(root, 'web', 'dist')]);
   write(stage, 'THIRD-PARTY.txt', thirdPartyText(root, packages));
   setPlainModes(stage);
-  const said = await run('npm', ['pack', '--json', '--ignore-scripts', stage], { cwd: scratch });
+  const said = await pack(stage, scratch);
   const packed = join(scratch, packedName(said));
   const made = join(folder, tarballName(published, withNode));
   copyFileSync(packed, made);
   return made;
+}
+
+/** Nothing is written to the person's home, which may be read-only, and no registry is asked. */
+function pack(stage: string, scratch: string): Promise<string> {
+  const own = ['--cache', join(scratch, 'npm-cache'), '--no-update-notifier'];
+  return run('npm', ['pack', '--json', '--ignore-scripts', ...own, stage], { cwd: scratch });
 }
 
 /** What a build has made there is all of its folder; of the others, what a commit has. */

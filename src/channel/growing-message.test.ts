@@ -173,6 +173,22 @@ test('a message that is made 4.5 s after its end, or later, is taken away', asyn
   assert.deepEqual([it.made, it.gone], [[], ['m']]);
 });
 
+test('after a stall, too, an edit that is given up has its name by the end', async () => {
+  const it = start({ message: 'm' });
+  await it.show(long);
+  const ending = it.growing.end();
+  const [{ signal, settle }] = it.calls as [(typeof it.calls)[0]];
+  // As through a library, which hands on what became of it from promise to promise.
+  const told = async (): Promise<void> => {
+    for (let promises = 0; promises < 20; promises++) await Promise.resolve();
+    settle({ kind: 'unseen', message: 'm?' });
+  };
+  signal.addEventListener('abort', () => void told());
+  it.clock.pass(4_500);
+  await ending;
+  assert.deepEqual(it.made, ['m?']);
+});
+
 test('a message that may be there is known by what finds it, until it has been found', async () => {
   const it = start({ unseen: 'u' });
   await it.show(long);

@@ -92,7 +92,8 @@ export class GrowingMessage implements Preview {
     this.#next = null;
     if (this.#underWay === null) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const limit = this.#parts.deadlines.after(endMs, resolve);
+    // After a stall the edit's deadline is as late as this one: its outcome comes first.
+    const limit = this.#parts.deadlines.after(endMs, () => void setImmediate(resolve));
     await Promise.race([this.#underWay, promise]);
     limit.cancel();
     const { unseen } = this.#parts;

@@ -4,7 +4,7 @@ import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
-import { systemClock } from '../../src/lib/clock.ts';
+import { systemClock, type Clock } from '../../src/lib/clock.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
@@ -25,6 +25,7 @@ export async function startShowing(
   more: Partial<MessengerConfig> = {},
   options: DiscordOptions = {},
   haste = 1,
+  clock: Clock = systemClock,
 ) {
   const own = new AsyncDisposableStack();
   const fake = own.use(await startFakeDiscord({ identifyGapMs: 0, ...options }));
@@ -38,7 +39,7 @@ export async function startShowing(
   const config: MessengerConfig = { ...where, ...manners, ...more };
   const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
   const { events } = noteEvents();
-  const rest = { http, deadlines, events, ...systemClock, random: Math.random, limits };
+  const rest = { http, deadlines, events, ...clock, random: Math.random, limits };
   const channel = own.use(createDiscordChannel({ config, token: fake.token, ...rest }));
   await channel.open();
   const ada = fake.user('Ada');

@@ -1,6 +1,7 @@
 /** The parts of the bench that only count: what they say must be right before it is believed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { type Profile, selfTimes } from '../../bench/profile.ts';
 import { medianOf, ratioOf, Record } from '../../bench/record.ts';
 import { digits, frames, readDigits } from '../../bench/sockets.ts';
@@ -86,7 +87,7 @@ test('a number written with its digits is read again', () => {
 test('a profile is summed by function and file, over threads, without idle time', () => {
   const nodes = [
     { id: 1, callFrame: frame('(idle)', '') },
-    { id: 2, callFrame: frame('parse', `file://${process.cwd()}/src/a.ts`) },
+    { id: 2, callFrame: frame('parse', pathToFileURL('src/a.ts').href) },
     { id: 3, callFrame: frame('', 'node:net') },
   ];
   const one: Profile = { nodes, samples: [1, 2, 2], timeDeltas: [9_000, 1_000, 2_000] };

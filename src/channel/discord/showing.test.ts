@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { MessageId } from '../../domain/ids.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { create, long, patch, take, startShowing } from '../../../test/fake/showing-discord.ts';
-import { patienceMs, until } from '../../../test/support/waiting.ts';
+import { mockedClock } from '../../../test/support/hand-clock.ts';
+import { until } from '../../../test/support/waiting.ts';
 
 test('a reply grows by edits, and the last edit is the reply', async () => {
   await using it = await startShowing();
@@ -42,8 +43,11 @@ test('the first text refers to the question, and a second try makes no second on
   assert.deepEqual([it.fake.sent.length, again.made], [1, []]);
 });
 
-test('it waits for no limit: what has no room is not shown, and the reply is late', async () => {
-  await using it = await startShowing({}, { routeLimit: { requests: 2, windowMs: patienceMs } });
+test('it waits for no limit: what has no room is not shown, and the reply is late', async (t) => {
+  // The library has no other clock. It holds a timer until the limit's end for what it refuses.
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const routeLimit = { requests: 2, windowMs: 2_000 };
+  await using it = await startShowing({}, { routeLimit }, 1, mockedClock);
   const creates = () => it.fake.calls.filter(({ route }) => route === create).length;
   // The library keeps the limit once it has learned which one it is.
   for (const n of [0, 1]) {
