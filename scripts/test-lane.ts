@@ -22,8 +22,9 @@ function isClaimed(place: number): boolean {
   try {
     writeFileSync(join(folder, String(place)), `${name} ${process.pid}`, { flag: 'wx' });
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
   }
 }
 

@@ -142,9 +142,12 @@ class Lane {
       this.#over(file, [`${this.#hangs ? 'it hangs' : 'its process died'}${at}`]);
     }
     if (lost.length > 0) return;
-    const after = `after ${[...over].join(', ') || this.#written['test:stderr']}`;
-    if (this.#hangs) this.faults.push(`a process does not end ${after}`);
-    else if (this.#end !== null) this.faults.push(`a process ended with ${this.#end} ${after}`);
+    const files = [...over].join(', ') || 'none of its files';
+    if (this.#hangs) this.faults.push(`a process does not end after ${files}`);
+    else if (this.#end !== null) {
+      const written = this.#written['test:stderr'].slice(-2_000);
+      this.faults.push(`a process ended with ${this.#end} after ${files}\n${written}`);
+    }
   }
 
   /** What each file wrote: test-lane.ts writes its name before it. */
