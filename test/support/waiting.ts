@@ -8,8 +8,11 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 /** How long a test waits for what must happen. No test sets another bound. */
 export const patienceMs = 60_000;
 
-/** Between two looks, after the first ones. */
+/** Between two looks, after the first ones; the longer it has waited, the more. */
 const betweenMs = 5;
+const betweenMsMax = 25;
+/** So that the looks of those who wait leave the processor to what they wait for. */
+const shareOfWaiting = 1 / 40;
 const quickLooks = 50;
 
 /**
@@ -20,14 +23,16 @@ const quickLooks = 50;
 export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
 export async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T>;
 export async function until(what: string, look: () => unknown): Promise<unknown> {
-  const endAt = performance.now() + patienceMs;
+  const startedAt = performance.now();
   for (let looks = 1; ; looks++) {
     const seen = await look();
     if (seen !== null && seen !== false) return seen;
+    const waitedMs = performance.now() - startedAt;
     // Looks count, too: a process that was halted meanwhile has a backlog to work off first.
-    const isOver = performance.now() > endAt && looks > 2 * quickLooks;
+    const isOver = waitedMs > patienceMs && looks > 2 * quickLooks;
     assert.ok(!isOver, `waited ${patienceMs / 1_000} s in vain for: ${what}`);
-    await (looks < quickLooks ? turn() : pause(betweenMs));
+    const nextMs = Math.min(betweenMsMax, Math.max(betweenMs, waitedMs * shareOfWaiting));
+    await (looks < quickLooks ? turn() : pause(nextMs));
   }
 }
 
