@@ -8,12 +8,11 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 /** How long a test waits for what must happen. No test sets another bound. */
 export const patienceMs = 60_000;
 
-/** Between two looks, after the first ones; the longer it has waited, the more. */
-const betweenMs = 5;
-const betweenMsMax = 25;
-/** So that the looks of those who wait leave the processor to what they wait for. */
-const shareOfWaiting = 1 / 40;
+/** Between two looks, after the first ones. */
+const betweenMs = { least: 5, most: 25 };
 const quickLooks = 50;
+/** One that takes longer is not repeated at once. */
+const quickLookMs = 1;
 
 /**
  * Looks until there is something to see.
@@ -25,15 +24,21 @@ export async function until<T>(what: string, look: () => T | null | Promise<T | 
 export async function until(what: string, look: () => unknown): Promise<unknown> {
   const startedAt = performance.now();
   for (let looks = 1; ; looks++) {
+    const lookedAt = performance.now();
     const seen = await look();
     if (seen !== null && seen !== false) return seen;
-    const waitedMs = performance.now() - startedAt;
+    const [waitedMs, tookMs] = [performance.now() - startedAt, performance.now() - lookedAt];
     // Looks count, too: a process that was halted meanwhile has a backlog to work off first.
     const isOver = waitedMs > patienceMs && looks > 2 * quickLooks;
     assert.ok(!isOver, `waited ${patienceMs / 1_000} s in vain for: ${what}`);
-    const nextMs = Math.min(betweenMsMax, Math.max(betweenMs, waitedMs * shareOfWaiting));
-    await (looks < quickLooks ? turn() : pause(nextMs));
+    if (looks < quickLooks && tookMs < quickLookMs) await turn();
+    else await pause(pauseMs(waitedMs, tookMs));
   }
+}
+
+/** Looks leave the processor to what they wait for: they grow rarer, and dear ones are rare. */
+function pauseMs(waitedMs: number, tookMs: number): number {
+  return Math.min(betweenMs.most, Math.max(betweenMs.least, waitedMs / 40, 2 * tookMs));
 }
 
 /** The promise's own outcome; rejects when it does not settle. @param what names it then */
@@ -61,6 +66,6 @@ export async function untilAll(all: number, came: () => number): Promise<void> {
   for (let now = came(); now < all; now = came()) {
     if (now > most) [most, lastAt] = [now, performance.now()];
     if (performance.now() - lastAt >= patienceMs) return;
-    await pause(betweenMs);
+    await pause(betweenMs.least);
   }
 }
