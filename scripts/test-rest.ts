@@ -16,8 +16,8 @@ const stages: readonly (readonly [command: string, args: readonly string[]])[] =
   ['npm test -- --rest', ['scripts/test.ts', '--rest']],
   ['npm run check', ['scripts/check.ts']],
   ['npm run chaos', ['test/chaos/run.ts']],
-  ['npm run try-release', ['scripts/try-release.ts']],
   ['npm run browser', ['scripts/browser.ts']],
+  ['npm run try-release', ['scripts/try-release.ts']],
 ];
 const stagesAtOnce = 2;
 
