@@ -49,6 +49,11 @@ export function judge(now: Figure, kept: Figure): Judged {
   return { kind: change < -chance ? 'better' : 'within', change, chance };
 }
 
+/** Worse, but by so little that a second measurement may take it back. */
+export function isInDoubt({ kind, change, chance }: Judged): boolean {
+  return kind === 'worse' && change < 2 * chance;
+}
+
 /** What is said of all that were judged: the worst of it, and by how much. */
 export function verdictOf(
   judged: readonly { readonly name: string; readonly of: Judged }[],

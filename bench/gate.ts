@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import {
   type Figure,
   figureOf,
+  isInDoubt,
   judge,
   type Judged,
   type Pair,
@@ -52,9 +53,9 @@ export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<
   const kept = all.find((one) => one.machine === machine);
   const look = async (form: Form): Promise<Found> => {
     const launches = await measure(lab, form, keep ? keptSize : judgedSize);
-    const isWorse = !keep && kept && judge(figureOf(launches), kept[form]).kind === 'worse';
-    // What looks worse is looked at twice: by chance it seldom looks so again.
-    if (isWorse === true) launches.push(...(await measure(lab, form, judgedSize)));
+    if (!keep && kept && isInDoubt(judge(figureOf(launches), kept[form]))) {
+      launches.push(...(await measure(lab, form, judgedSize)));
+    }
     return foundIn(launches);
   };
   const found = { stateless: await look('stateless'), durable: await look('durable') };

@@ -4,8 +4,8 @@
  * it is needed, and each thread in a file of its own. The schemas' steps stand in what uses
  * them. Nothing is minified, so that a stack trace can be read; comments are for the sources.
  */
-import { globSync, rmSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, globSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { rolldown, type InputOptions, type OutputOptions, type Plugin } from 'rolldown';
 import { Intake } from './bundled.ts';
 import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
@@ -14,6 +14,8 @@ import type { SqlStep } from '../src/lib/sql-steps.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
+/** Takes the place of the other one when it is whole: svc may run from that meanwhile. */
+const making = join(dirname(dist), `.${basename(dist)}-${process.pid}`);
 const started = performance.now();
 const intake = new Intake(root);
 
@@ -39,7 +41,7 @@ const shared: InputOptions = {
   plugins: [steps],
 };
 const written: OutputOptions = {
-  dir: dist,
+  dir: making,
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
@@ -49,7 +51,7 @@ const written: OutputOptions = {
   plugins: [{ name: 'narrow', renderChunk: narrowed }, intake.plugin],
 };
 
-rmSync(dist, { recursive: true, force: true });
+rmSync(making, { recursive: true, force: true });
 await bundleProgram();
 const threads = [
   'store/sqlite/write/writer-thread',
@@ -57,7 +59,11 @@ const threads = [
   'picture/picture-thread',
 ];
 for (const thread of threads) await bundleThread(thread);
-intake.write(dist);
+intake.write(making);
+const before = `${making}-before`;
+if (existsSync(dist)) renameSync(dist, before);
+renameSync(making, dist);
+rmSync(before, { recursive: true, force: true });
 
 const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());
 const bytes = files.reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);

@@ -1,20 +1,25 @@
 /**
- * `npm run test:rest`: what `npm run test:all` runs after `npm test`. One stage after the other,
- * all of them even when one fails. Ends with 1 when one failed. What could not be tested on this
- * machine is repeated at the end.
+ * `npm run test:rest`: what `npm run test:all` runs after `npm test`. Two stages at a time, all of
+ * them even when one fails. What a stage says is shown as it comes, or once those that began before
+ * it are over. Ends with 1 when one failed. What could not be tested on this machine is repeated at
+ * the end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** Each with the command that runs it alone. */
+/**
+ * Each with the command that runs it alone, in the order in which they begin: one that keeps the
+ * processors busy, and beside it one that mostly waits.
+ */
 const stages: readonly (readonly [command: string, args: readonly string[]])[] = [
-  ['npm run check', ['scripts/check.ts']],
   ['npm test -- --rest', ['scripts/test.ts', '--rest']],
-  ['npm run browser', ['scripts/browser.ts']],
+  ['npm run check', ['scripts/check.ts']],
   ['npm run chaos', ['test/chaos/run.ts']],
+  ['npm run browser', ['scripts/browser.ts']],
   ['npm run try-release', ['scripts/try-release.ts']],
 ];
+const stagesAtOnce = 2;
 
 const root = join(import.meta.dirname, '..');
 /** As the stages say it: the tests, node:test, the proofs, the release. */
@@ -22,27 +27,54 @@ const untested = /^(?:SKIPPED |\s*﹣ |\S+ NOT PROVED|\S+: not made\. )/;
 const notes: string[] = [];
 const times: string[] = [];
 
-for (const [command, args] of stages) {
-  console.log(`\n── ${command}`);
-  const startedAt = performance.now();
-  const isFine = await run(args);
-  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
-  times.push(`${isFine ? '✔' : '✖'} ${command} (${seconds} s)`);
-  if (!isFine) process.exitCode = 1;
-}
+/** What a stage said that is not shown yet. */
+type Said = { text: string; isOver: boolean };
+/** Those that began and are not shown to their end; the first is shown as it goes on. */
+const unshown: Said[] = [];
+
+const waiting = [...stages];
+const lane = async (): Promise<void> => {
+  for (let stage = waiting.shift(); stage !== undefined; stage = waiting.shift()) {
+    const [command, args] = stage;
+    const said: Said = { text: `\n── ${command}\n`, isOver: false };
+    unshown.push(said);
+    const startedAt = performance.now();
+    const isFine = await run(args, said);
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+    times.push(`${isFine ? '✔' : '✖'} ${command} (${seconds} s)`);
+    if (!isFine) process.exitCode = 1;
+    said.isOver = true;
+    show();
+  }
+};
+await Promise.all(Array.from({ length: stagesAtOnce }, lane));
 
 console.log(`\n${[...times, ...notes].join('\n')}`);
 
 /** @returns whether it found nothing wrong */
-async function run(args: readonly string[]): Promise<boolean> {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+async function run(args: readonly string[], said: Said): Promise<boolean> {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let rest = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    process.stdout.write(text);
     const lines = (rest + text).split('\n');
     rest = lines.pop()!;
     notes.push(...lines.filter((line) => untested.test(line)).map((line) => line.trim()));
   });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said.text += text;
+      show();
+    });
+  }
   const [code] = (await once(child, 'close')) as [number | null];
   return code === 0;
+}
+
+function show(): void {
+  for (let first = unshown[0]; first !== undefined; first = unshown[0]) {
+    process.stdout.write(first.text);
+    first.text = '';
+    if (!first.isOver) return;
+    unshown.shift();
+  }
 }

@@ -28,7 +28,7 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 console.log(`seed ${seed}`);
 
 /** How often each operation is asked at random. */
-const times = runs(15);
+const times = runs(8);
 const token = 'an-administrator-token-of-the-tests';
 const sender = 'ada@example';
 const conversation = 'order/7 ü';

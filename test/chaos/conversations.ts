@@ -14,7 +14,7 @@ import { seeded, type Proof, type Proved } from './proof.ts';
 const people = 50;
 const recallMax = 5;
 const turnsShown = 20;
-const betweenTriesMs = 10;
+const betweenTriesMs = 40;
 
 type Turn = { readonly said: string; readonly reply: string | null };
 
@@ -199,7 +199,7 @@ export const conversations: Proof = {
   name: 'conversations',
   title: 'nobody sees what another said, or what was said before a cut',
   unit: 'steps',
-  sizes: { change: 700, nightly: 20_000 },
+  sizes: { change: 500, nightly: 20_000 },
   async run(count, seed, say): Promise<Proved> {
     const kills = await run(count, seed, true);
     say(`${count} steps with sessions and ${kills} kills`);

@@ -18,7 +18,7 @@ export type Said = { readonly text: string; readonly id: string };
 
 /** A new conversation now and then, so that no history grows for ever. */
 const linesOfConversation = 30;
-const betweenTriesMs = 10;
+const betweenTriesMs = 25;
 
 export class Crowd {
   /** By conversation, in the order in which the 200s came. */

@@ -38,7 +38,7 @@ export const discordKill: Proof = {
     'SIGKILL at random moments under Discord, some sessions lost on the way: all that was said ' +
     'to the bot is answered once, in order; a repeat bears the nonce of the first',
   unit: 'kills',
-  sizes: { change: 20, nightly: 500 },
+  sizes: { change: 12, nightly: 500 },
   async run(count, seed, say) {
     const random = seeded(seed);
     await using scene = await scratch();

@@ -12,7 +12,7 @@ export const kill: Proof = {
     'SIGKILL at random moments: nothing that got a 200 is lost, run twice by its `webhook-id`, ' +
     'repeated without a mark, out of order, or buried',
   unit: 'kills',
-  sizes: { change: 20, nightly: 1_000 },
+  sizes: { change: 12, nightly: 1_000 },
   async run(count, seed, say) {
     const random = seeded(seed);
     await using world = await World.open(random);

@@ -17,7 +17,7 @@ const forms: readonly FormName[] =
   noPostgres === false ? ['memory', 'sqlite', 'postgres'] : ['memory', 'sqlite'];
 /** What of the steps a form does. */
 const shares = {
-  some: { memory: 1, sqlite: 1, postgres: 1 },
+  some: { memory: 1, sqlite: 1, postgres: 0.4 },
   many: { memory: 0.8, sqlite: 0.15, postgres: 0.05 },
 } as const;
 const names = { memory: 'memory', sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;

@@ -8,7 +8,7 @@ const houses = [
   { name: 'no storage', storage: {} },
 ];
 
-const sizes = { change: 600, nightly: 9_000 } as const;
+const sizes = { change: 300, nightly: 9_000 } as const;
 /**
  * Of one program. An operator's deletions read all of the database, so thousands of them, on one
  * that has grown for long, would only show how long a write waits.
@@ -16,7 +16,7 @@ const sizes = { change: 600, nightly: 9_000 } as const;
 const connectionsMax = 300;
 /** For every change svc must live and answer. How fast it answers is a figure, and no bound. */
 const harshness: Readonly<Record<Size, Harshness>> = {
-  change: { isJudged: false, rounds: 1, floodMs: 1_000 },
+  change: { isJudged: false, rounds: 1, floodMs: 500 },
   nightly: { isJudged: true, rounds: 1, floodMs: 2_000 },
 };
 

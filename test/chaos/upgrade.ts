@@ -19,7 +19,7 @@ export const upgrade: Proof = {
     'SIGKILL while a database of an older svc is brought up to date: it is sound, every row is ' +
     'there, and the next start goes on',
   unit: 'kills',
-  sizes: { change: 20, nightly: 200 },
+  sizes: { change: 12, nightly: 200 },
   run: (count, seed, say) => killUpgrades(count, 500 * count, seed, say),
 };
 

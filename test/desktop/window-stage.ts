@@ -135,7 +135,6 @@ async function openStage(where: Where): Promise<Stage> {
     PATH: process.env['PATH'] ?? '',
     DISPLAY: display,
     LANG: 'C.UTF-8',
-    SVC_FROM_SOURCES: '1',
   };
   const shells: ChildProcess[] = [];
   opening.defer(async () => void (await Promise.all(shells.map(leave))));

@@ -1,7 +1,14 @@
 /** What the gate of the bench says of its rounds: by rounds that are made up, and so known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figureOf, judge, type Judged, type Pair, verdictOf } from '../../bench/budget.ts';
+import {
+  figureOf,
+  isInDoubt,
+  judge,
+  type Judged,
+  type Pair,
+  verdictOf,
+} from '../../bench/budget.ts';
 
 /** Starts of servers whose true ratio is known, and disturbed as on a machine in use. */
 function launches(ratio: number, seed: number, { rounds = 0.12, starts = 0.015 } = {}) {
@@ -88,6 +95,11 @@ test('where chance could be a tenth, no change is told from it but a larger one'
   assert.equal(judge({ ...noisy, ratio: 1.5 }, kept).kind, 'too-noisy');
   assert.equal(judge({ ...noisy, ratio: 1.65 }, kept).kind, 'too-noisy');
   assert.equal(judge({ ...noisy, ratio: 1.95 }, kept).kind, 'worse');
+});
+
+test('only what is a little worse is measured again', () => {
+  const isAgain = (ratio: number) => isInDoubt(judge({ ratio, noise: 0.01 }, kept));
+  assert.deepEqual([1.5, 1.58, 1.7].map(isAgain), [false, true, false]);
 });
 
 test('the change is the share by which the ratio grew', () => {

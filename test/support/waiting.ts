@@ -9,8 +9,10 @@ import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
 export const patienceMs = 60_000;
 
 /** Between two looks, after the first ones. */
-const betweenMs = 5;
+const betweenMs = { least: 5, most: 25 };
 const quickLooks = 50;
+/** One that takes longer is not repeated at once. */
+const quickLookMs = 1;
 
 /**
  * Looks until there is something to see.
@@ -20,15 +22,23 @@ const quickLooks = 50;
 export async function until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
 export async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T>;
 export async function until(what: string, look: () => unknown): Promise<unknown> {
-  const endAt = performance.now() + patienceMs;
+  const startedAt = performance.now();
   for (let looks = 1; ; looks++) {
+    const lookedAt = performance.now();
     const seen = await look();
     if (seen !== null && seen !== false) return seen;
+    const [waitedMs, tookMs] = [performance.now() - startedAt, performance.now() - lookedAt];
     // Looks count, too: a process that was halted meanwhile has a backlog to work off first.
-    const isOver = performance.now() > endAt && looks > 2 * quickLooks;
+    const isOver = waitedMs > patienceMs && looks > 2 * quickLooks;
     assert.ok(!isOver, `waited ${patienceMs / 1_000} s in vain for: ${what}`);
-    await (looks < quickLooks ? turn() : pause(betweenMs));
+    if (looks < quickLooks && tookMs < quickLookMs) await turn();
+    else await pause(pauseMs(waitedMs, tookMs));
   }
+}
+
+/** Looks leave the processor to what they wait for: they grow rarer, and dear ones are rare. */
+function pauseMs(waitedMs: number, tookMs: number): number {
+  return Math.min(betweenMs.most, Math.max(betweenMs.least, waitedMs / 40, 2 * tookMs));
 }
 
 /** The promise's own outcome; rejects when it does not settle. @param what names it then */
@@ -56,6 +66,6 @@ export async function untilAll(all: number, came: () => number): Promise<void> {
   for (let now = came(); now < all; now = came()) {
     if (now > most) [most, lastAt] = [now, performance.now()];
     if (performance.now() - lastAt >= patienceMs) return;
-    await pause(betweenMs);
+    await pause(betweenMs.least);
   }
 }
