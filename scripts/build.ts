@@ -6,6 +6,7 @@
  */
 import { existsSync, globSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { rolldown, type InputOptions, type OutputOptions, type Plugin } from 'rolldown';
 import { Intake } from './bundled.ts';
 import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
@@ -24,7 +25,7 @@ const steps: Plugin = {
   name: 'steps',
   async load(id) {
     if (!/\/src\/store\/.+\/steps\.ts$/.test(id)) return null;
-    const read = (await import(id)) as { readonly steps: readonly SqlStep[] };
+    const read = (await import(pathToFileURL(id).href)) as { readonly steps: readonly SqlStep[] };
     return `export const steps = ${JSON.stringify(read.steps)};`;
   },
 };
