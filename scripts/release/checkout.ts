@@ -53,12 +53,19 @@ export function whyOfNoCommit(root: string): string | null {
 /** Whether the folder is a checkout, and not one that lies in another. */
 function hasGit(root: string): boolean {
   const asked = ['-C', root, 'rev-parse', '--verify', '--quiet', 'HEAD'];
-  if (spawnSync('git', asked, { stdio: 'ignore' }).status !== 0) return false;
+  if (spawnSync('git', asked, { stdio: 'ignore', env: gitEnv() }).status !== 0) return false;
   return git(root, 'rev-parse', '--show-prefix').trim() === '';
 }
 
 function git(root: string, ...args: readonly string[]): string {
-  return execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  const options = { encoding: 'utf8', maxBuffer: 1 << 26, env: gitEnv() } as const;
+  return execFileSync('git', ['-C', root, ...args], options);
+}
+
+/** Without what names another checkout: a hook of git runs with the variables of its own. */
+export function gitEnv(): NodeJS.ProcessEnv {
+  const isKept = (name: string): boolean => !/^GIT_(?!CONFIG)/.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isKept(name)));
 }
 
 function trackedBelow(root: string, name: string): readonly string[] {

@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { forShell } from '../domain/for-shell.ts';
 import { checkAgentFolders } from './agent-folders.ts';
 import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';
@@ -189,10 +190,6 @@ function unread(code: ProblemCode, message: string, remedy: string): ConfigRead 
 /** Windows has no such bits, and shows every file as open. */
 function othersMay(act: 0o004 | 0o002, mode: number): boolean {
   return process.platform !== 'win32' && (mode & act) !== 0;
-}
-
-function forShell(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function storagePlaceOf({ storage }: Config, env: Env): StoragePlace | null {

@@ -8,7 +8,7 @@ const program = `
   const { openSync } = require('fs');
   openSync(process.argv[1]);
   const server = require('net').createServer().listen(0, '::', () => {
-    console.log(server.address().port);
+    console.log(String(server.address().port));
   });
 `;
 

@@ -21,7 +21,7 @@ test('they are tried so many times as often, and what fails is told', async () =
   const runs = import.meta.resolve('../support/runs.ts');
   const text = `
     import { test } from 'node:test';
-    import { runs } from '${runs}';
+    import { runs } from ${JSON.stringify(runs)};
     test('a law', () => { if (runs(100) !== 300) throw new Error('tried ' + runs(100)); });`;
   await writeFile(file, text);
   const proved = await callApart(proof, 'runLong', [file], 3, 7);

@@ -14,7 +14,7 @@ const below = ({ path }: { readonly path: string }) => ({ env: { TMPDIR: path } 
 
 async function ready(run: Run | CommandRun): Promise<{ curl: string; storage: string }> {
   await run.until(/Ctrl-C ends it\.\n/);
-  const [, storage] = await run.until(/storage +(\S+)/);
+  const [, storage] = await run.until(/storage +(.+?)(?: \(|\n)/);
   const [, curl] = await run.until(/^ {2}(curl .*)$/m);
   return { curl: curl!, storage: storage! };
 }
@@ -23,9 +23,10 @@ function descendantsOf(pid: number): readonly number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** The line as it was printed, in a shell. */
+/** The line as it was printed, in a shell, whatever proxy this machine has. */
 async function tryLine(curl: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+  const env = { ...process.env, no_proxy: '*' };
+  const { stdout } = await promisify(execFile)('sh', ['-c', curl], { env });
   return stdout;
 }
 

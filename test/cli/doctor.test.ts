@@ -135,7 +135,7 @@ test('what a kill left, and what others may read, are warnings', async (t) => {
   assert.match(out, /\n! owner: .* without closing it, or this is a backup\n {2}Nothing to do: /);
   assert.match(
     out,
-    /\n! rights: other users of this machine may use \S+svc\.db\n {2}Run chmod go-rwx \S+svc\.db\n/,
+    /\n! rights: other users of this machine may use .+svc\.db\n {2}Run chmod go-rwx .+svc\.db'?\n/,
   );
 });
 

@@ -30,7 +30,7 @@ test('no _try stops the service, or its check; svc try names what it cannot read
     }
     const tried = await runCommand(['try', file]);
     assert.equal(tried.code, 78, `${about}: ${tried.err}`);
-    assert.match(tried.err, /✗ \S+svc\.json:\d+:\d+ brains\[0\]\._try/, about);
+    assert.match(tried.err, /✗ .+svc\.json:\d+:\d+ brains\[0\]\._try/, about);
   }
   assert.equal(model.calls.length, 0);
 });

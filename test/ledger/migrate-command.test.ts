@@ -66,7 +66,7 @@ test('a person is asked first, with what would be copied', async (t) => {
   ] as const) {
     const words = ['migrate', '--to', 'other.db'];
     await using command = startCommand(words, { cwd: folder, env, terminal: true });
-    await command.until(/Copy \d+ rows?, 1 message among them, into the database \S+other\.db\?/);
+    await command.until(/Copy \d+ rows?, 1 message among them, into the database .+other\.db\?/);
     command.input.write(`${word}\n`);
     assert.equal(await command.ended, code, command.out());
     assert.equal(/Nothing was copied/.test(command.out()), word === 'no');
@@ -82,7 +82,7 @@ test('what cannot be a place is refused, and a URL is not repeated', async (t) =
     ['', 2, /Say where to: --to/],
     [' --to postgres://ada:canary@h/d', 2, /A URL is never given as an argument/],
     [' --to svc.db', 2, /names the database that is in use already/],
-    [' --to ./svc.json', 1, /There is a file \S+svc\.json already/],
+    [' --to ./svc.json', 1, /There is a file .+svc\.json already/],
     [' --to NO_SUCH_URL', 78, /NO_SUCH_URL is not set/],
     [' --to WEBHOOK_SECRET', 78, /the value of WEBHOOK_SECRET is no URL of a PostgreSQL server/],
     [' --to LETTERS_URL', 1, new RegExp(`127\\.0\\.0\\.1:${closedPort}`)],

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isPublishedKind, publishedFiles, whyOfNoCommit } from '../../scripts/release/checkout.ts';
+import { gitEnv, isPublishedKind, publishedFiles } from '../../scripts/release/checkout.ts';
+import { whyOfNoCommit } from '../../scripts/release/checkout.ts';
 import { writeBelow } from '../../scripts/release/files.ts';
 import { makeTarball } from '../../scripts/release/tarball.ts';
 import { scratch } from '../support/program.ts';
@@ -50,7 +52,9 @@ async function checkout({ isOfGit }: { readonly isOfGit: boolean }) {
   });
   const git = (...args: readonly string[]): void => {
     const who = ['-c', 'user.name=a', '-c', 'user.email=a@localhost'];
-    execFileSync('git', ['-C', folder, ...who, ...args], { stdio: 'pipe' });
+    // What the person has set for all checkouts, as to sign each commit, is not for this one.
+    const env = { ...gitEnv(), GIT_CONFIG_GLOBAL: devNull };
+    execFileSync('git', ['-C', folder, ...who, ...args], { stdio: 'pipe', env });
   };
   if (isOfGit) {
     git('init', '--quiet');

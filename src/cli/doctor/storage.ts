@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { examineStorage, roomOfDisk } from '../../storage.ts';
+import { forShell } from '../../domain/for-shell.ts';
 import { sayHolder } from '../../lib/holders.ts';
 import { bytesText } from '../ledger/table.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
@@ -65,7 +66,7 @@ function ownerLine({ owned, ownerPid, unclean }: Examined): PreflightLine {
 function rightsLine({ openFiles }: Examined): PreflightLine {
   if (openFiles.length === 0) return ok('rights', 'only the owner may read the database');
   const message = `other users of this machine may use ${openFiles.join(', ')}`;
-  return warning('rights', message, `Run chmod go-rwx ${openFiles.join(' ')}`);
+  return warning('rights', message, `Run chmod go-rwx ${openFiles.map(forShell).join(' ')}`);
 }
 
 export function diskLine({ freeBytes, freeBytesMin }: Room): PreflightLine {

@@ -1,6 +1,7 @@
 import { plural } from '../../domain/plural.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { forShell } from '../../domain/for-shell.ts';
 import { backUpStorage, nameServer, type AtServer } from '../../storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -84,8 +85,4 @@ async function sayHow(at: AtServer, file: string, { stderr }: Io): Promise<numbe
       'an empty database: pg_restore, with the same --host, --port, --username and --dbname.\n',
   );
   return exitCode.failed;
-}
-
-function forShell(word: string): string {
-  return /^[\w.,:=/-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -17,7 +17,7 @@ async function stage({ fails = false, entry = 'firefox.desktop' }: Options = {})
   const runtime = join(folder.path, 'runtime');
   await mkdir(bin);
   const script = (text: string): string => `#!/bin/sh\n${text}\n`;
-  const opener = `printf '%s %s' "$1" "$A_TOKEN" > ${seen}\nexit ${fails ? 3 : 0}`;
+  const opener = `printf '%s\\n%s' "$1" "$A_TOKEN" > '${seen}'\nexit ${fails ? 3 : 0}`;
   await writeFile(join(bin, 'xdg-open'), script(opener));
   await writeFile(join(bin, 'xdg-settings'), script(`echo ${entry}`));
   for (const one of ['xdg-open', 'xdg-settings']) await chmod(join(bin, one), 0o755);
@@ -27,7 +27,7 @@ async function stage({ fails = false, entry = 'firefox.desktop' }: Options = {})
   return {
     window,
     runtime,
-    given: () => readFileSync(seen, 'utf8').split(' '),
+    given: () => readFileSync(seen, 'utf8').split('\n'),
     async [Symbol.asyncDispose]() {
       await window[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();

@@ -8,10 +8,8 @@ import { mayBeSecret, secretPlace } from './may-be-secret.ts';
 const root = join(import.meta.dirname, '../../..');
 
 test('no example and no configuration of a release is taken for one with a secret', () => {
-  for (const file of globSync(['examples/*.json', 'test/golden/*.json'], {
-    cwd: root,
-    exclude: ['**/*.parsed.json'],
-  })) {
+  const files = globSync(['examples/*.json', 'test/golden/*.json'], { cwd: root });
+  for (const file of files.filter((name) => !name.endsWith('.parsed.json'))) {
     const text = readFileSync(join(root, file), 'utf8');
     assert.equal(secretPlace(text), null, file);
   }

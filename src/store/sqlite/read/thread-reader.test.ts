@@ -142,8 +142,8 @@ suite('the reading thread', { concurrency: 1 }, () => {
     await using it = new Bench();
     const file = new URL('./thread-reader.ts', import.meta.url).href;
     const script = `
-      import { createThreadReader } from '${file}';
-      console.log(await createThreadReader(process.argv[2]).story('nobody'));`;
+      import { createThreadReader } from ${JSON.stringify(file)};
+      console.log('%s', await createThreadReader(process.argv[2]).story('nobody'));`;
     const program = join(it.folder, 'program.mjs');
     writeFileSync(program, script);
     const ended = spawnSync(process.execPath, [program, it.path], {
