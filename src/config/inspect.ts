@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { forShell } from '../domain/for-shell.ts';
+import { forShell } from '../lib/for-shell.ts';
 import { checkAgentFolders } from './agent-folders.ts';
 import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { examineStorage, roomOfDisk } from '../../storage.ts';
-import { forShell } from '../../domain/for-shell.ts';
+import { forShell } from '../../lib/for-shell.ts';
 import { sayHolder } from '../../lib/holders.ts';
 import { bytesText } from '../ledger/table.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
