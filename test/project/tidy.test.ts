@@ -64,7 +64,9 @@ const isKind = (file: string): boolean =>
   /^src\/channel\/(?:[^/]+\/)?(?:messenger-)?kinds?\.ts$/.test(file);
 
 /** What of the ground floor is as pure as the check of a configuration, which stands on it. */
-const pureOfLib = new Set(['src/lib/address-range.ts', 'src/lib/ip-address.ts']);
+const pureOfLib = new Set(
+  ['address-range', 'for-shell', 'ip-address'].map((one) => `src/lib/${one}.ts`),
+);
 
 type Import = { from: string; to: string };
 
