@@ -1,6 +1,11 @@
 /** The rules of axe, held to a page as it is now. */
-import axe from 'axe-core';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type axe from 'axe-core';
 import type { Page } from 'playwright-core';
+
+/** The small form: every page reads all of it. */
+const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** They take most of the time of a look, and alone differ between the colour schemes. */
 const rulesOfColour = ['color-contrast', 'link-in-text-block'];
@@ -93,7 +98,7 @@ const elementsOf = (looks: readonly string[]): string =>
   `${JSON.stringify(looks)}.flatMap((one) => globalThis.svcLooks.get(one))`;
 
 async function lookBy(page: Page, part: string, options: axe.RunOptions): Promise<Said> {
-  // It is large, and stays in a document that it was brought into.
-  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
+  // It stays in a document that it was brought into.
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(source);
   return page.evaluate<Said>(`axe.run(${part}, ${JSON.stringify(options)}).then(${saidBy})`);
 }
