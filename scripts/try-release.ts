@@ -7,11 +7,13 @@
  * a byte differs, a test failed, or something is not in the release. A part that the release said
  * it does not make, for this machine has no tools for it, is told as NOT TRIED, and is no failure.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { run as runFiles } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { differences } from './release/compare.ts';
 import { notMadeIn, notMadeLine, type NotMade } from './release/not-made.ts';
 import { run } from './release/run.ts';
@@ -21,6 +23,12 @@ const root = join(import.meta.dirname, '..');
 const named = process.argv.slice(2);
 /** Each waits for programs that start, for npm, or for a machine that boots. */
 const testsAtOnce = 3;
+/** Begun late, one of these would be alone at the end. */
+const longest = ['deb', 'site', 'tarball', 'image'];
+const rank = (file: string): number => {
+  const at = longest.indexOf(basename(file, '.release.ts'));
+  return at === -1 ? longest.length : at;
+};
 
 type Place = {
   /** Of the clone, below the scratch folder. */
@@ -113,20 +121,18 @@ async function runTests(checkout: string, release: string, notMade: NotMade): Pr
   const all = globSync('test/release/*.release.ts', { cwd: checkout }).sort();
   const files = all.filter((one) => named.length === 0 || named.some((it) => one.includes(it)));
   if (files.length === 0) throw new Error(`no test of a release is called ${named.join(' or ')}`);
-  const flags = ['--test', `--test-concurrency=${testsAtOnce}`, '--test-reporter=spec'];
-  const child = spawn(process.execPath, [...flags, ...files], {
-    cwd: checkout,
-    stdio: ['ignore', 'inherit', 'inherit'],
+  files.sort((one, other) => rank(one) - rank(other));
+  Object.assign(process.env, {
     // A clone has no such folder of its own.
-    env: {
-      SVC_DEBIAN_13: join(root, '.tmp/debian-13'),
-      ...process.env,
-      SVC_RELEASE: release,
-      SVC_NOT_MADE: Array.from(notMade, ([part, why]) => notMadeLine(part, why)).join('\n'),
-    },
+    SVC_DEBIAN_13: process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13'),
+    SVC_RELEASE: release,
+    SVC_NOT_MADE: Array.from(notMade, ([part, why]) => notMadeLine(part, why)).join('\n'),
   });
-  const [code] = (await telling(() => 'trying the release', once(child, 'close'))) as [
-    number | null,
-  ];
-  return code === 0;
+  let hasPassed = true;
+  const tests = runFiles({ files, cwd: checkout, concurrency: testsAtOnce });
+  tests.on('test:fail', () => (hasPassed = false));
+  const told = tests.compose(new spec());
+  told.pipe(process.stdout);
+  await telling(() => 'trying the release', finished(told));
+  return hasPassed;
 }

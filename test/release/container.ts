@@ -51,9 +51,8 @@ export async function openImage(archive: string, scratch: string): Promise<Image
   ];
   const files: string[] = [];
   for (const layer of layers) {
-    const listed = await run('tar', ['-tvf', join(saved, layer), '--numeric-owner']);
-    files.push(...listed.trim().split('\n'));
-    await run('tar', ['-xpf', join(saved, layer), '-C', root, '--numeric-owner']);
+    const unpacking = ['-xpvvf', join(saved, layer), '-C', root, '--numeric-owner'];
+    files.push(...(await run('tar', unpacking)).trim().split('\n'));
   }
   return { config: (read(name) as { readonly config: ImageConfig }).config, root, files };
 }

@@ -313,8 +313,9 @@ function tryPackage(): void {
   });
 
   test('an upgrade starts what it stopped, and nothing else', async () => {
-    await done('dpkg --install /root/svc.deb');
+    await done('chmod 0700 /etc/svc && dpkg --install /root/svc.deb');
     assert.equal(await stateOf('active'), 'inactive');
+    assert.equal(await ownerOf('/etc/svc'), 'svc:svc 700', 'as the administrator has it');
     await done('cat >/var/lib/svc/svc.db', kept());
     await done('rm -f /var/lib/svc/svc.db-*; systemctl start svc');
     await listens();
@@ -337,8 +338,12 @@ function tryPackage(): void {
       assert.equal(await isThere(path), true, path);
     }
     assert.equal(await done('cat /etc/credstore/svc/WEBHOOK_SECRET'), secret);
+    await done('mv /etc/credstore/svc /etc/credstore/away');
+    await done('dpkg-statoverride --add root adm 0750 /etc/credstore/svc');
     await done('dpkg --install /root/svc.deb');
     assert.deepEqual([await stateOf('enabled'), await stateOf('active')], ['disabled', 'inactive']);
+    assert.equal(await ownerOf('/etc/credstore/svc'), 'root:adm 750', 'as the administrator says');
+    await done('mv /etc/credstore/away/* /etc/credstore/svc && rmdir /etc/credstore/away');
     await done('systemctl enable --now svc');
     await listens();
     assert.equal(await messages(), before);
@@ -353,15 +358,6 @@ function tryPackage(): void {
     }
     assert.notEqual((await machine.run('getent passwd svc')).code, 0);
     assert.equal(await done('find /etc/systemd/system -name "svc*"'), '');
-  });
-
-  test('what the administrator says of a folder counts', async () => {
-    await done('dpkg-statoverride --add root adm 0750 /etc/credstore/svc');
-    await done('dpkg --install /root/svc.deb');
-    assert.equal(await ownerOf('/etc/credstore/svc'), 'root:adm 750');
-    await done('chmod 0700 /etc/svc && dpkg --install /root/svc.deb');
-    assert.equal(await ownerOf('/etc/svc'), 'svc:svc 700');
-    await done('dpkg --purge svc');
   });
 
   function kept(): Buffer {

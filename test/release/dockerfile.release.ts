@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { run } from '../../scripts/release/run.ts';
 import { scratch } from '../support/program.ts';
 import { root } from '../support/run-svc.ts';
-import { openImage, type ImageConfig } from './container.ts';
+import { openImage, type Image, type ImageConfig } from './container.ts';
 import { made } from './made.ts';
 import { version } from './smoke.ts';
 
@@ -92,25 +92,25 @@ function listed(folder: string): readonly string[] {
 const { path: archive, skip } = made('image', `svc-${version}-image.tar`);
 const stages = stagesOf(readFileSync(join(root, 'packaging', 'Dockerfile'), 'utf8'));
 
-test(
-  'its last stage begins with nothing, and says of the image what the release says',
-  { skip },
-  async () => {
-    await using place = await scratch();
-    const { config } = await openImage(archive, place.path);
-    const { OnBuild: _, Tty: __, ...told } = config as ImageConfig & Record<string, unknown>;
-    const isSaid = ([, value]: readonly [string, unknown]): boolean => value !== false;
-    assert.equal(stages.at(-1)!.from, 'scratch');
-    assert.deepEqual(
-      Object.fromEntries(Object.entries(told).filter(isSaid)),
-      configOf(stages.at(-1)!),
-    );
-  },
-);
-
-test('what it gathers is every file of the image of the release', { skip }, async () => {
+test('it says of the image what the release says, and gathers all of it', { skip }, async (t) => {
   await using place = await scratch();
-  const { root: shipped } = await openImage(archive, place.path);
+  const image = await openImage(archive, place.path);
+  await t.test('its last stage begins with nothing, and says the same', () => assertSaid(image));
+  await t.test('what it gathers is every file', () => assertGathered(image, place.path));
+});
+
+function assertSaid({ config }: Image): void {
+  const { OnBuild: _, Tty: __, ...told } = config as ImageConfig & Record<string, unknown>;
+  const isSaid = ([, value]: readonly [string, unknown]): boolean => value !== false;
+  assert.equal(stages.at(-1)!.from, 'scratch');
+  assert.deepEqual(
+    Object.fromEntries(Object.entries(told).filter(isSaid)),
+    configOf(stages.at(-1)!),
+  );
+}
+
+/** @param place a folder of its own */
+async function assertGathered({ root: shipped }: Image, place: string): Promise<void> {
   const [gathers, last] = stages as [Stage, Stage];
   const lines = gathers.instructions.filter(({ name }) => name === 'RUN').map(({ words }) => words);
   // The last line is done here; what the ones before it leave is here already.
@@ -119,23 +119,23 @@ test('what it gathers is every file of the image of the release', { skip }, asyn
   assert.match(system!, /^apt-get update && apt-get install -y --no-install-recommends [-\w ]+$/);
   assert.deepEqual([packages, release], ['npm ci', 'npm run release -- npm']);
   const [, folder] = /^npm run lay-image-root -- (\/\S+)$/.exec(files!)!;
-  const own = join(place.path, 'gathered');
+  const own = join(place, 'gathered');
   const args = [join(root, 'scripts', 'lay-image-root.ts'), own];
   await run(process.execPath, args, { cwd: root });
-  const laid = join(place.path, 'laid');
+  const laid = join(place, 'laid');
   const copies = last.instructions.filter(({ name }) => name === 'COPY');
   for (const { words } of copies) {
     const [, chown, from, to] = /^--from=build (?:--chown=(\S+) )?(\S+) (\S+)$/.exec(words)!;
     assert.ok(from!.startsWith(`${folder!}/`));
     const source = join(own, from!.slice(folder!.length));
     execFileSync('mkdir', ['-p', join(laid, to!)]);
-    execFileSync('cp', ['-a', `${source}/.`, join(laid, to!)]);
+    execFileSync('cp', ['-al', `${source}/.`, join(laid, to!)]);
     if (chown !== undefined) execFileSync('chown', ['-R', chown, join(laid, to!)]);
   }
   assert.deepEqual(listed(laid), listed(shipped));
   const owner = lstatSync(join(laid, 'data'));
   assert.equal(`${owner.uid}:${owner.gid}`, configOf(last).User, 'who owns the volume');
-});
+}
 
 test('it takes nothing of the checkout that is made there', () => {
   const ignored = readFileSync(join(root, 'packaging', 'Dockerfile.dockerignore'), 'utf8');

