@@ -4,19 +4,20 @@
  * it is needed, and each thread in a file of its own. The schemas' steps stand in what uses
  * them. Nothing is minified, so that a stack trace can be read; comments are for the sources.
  */
-import { existsSync, globSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { globSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown, type InputOptions, type OutputOptions, type Plugin } from 'rolldown';
 import { Intake } from './bundled.ts';
 import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
 import { external } from './external.ts';
+import { beginFolder, putFolder } from './pages-stamp.ts';
 import type { SqlStep } from '../src/lib/sql-steps.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 /** Takes the place of the other one when it is whole: svc may run from that meanwhile. */
-const making = join(dirname(dist), `.${basename(dist)}-${process.pid}`);
+const making = beginFolder(dist);
 const started = performance.now();
 const intake = new Intake(root);
 
@@ -52,7 +53,6 @@ const written: OutputOptions = {
   plugins: [{ name: 'narrow', renderChunk: narrowed }, intake.plugin],
 };
 
-rmSync(making, { recursive: true, force: true });
 await bundleProgram();
 const threads = [
   'store/sqlite/write/writer-thread',
@@ -61,10 +61,7 @@ const threads = [
 ];
 for (const thread of threads) await bundleThread(thread);
 intake.write(making);
-const before = `${making}-before`;
-if (existsSync(dist)) renameSync(dist, before);
-renameSync(making, dist);
-rmSync(before, { recursive: true, force: true });
+putFolder(making, dist);
 
 const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());
 const bytes = files.reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);

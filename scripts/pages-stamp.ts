@@ -50,8 +50,11 @@ export function forgetPages(): void {
   rmSync(join(pagesFolder, stampName), { force: true });
 }
 
-/** Makes a folder to build in, and removes those of builds that were killed. */
-export function beginPages(folder = pagesFolder): string {
+/**
+ * Makes a folder to build in, and removes those of builds that were killed.
+ * @param folder the one that it is to take the place of
+ */
+export function beginFolder(folder: string): string {
   const [parent, prefix] = [dirname(folder), `.${basename(folder)}-`];
   mkdirSync(parent, { recursive: true });
   for (const name of readdirSync(parent)) {
@@ -67,12 +70,14 @@ export function beginPages(folder = pagesFolder): string {
 /** Builds that end at the same moment put theirs in the place of each other's. */
 const triesMax = 1_000;
 
-/**
- * Puts what was built in its place.
- * @param hash of the inputs as they were when the build began
- */
+/** @param hash of the inputs as they were when the build began */
 export function putPages(made: string, hash: string, folder = pagesFolder): void {
   writeFileSync(join(made, stampName), hash);
+  putFolder(made, folder);
+}
+
+/** Puts what was built in its place. */
+export function putFolder(made: string, folder: string): void {
   const before = `${made}-before`;
   for (let tried = 1; ; tried++) {
     rmSync(before, { recursive: true, force: true });

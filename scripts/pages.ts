@@ -13,7 +13,7 @@ import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
 import { Intake } from './bundled.ts';
 import {
-  beginPages,
+  beginFolder,
   forgetPages,
   inputsHash,
   pageNames,
@@ -37,7 +37,7 @@ if (flag === '--watch') {
   for (const name of watched) await build(settingsOf(name, pagesFolder, true));
 } else {
   const hash = inputsHash();
-  const made = beginPages();
+  const made = beginFolder(pagesFolder);
   try {
     for (const name of pageNames) {
       await build(settingsOf(name, made, false));

@@ -40,11 +40,17 @@ const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 export function skippedOf({ files }: Outcome): string {
   const skipped = files
     .flatMap(({ results }) => results)
-    .filter(({ kind, state }) => kind === 'test' && state === 'skipped');
+    .filter(({ state }) => state === 'skipped');
   const byReason = Map.groupBy(skipped, ({ why }) => why ?? 'the tests do not say why');
-  return [...byReason]
-    .map(([why, { length }]) => `SKIPPED ${length} ${length === 1 ? 'test' : 'tests'}: ${why}`)
-    .join('\n');
+  return [...byReason].map(([why, all]) => `SKIPPED ${whatOf(all)}: ${why}`).join('\n');
+}
+
+/** A suite that is skipped does not tell how many tests it has. */
+function whatOf(skipped: readonly Result[]): string {
+  const counts = Map.groupBy(skipped, ({ kind }) => kind);
+  return [...counts]
+    .map(([kind, { length }]) => `${length} ${kind}${length === 1 ? '' : 's'}`)
+    .join(' and ');
 }
 
 /** The totals as node:test gives them. @param ms how long the run took */

@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 /**
  * Each with the command that runs it alone, in the order in which they begin: one that keeps the
@@ -23,7 +24,7 @@ const stagesAtOnce = 2;
 
 const root = join(import.meta.dirname, '..');
 /** As the stages say it: the tests, node:test, the proofs, the release. */
-const untested = /^(?:SKIPPED |\s*﹣ |\S+ NOT PROVED|\S+: not made\. )/;
+const untested = /^(?:SKIPPED |\s*﹣ |\S+ NOT PROVED|NOT TRIED: )/;
 const notes: string[] = [];
 const times: string[] = [];
 
@@ -56,7 +57,7 @@ async function run(args: readonly string[], said: Said): Promise<boolean> {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let rest = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n');
+    const lines = stripVTControlCharacters(rest + text).split('\n');
     rest = lines.pop()!;
     notes.push(...lines.filter((line) => untested.test(line)).map((line) => line.trim()));
   });
@@ -66,8 +67,13 @@ async function run(args: readonly string[], said: Said): Promise<boolean> {
       show();
     });
   }
-  const [code] = (await once(child, 'close')) as [number | null];
-  return code === 0;
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    return code === 0;
+  } catch (error) {
+    said.text += `It could not be started: ${String(error)}\n`;
+    return false;
+  }
 }
 
 function show(): void {

@@ -111,8 +111,9 @@ class Lane {
   #said: string[] = [];
   #running = '';
   #hangs = false;
-  /** The exit code or the signal, unless it is that of a process in which a test failed. */
+  /** The exit code or the signal of a process that did not end with 0. */
   #end: string | number | null = null;
+  #hasFailed = false;
   #written = { 'test:stdout': '', 'test:stderr': '' };
 
   constructor(
@@ -139,12 +140,13 @@ class Lane {
     const at = this.#running === '' ? '' : ` at "${this.#running}"`;
     const lost = this.#claimed().filter(({ file }) => !over.has(file));
     for (const { file } of lost) {
-      this.#over(file, [`${this.#hangs ? 'it hangs' : 'its process died'}${at}`]);
+      const died = `its process ended with ${this.#end ?? 0}`;
+      this.#over(file, [`${this.#hangs ? 'it hangs' : died}${at}`]);
     }
     if (lost.length > 0) return;
     const files = [...over].join(', ') || 'none of its files';
     if (this.#hangs) this.faults.push(`a process does not end after ${files}`);
-    else if (this.#end !== null) {
+    else if (this.#end !== null && !this.#hasFailed) {
       const written = this.#written['test:stderr'].slice(-2_000);
       this.faults.push(`a process ended with ${this.#end} after ${files}\n${written}`);
     }
@@ -154,10 +156,17 @@ class Lane {
   output(): Readonly<Record<string, string>> {
     const texts: Record<string, string> = {};
     for (const written of Object.values(this.#written)) {
-      const [, ...parts] = written.split(/^── (.*)\n/m);
-      for (let at = 0; at < parts.length; at += 2) {
-        const file = parts[at]!;
-        texts[file] = (texts[file] ?? '') + parts[at + 1]!.trim();
+      const places = this.files
+        .map(({ file }) => ({ file, at: written.indexOf(`\n── ${file}\n`) }))
+        .sort((one, other) => one.at - other.at);
+      for (const [place, { file, at }] of places.entries()) {
+        if (at < 0) continue;
+        const text = written
+          .slice(at, places[place + 1]?.at)
+          .split('\n')
+          .slice(2)
+          .join('\n');
+        texts[file] = `${texts[file] ?? ''}\n${text}`.trim();
       }
     }
     return texts;
@@ -174,7 +183,9 @@ class Lane {
       else if (!/^[a-z_]+ [\d.]+$/.test(data.message)) this.faults.push(data.message);
     } else if (type === 'test:complete' && data.name === lane) {
       const error = data.details.error as LaneError | undefined;
-      if (error?.failureType === 'testCodeFailure') this.#end = error.exitCode ?? error.signal;
+      // After a test that failed the process ends with 1, as it should.
+      this.#hasFailed = error?.failureType === 'subtestsFailed';
+      this.#end = error?.exitCode ?? error?.signal ?? null;
     } else if (type === 'test:complete') {
       const result = resultOf(data);
       if (data.nesting > ownNesting || result.error !== null) this.#results.push(result);
@@ -183,7 +194,7 @@ class Lane {
   }
 
   #over(file: string, found: readonly string[]): void {
-    const hasRun = this.#results.some(({ kind }) => kind === 'test');
+    const hasRun = this.#results.some(({ kind, state }) => kind === 'test' || state === 'skipped');
     // A green run that left something out proves nothing.
     const faults = hasRun ? found : [...found, 'it has run no test'];
     const outcome = { file, results: this.#results, said: this.#said, faults };
@@ -197,7 +208,11 @@ class Lane {
   #kill(): void {
     this.#hangs = true;
     const [claimed] = this.#claimed();
-    if (claimed !== undefined) process.kill(claimed.pid, 'SIGKILL');
+    try {
+      if (claimed !== undefined) process.kill(claimed.pid, 'SIGKILL');
+    } catch {
+      // It has ended, and what it started has its output still.
+    }
   }
 
   /** The files that this process has begun. */

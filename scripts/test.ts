@@ -77,7 +77,7 @@ function size(test: string): number {
 function missingOf({ files }: Outcome): string {
   const results = files.flatMap((one) => one.results);
   const { length } = results.filter(({ kind }) => kind === 'test');
-  const min = named.length > 0 ? 1 : testsMin[isRest ? 'rest' : 'first'];
+  const min = named.length > 0 ? 0 : testsMin[isRest ? 'rest' : 'first'];
   return length < min ? `✖ ${length} tests have run, and there are at least ${min}` : '';
 }
 
@@ -106,9 +106,13 @@ function progressOf(over: readonly FileOutcome[], files: number, startedAt: numb
 
 /** @returns why the tests would fail before they begin, or null */
 function roomFault(): string | null {
-  const { bavail, bsize } = statfsSync(tmpdir());
-  const free = (bavail * bsize) / 2 ** 20;
-  return free < temporaryMiBMin ? `${roomSentence()} It has ${Math.floor(free)} MiB.` : null;
+  try {
+    const { bavail, bsize } = statfsSync(tmpdir());
+    const free = (bavail * bsize) / 2 ** 20;
+    return free < temporaryMiBMin ? `${roomSentence()} It has ${Math.floor(free)} MiB.` : null;
+  } catch (error) {
+    return `${roomSentence()} It cannot be read: ${String(error)}`;
+  }
 }
 
 function roomSentence(): string {

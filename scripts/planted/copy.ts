@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Fault } from '../../test/planted/fault.ts';
 
 /** Folders that are built anew, or belong to no test. */
@@ -28,7 +28,8 @@ export class Copy implements Disposable {
     // Some tests look at the copy as another user.
     chmodSync(this.#base, 0o755);
     this.tree = join(this.#base, 'tree');
-    const filter = (from: string): boolean => !left.has(from.slice(root.length + 1));
+    const filter = (from: string): boolean =>
+      !left.has(from.slice(root.length + 1)) && !basename(from).startsWith('.dist-');
     cpSync(root, this.tree, { recursive: true, filter });
     symlinkSync(join(root, 'node_modules'), join(this.tree, 'node_modules'));
     const tmp = join(this.#base, 'tmp');

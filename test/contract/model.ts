@@ -14,6 +14,7 @@ import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
 import { fromNow, handClock } from '../support/hand-clock.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 export type ModelKind = {
   readonly provider: ModelConfig['provider'];
@@ -57,7 +58,7 @@ export class Bench implements AsyncDisposable {
   readonly clock = handClock();
   readonly bounds = new CallBounds();
   readonly #forwardings = new RelayDetections();
-  readonly #http = createHttpClient(this.clock.deadlines, { connectMs: 60_000 });
+  readonly #http = createHttpClient(this.clock.deadlines, { connectMs: patienceMs });
 
   build(
     kind: Pick<ModelKind, 'provider' | 'modelId'>,

@@ -18,6 +18,7 @@ import { recordReads } from './reader-records.ts';
 import { searchReads } from './reader-search.ts';
 import { spendReads } from './reader-spend.ts';
 import { deliver, effects, hook, oneIn, oneOut, replyTo, type Bench } from './ledger/kit.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 export interface ReaderBench extends AsyncDisposable {
   readonly ledger: Ledger;
@@ -70,7 +71,7 @@ const stories: readonly ReaderCase[] = [
       assert.ok(recent(reply.settledAt));
       const one = only(reply.tries);
       assert.deepEqual([one.failed, one.status], [null, null]);
-      assert.ok(recent(one.startedAt) && one.ms >= 0 && one.ms < 120_000);
+      assert.ok(recent(one.startedAt) && one.ms >= 0 && one.ms < 2 * patienceMs);
     },
   ],
   [
@@ -310,5 +311,5 @@ function only<T extends ReplyStory | DeadLetter | object>(list: readonly T[]): T
 
 /** A time of this test. */
 function recent(time: number | null | undefined): boolean {
-  return typeof time === 'number' && Math.abs(Date.now() - time) < 120_000;
+  return typeof time === 'number' && Math.abs(Date.now() - time) < 2 * patienceMs;
 }

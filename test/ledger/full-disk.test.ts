@@ -28,6 +28,7 @@ import {
   until,
 } from '../contract/ledger/kit.ts';
 import type { Bench } from '../contract/ledger/kit.ts';
+import { patienceMs } from '../support/waiting.ts';
 
 const pagesMax = 400;
 const large = 'x'.repeat(30_000);
@@ -52,7 +53,7 @@ async function open(): Promise<World> {
 
 function exec(path: string, sql: string): void {
   const db = new DatabaseSync(path);
-  db.exec(`PRAGMA busy_timeout = 5000; ${sql}`);
+  db.exec(`PRAGMA busy_timeout = ${patienceMs}; ${sql}`);
   db.close();
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import {
   arePagesFresh,
-  beginPages,
+  beginFolder,
   inputFiles,
   pageNames,
   pagesFolder,
@@ -27,7 +27,7 @@ test('pages are fresh when they are whole, and made of what lies there now', asy
   await using place = await scratch();
   const dist = join(place.path, 'dist');
   assert.equal(arePagesFresh(dist, 'one'), false);
-  const made = beginPages(dist);
+  const made = beginFolder(dist);
   fill(made, 'first');
   assert.equal(arePagesFresh(dist, 'one'), false, 'a build that goes on is none');
   putPages(made, 'one', dist);
@@ -35,7 +35,7 @@ test('pages are fresh when they are whole, and made of what lies there now', asy
   assert.equal(arePagesFresh(dist, 'two'), false);
   assert.deepEqual(readdirSync(place.path), ['dist']);
 
-  const next = beginPages(dist);
+  const next = beginFolder(dist);
   mkdirSync(join(next, 'live'));
   assert.equal(arePagesFresh(dist, 'one'), true, 'what was there stays until the next is whole');
   putPages(next, 'two', dist);
@@ -44,12 +44,12 @@ test('pages are fresh when they are whole, and made of what lies there now', asy
 
 const stampModule = JSON.stringify(pathToFileURL(join(root, 'scripts/pages-stamp.ts')).href);
 const builder = `
-import { beginPages, pageNames, putPages } from ${stampModule};
+import { beginFolder, pageNames, putPages } from ${stampModule};
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 const [dist, mark, times] = process.argv.slice(2);
 for (let done = 0; done < Number(times); done++) {
-  const made = beginPages(dist);
+  const made = beginFolder(dist);
   for (const name of pageNames) {
     mkdirSync(join(made, name));
     writeFileSync(join(made, name, 'index.html'), mark);
@@ -96,7 +96,7 @@ test('npm ci builds no pages that are there already', async () => {
   writeFileSync(join(place.path, 'node_modules', '.package-lock.json'), '{}');
   const copied = pathToFileURL(join(place.path, 'scripts', 'pages-stamp.ts')).href;
   const own = (await import(copied)) as typeof stamp;
-  const made = own.beginPages();
+  const made = own.beginFolder(own.pagesFolder);
   fill(made, 'built');
   own.putPages(made, own.inputsHash());
   const prepare = () => runProgram(process.execPath, [join(place.path, 'scripts', 'prepare.js')]);

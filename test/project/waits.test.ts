@@ -24,9 +24,11 @@ const rules = {
     `\\bAbortSignal\\.timeout\\(${number}\\)`,
     `\\btimeout:\\s*${milliseconds}`,
     `\\b(?:within|giveUp|patience)Ms\\s*[=:]\\s*${number}`,
+    `\\bbusy_timeout\\s*=\\s*${number}`,
   ],
   'asserts how long something took: count, or leave speed to the benchmark': [
     `\\bassert\\.ok\\(\\s*(?:performance|Date)\\.now\\(\\)\\s*-\\s*[\\w.!]+\\s*<`,
+    `\\bMath\\.abs\\([^;]*\\b(?:performance|Date)\\.now\\(\\)[^;]*\\)\\s*<\\s*${milliseconds}`,
   ],
   'listens on a fixed port: use port 0, or `freePort`': [`\\.listen\\(\\s*${number}`],
 } as const;
@@ -63,6 +65,8 @@ test('each rule sees what it is there for', () => {
     "test('x', { timeout: 60_000 }, () => {})",
     'const withinMs = 30_000;',
     'assert.ok(performance.now() - from < 9_000)',
+    'assert.ok(Math.abs(at - Date.now()) < 60_000)',
+    'PRAGMA busy_timeout = 5000',
     'server.listen(8090)',
   ];
   assert.deepEqual(

@@ -17,7 +17,9 @@ const { signal } = new AbortController();
 const reply = (text: string): Reply => ({ id: '01kz8c4h9e2q7x5t0m3vbn', text }) as unknown as Reply;
 
 async function stage() {
-  const discord = await startFakeDiscord();
+  // What is answered is young, however slow the machine.
+  const at = Date.now();
+  const discord = await startFakeDiscord({ now: () => at });
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines, { connectMs: patienceMs });
   const parts = { token: discord.token, baseUrl: discord.url, http, deadlines, ...systemClock };

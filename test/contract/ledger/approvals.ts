@@ -21,6 +21,7 @@ import {
   type HasLedger,
   type LedgerCase,
 } from './kit.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 const hourMs = 3_600_000;
 const askedAt = Date.UTC(2026, 10, 27, 12);
@@ -180,7 +181,7 @@ export const approvalCases: readonly LedgerCase[] = [
     await follows(it, 'ann', one, 'failed');
     const settled = (await found(it, one))!;
     assert.equal(settled.outcome, 'failed');
-    assert.ok(Math.abs(Date.now() - settled.settledAt!) < 120_000);
+    assert.ok(Math.abs(Date.now() - settled.settledAt!) < 2 * patienceMs);
     const decided = { state: 'approved', decidedBy: 'x', decidedAt: askedAt + 5 } as const;
     const { settledAt, outcome } = settled;
     assert.deepEqual(settled, { ...one, ...decided, settledAt, outcome });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { accept, answer, deliverAll, durably, hook, oneIn, other, promise, said } from './kit.ts';
 import { takeIn, textsIn, type Bench, type LedgerCase } from './kit.ts';
+import { patienceMs } from '../../support/waiting.ts';
 
 const oldest = ({ ledger }: Bench): number => ledger.backlog()[0]!.oldestAt;
 
@@ -20,7 +21,7 @@ export const servingCases: readonly LedgerCase[] = [
     const since = (channel: string): number | null =>
       it.ledger.backlog().find((row) => row.channel === channel)!.unroutableSince;
     assert.equal(since(hook), null);
-    assert.ok(Math.abs(Date.now() - since(other)!) < 60_000);
+    assert.ok(Math.abs(Date.now() - since(other)!) < patienceMs);
     it.ledger.serve([hook, other]);
     assert.equal(it.ledger.gauges().unroutable, 0);
     assert.equal(since(other), null);

@@ -7,6 +7,7 @@ import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbo
 import { Way } from '../../../../test/fake/postgres/way.ts';
 import { ConfigsFailed, type ClosedWhy, type SharedConfigs } from '../../shared-configs.ts';
 import { readConfigAt } from './reading.ts';
+import { patienceMs } from '../../../../test/support/waiting.ts';
 
 const written = (revision: string, text = `{"of":"${revision}"}`) => ({
   revision,
@@ -42,7 +43,7 @@ suite('the shared configuration', { skip: noPostgres }, () => {
     assert.equal(new Set(begun.map((one) => JSON.stringify(one))).size, 1);
     const [{ revision, text }] = begun as [(typeof begun)[number]];
     assert.equal(text, `{"of":"${revision}"}`);
-    assert.ok(Math.abs(begun[0]!.at - Date.now()) < 600_000);
+    assert.ok(Math.abs(begun[0]!.at - Date.now()) < patienceMs);
   });
 
   test('it comes into use when all have said yes, and not before', async () => {
