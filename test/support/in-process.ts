@@ -147,6 +147,14 @@ class Heard extends Writable {
         if (found !== null) resolve(Object.assign(found, { index: from + found.index }));
         else if (this.#end !== null) reject(new Error(`${this.#end}, without ${pattern}`));
         else return;
+        over();
+      };
+      const late = setTimeout(() => {
+        over();
+        reject(new Error(`waited in vain for ${pattern} in:\n${this.text}`));
+      }, patienceMs);
+      const over = (): void => {
+        clearTimeout(late);
         this.#watchers.delete(look);
       };
       this.#watchers.add(look);
