@@ -9,16 +9,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
-/**
- * Each with the command that runs it alone, in the order in which they begin: one that keeps the
- * processors busy, and beside it one that mostly waits.
- */
+/** Each with the command that runs it alone, in an order by which the last two end together. */
 const stages: readonly (readonly [command: string, args: readonly string[]])[] = [
   ['npm test -- --rest', ['scripts/test.ts', '--rest']],
   ['npm run check', ['scripts/check.ts']],
+  ['npm run try-release', ['scripts/try-release.ts']],
   ['npm run chaos', ['test/chaos/run.ts']],
   ['npm run browser', ['scripts/browser.ts']],
-  ['npm run try-release', ['scripts/try-release.ts']],
 ];
 const stagesAtOnce = 2;
 

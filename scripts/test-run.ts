@@ -3,8 +3,15 @@
  * processes share the files (test-lane.ts), for a process for each would take twice the time.
  * When one dies or hangs, its file is lost; another one goes on with the rest.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
@@ -56,6 +63,7 @@ export type Options = {
 
 const here = import.meta.dirname;
 const lane = join(here, 'test-lane.ts');
+const cache = join(here, '..', 'node_modules', '.cache');
 const execArgv = [
   // Tests make many short-lived objects; with this much room most are never looked at.
   '--max-semi-space-size=64',
@@ -71,7 +79,9 @@ export async function runFiles(
   tell: (outcome: FileOutcome) => void = () => {},
 ): Promise<Outcome> {
   const { files, processes } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'svc-test-files-'));
+  // Not in the folder for temporary files: where that is full, the tests shall say so.
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'test-files-'));
   writeFileSync(join(folder, 'options.json'), JSON.stringify(options));
   const lanes: Lane[] = [];
   const begun = (): number => readdirSync(folder).length - 1;
