@@ -71,19 +71,21 @@ export function watchProcess(
     code: code as number | null,
     signal: signal as string | null,
   }));
-  const until = (pattern: RegExp, stream: 'out' | 'err' = 'out'): Promise<RegExpExecArray> =>
-    new Promise((resolve, reject) => {
+  const until = (pattern: RegExp, stream: 'out' | 'err' = 'out'): Promise<RegExpExecArray> => {
+    const found = new Promise<RegExpExecArray>((resolve, reject) => {
       const source = stream === 'out' ? child.stdout : child.stderr;
       const look = (): void => {
-        const found = pattern.exec(text[stream]);
-        if (found === null) return;
+        const match = pattern.exec(text[stream]);
+        if (match === null) return;
         source.off('data', look);
-        resolve(found);
+        resolve(match);
       };
       source.on('data', look);
       look();
       void ended.then(() => reject(new Error(`ended without ${pattern}:\n${text.out}${text.err}`)));
     });
+    return waiting.within(String(pattern), found);
+  };
   return { child, out: () => text.out, err: () => text.err, until, ended };
 }
 
