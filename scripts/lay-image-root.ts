@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { layImageRoot } from './release/image-root.ts';
+import { stripNode } from './release/node.ts';
 import { makeProgram } from './release/program.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -21,7 +22,9 @@ if (folder === undefined) {
     const tarball = join(root, 'release', `svc-router-svc-${version}.tgz`);
     const platform = { os: 'linux', cpu: process.arch, libc: 'glibc' };
     const program = await makeProgram(tarball, scratch, platform);
-    await layImageRoot({ root, program, folder: resolve(folder) });
+    const node = join(scratch, 'node');
+    await stripNode(root, node);
+    layImageRoot({ root, program, node, folder: resolve(folder) });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

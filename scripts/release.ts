@@ -13,6 +13,7 @@ import { deb } from './release/deb.ts';
 import { newFolder } from './release/files.ts';
 import { image } from './release/image.ts';
 import { telling } from './progress.ts';
+import { stripNode } from './release/node.ts';
 import { notMadeLine } from './release/not-made.ts';
 import { oneFile } from './release/one-file.ts';
 import type { Made, Making, Part } from './release/part.ts';
@@ -99,6 +100,11 @@ function begin(scratch: string, mayBeSigned: boolean): Making {
     });
   const tarball = packed(false);
   const program = once(async () => makeProgram(await tarball(), newFolder(scratch, 'installed')));
+  const node = once(async () => {
+    const stripped = join(newFolder(scratch, 'node'), 'node');
+    await stripNode(root, stripped);
+    return stripped;
+  });
   const epochS = epoch();
   return {
     root,
@@ -110,6 +116,7 @@ function begin(scratch: string, mayBeSigned: boolean): Making {
     tarball,
     tarballWithNode: packed(true),
     program,
+    node,
   };
 }
 

@@ -63,17 +63,11 @@ if (given === undefined || given === '') {
 }
 
 async function tryHead(scratch: string): Promise<boolean> {
-  const own = process.umask();
-  for (const { name, umask } of places) {
-    process.umask(umask);
-    await makeClone(join(scratch, name));
-  }
-  const making = places.map((place) => {
-    // Of the process that is begun.
-    process.umask(place.umask);
-    return makeRelease(join(scratch, place.name), place);
+  const making = places.map(async (place) => {
+    const clone = join(scratch, place.name);
+    await makeClone(clone, place);
+    return makeRelease(clone, place);
   });
-  process.umask(own);
   // None is left behind that still writes.
   await Promise.allSettled(making);
   const all = await Promise.all(making);
@@ -88,31 +82,42 @@ async function tryHead(scratch: string): Promise<boolean> {
 }
 
 /** With what is committed alone, and the packages that are installed here. */
-async function makeClone(clone: string): Promise<void> {
+async function makeClone(clone: string, place: Place): Promise<void> {
   mkdirSync(join(clone, '..'), { recursive: true });
   const head = execFileSync('git', ['-C', root, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
-  await run('git', ['clone', '--quiet', '--no-checkout', root, clone]);
-  await run('git', ['-C', clone, 'checkout', '--quiet', '--detach', head]);
+  await runIn(place, 'git', ['clone', '--quiet', '--no-checkout', root, clone]);
+  await runIn(place, 'git', ['-C', clone, 'checkout', '--quiet', '--detach', head]);
   const [from, to] = [root, clone].map((folder) => join(folder, 'node_modules'));
   try {
-    await run('cp', ['-al', from!, to!]);
+    await runIn(place, 'cp', ['-al', from!, to!]);
   } catch {
     // Another file system: nothing there can be a link to here.
     rmSync(to!, { recursive: true, force: true });
-    await run('cp', ['-a', from!, to!]);
+    await runIn(place, 'cp', ['-a', from!, to!]);
   }
 }
 
 /** @returns what it said, which is told as well */
-async function makeRelease(clone: string, { name, umask, env }: Place): Promise<string> {
+async function makeRelease(clone: string, place: Place): Promise<string> {
+  const { name, umask, env } = place;
   console.log(`Making a release in ${env['LC_ALL']}, ${env['TZ']}, umask ${umask.toString(8)}.`);
   // A release whose bytes depend on these is another one.
   const unset = { SOURCE_DATE_EPOCH: undefined, SVC_MINISIGN_KEY: undefined };
-  return run('npm', ['run', '-s', 'release'], {
+  return runIn(place, 'npm', ['run', '-s', 'release'], {
     cwd: clone,
     env: { ...env, ...unset },
     told: (line) => console.log(`${name}: ${line}`),
   });
+}
+
+/** With the umask of that place, which is that of this process for as long as it begins another. */
+function runIn(place: Place, ...how: Parameters<typeof run>): Promise<string> {
+  const own = process.umask(place.umask);
+  try {
+    return run(...how);
+  } finally {
+    process.umask(own);
+  }
 }
 
 /** @param checkout whose tests run @param release the folder that they try */

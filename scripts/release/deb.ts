@@ -3,8 +3,8 @@
  * a system wants beside it. What is written by hand is in `packaging/`.
  */
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { allCommands } from '../../src/cli/commands.ts';
 import { completionScript } from '../../src/cli/completion/scripts.ts';
@@ -13,7 +13,6 @@ import type { Bundled } from '../bundled.ts';
 import { copyBelow, filesIn, writeBelow } from './files.ts';
 import { manualPage } from './manual.ts';
 import { setPlainModes, setTimes } from './modes.ts';
-import { stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { run } from './run.ts';
 import { licencesOf } from './third-party.ts';
@@ -67,9 +66,7 @@ async function layProgram(making: Making, stage: string): Promise<void> {
   for (const name of [...readAlone, ...ofInstall]) {
     rmSync(join(program, name), { recursive: true, force: true });
   }
-  const made = join(program, 'node', 'bin', 'node');
-  mkdirSync(dirname(made), { recursive: true });
-  await stripNode(making.root, made);
+  copyBelow(program, 'node/bin/node', await making.node());
 }
 
 async function laySystem(making: Making, stage: string): Promise<void> {

@@ -8,13 +8,15 @@ import { chmodSync, cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyBelow } from './files.ts';
 import { setPlainModes } from './modes.ts';
-import { nodePackage, stripNode } from './node.ts';
+import { nodePackage } from './node.ts';
 
 export type ImageRootOptions = {
   /** Of the checkout. */
   readonly root: string;
   /** What a clean install of the tarball has made. */
   readonly program: string;
+  /** A stripped one of this machine, absolute. */
+  readonly node: string;
   /** It is made, and in it `root/`, and `data/`, which is to be the volume. */
   readonly folder: string;
 };
@@ -27,7 +29,8 @@ const certificates = '/etc/ssl/certs/ca-certificates.crt';
 const ofProgram = ['bin', 'dist', 'web', 'node_modules', 'package.json', 'LICENSE'];
 const notInContainers = ['@napi-rs', '@webviewjs', '.bin', '.package-lock.json'];
 
-export async function layImageRoot({ root, program, folder }: ImageRootOptions): Promise<void> {
+export function layImageRoot(options: ImageRootOptions): void {
+  const { root, program, folder } = options;
   const stage = join(folder, 'root');
   const library = join(stage, 'usr', 'lib', 'svc');
   for (const name of [...ofProgram, 'THIRD-PARTY.txt']) {
@@ -36,10 +39,8 @@ export async function layImageRoot({ root, program, folder }: ImageRootOptions):
   for (const name of notInContainers) {
     rmSync(join(library, 'node_modules', name), { recursive: true, force: true });
   }
-  mkdirSync(join(stage, 'usr', 'bin'));
-  const node = join(stage, 'usr', 'bin', 'node');
-  await stripNode(root, node);
-  for (const path of librariesOf(node)) copyBelow(stage, path, path);
+  copyBelow(stage, '/usr/bin/node', options.node);
+  for (const path of librariesOf(options.node)) copyBelow(stage, path, path);
   copyBelow(stage, certificates, certificates);
   for (const path of packages.map(copyrightOf)) copyBelow(stage, path, path);
   const licence = join(root, 'node_modules', nodePackage(), 'LICENSE');

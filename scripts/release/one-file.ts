@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { newFolder } from './files.ts';
-import { nodeOf, nodePackage, stripNode } from './node.ts';
+import { nodeOf, nodePackage } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { makeProgram } from './program.ts';
 import { run } from './run.ts';
@@ -64,10 +64,8 @@ const others: readonly Other[] = [
 ];
 
 async function makeForLinux(making: Making, scratch: string): Promise<string> {
-  const node = join(scratch, 'node');
-  await stripNode(making.root, node);
+  const [program, node] = [await making.program(), await making.node()];
   const name = `svc-${making.version}-linux-x64`;
-  const program = await making.program();
   deliver(await joined({ root: making.root, scratch, program, node }), making, name);
   return name;
 }

@@ -31,6 +31,11 @@ export type Making = {
    * @returns its folder, absolute; it is shared, so a part copies what it changes
    */
   program(): Promise<string>;
+  /**
+   * The Node of this machine, stripped (`stripNode`), which wants binutils.
+   * @returns it, absolute; it is shared as well
+   */
+  node(): Promise<string>;
 };
 
 export type Made =

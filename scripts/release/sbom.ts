@@ -10,7 +10,6 @@ import { pipeline } from 'node:stream/promises';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { bundledIn, type Bundled } from '../bundled.ts';
 import type { Lock } from './lock.ts';
-import { stripNode } from './node.ts';
 import type { Making, Part } from './part.ts';
 import { run } from './run.ts';
 
@@ -157,16 +156,14 @@ async function nodes(making: Making, lock: Lock): Promise<readonly Component[]> 
 
 /** As it comes, and as the forms for a system have it: without what only a debugger reads. */
 async function programs(
-  { root, scratch }: Making,
+  making: Making,
   folder: string,
   { 'bom-ref': ref, version }: Component,
 ): Promise<readonly Component[]> {
   const node = join(folder, 'bin', 'node');
   const files = [['bin/node', node]];
   if (isOnPath('strip', process.env)) {
-    const stripped = join(scratch, 'stripped-node');
-    await stripNode(root, stripped);
-    files.push(['bin/node, stripped', stripped]);
+    files.push(['bin/node, stripped', await making.node()]);
   }
   const told = files.map(async ([name, path]) => {
     const hashes = [await hashOf(path!)];

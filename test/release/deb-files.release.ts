@@ -9,11 +9,11 @@ import { after, before, suite, test } from 'node:test';
 import { allCommands } from '../../src/cli/commands.ts';
 import { isOnPath } from '../../src/lib/executable.ts';
 import { root } from '../support/run-svc.ts';
-import { made } from './made.ts';
+import { made, madeToo } from './made.ts';
 import { debName, version } from './smoke.ts';
 
 const { path: packed, skip } = made('deb', debName);
-const bill = made('sbom', `svc-${version}.cdx.json`);
+const bill = madeToo(`svc-${version}.cdx.json`);
 const why = skip === false ? without('dpkg-deb') : skip;
 
 /** Of a test that needs these; false: it can run. */

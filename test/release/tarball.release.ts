@@ -7,14 +7,14 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { oldNode } from '../support/run-svc.ts';
-import { made } from './made.ts';
+import { made, madeToo } from './made.ts';
 import { installScripts, newNode, npm, packagesIn, shellOf, sizeMb } from './npm-install.ts';
 import { runInstalled, serveInstalled, smoke, version, type Installed } from './smoke.ts';
 
 const own = 'node_modules/@svc-router/svc';
 const plain = made('npm', `svc-router-svc-${version}.tgz`);
 const withNode = made('npm', `svc-router-svc-with-node-${version}.tgz`);
-const bill = made('sbom', `svc-${version}.cdx.json`);
+const bill = madeToo(`svc-${version}.cdx.json`);
 const old = oldNode();
 const skipOld = old === null ? 'NOT TRIED: no Node older than 24 is on the PATH.' : withNode.skip;
 
