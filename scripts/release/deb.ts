@@ -40,9 +40,9 @@ export const deb: Part = {
     setPlainModes(stage);
     setTimes(stage, making.epochS);
     const name = `svc_${debianVersion(making)}_amd64.deb`;
-    // The level that is usual takes three times as long, for a tenth less. More threads cut the
-    // data into other blocks.
-    const how = ['--root-owner-group', '-Zxz', '-z2', '--threads-max=1', '--build'];
+    // By xz it is a fifth smaller, takes a minute to pack, and two seconds more at each install.
+    // Debian's dpkg reads zstd from Debian 12 on. More threads cut the data into other blocks.
+    const how = ['--root-owner-group', '-Zzstd', '-z10', '--threads-max=1', '--build'];
     const env = { SOURCE_DATE_EPOCH: String(making.epochS) };
     await run('dpkg-deb', [...how, stage, join(making.folder, name)], { env });
     return { kind: 'made', names: [name] };

@@ -3,8 +3,8 @@
  * its folder. What it makes of a commit is the same bytes in whatever folder and at whatever time:
  * no time but `epochS`, no order but a sorted one, no path of the machine. Some of it comes from
  * the machine all the same: the image takes Debian's C library and certificates, `strip` of
- * binutils writes each Node, and xz packs. So it is the same bytes only where the versions of
- * Debian's packages, and of the npm, are the same.
+ * binutils writes each Node, and `dpkg-deb` packs. So it is the same bytes only where the versions
+ * of Debian's packages, and of the npm, are the same.
  */
 
 /** What every part is made of. Each of the functions does its work once, whoever asks. */
