@@ -27,7 +27,7 @@ const laterMs = 6;
 /** What users are promised meanwhile; at the size of the tests it is only told. */
 const wanted = { aSecond: 200, share: 0.95, p99MsBelow: 1_000 } as const;
 
-const sizes = { change: 10, nightly: 200 } as const;
+const sizes = { change: 7, nightly: 200 } as const;
 
 export const hotReload: Proof = {
   name: 'hot-reload',

@@ -34,7 +34,7 @@ export const ledgerModel: Proof = {
   name: 'ledger-model',
   title: 'The ledger against a reference of plain arrays',
   unit: 'steps',
-  sizes: { change: 5_000, nightly: 1_000_000 },
+  sizes: { change: 3_500, nightly: 1_000_000 },
   async run(count, seed, say) {
     // A start of the server takes real time.
     if (noPostgres === false) await testServer();

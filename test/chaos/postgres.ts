@@ -39,7 +39,7 @@ export const postgres: Proof = {
     'full disk of the server: nothing that got a 200 is lost, run twice, repeated without a ' +
     'mark, out of order, or buried',
   unit: 'strikes',
-  sizes: { change: 16, nightly: 1_000 },
+  sizes: { change: 12, nightly: 1_000 },
   async run(count, seed, say) {
     if (noOwnPostgres !== false) return { kind: 'skipped', why: noOwnPostgres };
     const random = seeded(seed);

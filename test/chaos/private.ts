@@ -20,7 +20,7 @@ export const privateProof: Proof = {
     'Private texts on lying runtimes and over changes of the configuration: none of them leaves ' +
     'the machine, and nobody else is connected to or asked for; public ones (the control) do leave',
   unit: 'runtimes',
-  sizes: { change: 60, nightly: 2_000 },
+  sizes: { change: 40, nightly: 2_000 },
   run: prove,
 };
 

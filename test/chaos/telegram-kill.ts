@@ -33,7 +33,7 @@ export const telegramKill: Proof = {
     'SIGKILL between poll, commit, confirmation, download, answer and send on Telegram: nothing ' +
     'is lost, answered out of order, or answered twice but across a kill',
   unit: 'kills',
-  sizes: { change: 14, nightly: 500 },
+  sizes: { change: 10, nightly: 500 },
   async run(count, seed, say) {
     const half = Math.ceil(count / 2);
     const [stored, held] = await together([
