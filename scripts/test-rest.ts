@@ -31,7 +31,7 @@ type Said = { text: string; isOver: boolean };
 const unshown: Said[] = [];
 
 const waiting = [...stages];
-const lane = async (): Promise<void> => {
+const worker = async (): Promise<void> => {
   for (let stage = waiting.shift(); stage !== undefined; stage = waiting.shift()) {
     const [command, args] = stage;
     const said: Said = { text: `\n── ${command}\n`, isOver: false };
@@ -45,7 +45,7 @@ const lane = async (): Promise<void> => {
     show();
   }
 };
-await Promise.all(Array.from({ length: stagesAtOnce }, lane));
+await Promise.all(Array.from({ length: stagesAtOnce }, worker));
 
 console.log(`\n${[...times, ...notes].join('\n')}`);
 

@@ -1,6 +1,6 @@
 /**
  * Runs test files by Node's own runner (docs/decisions/0032-nodes-own-test-runner.md). Some
- * processes share the files (test-lane.ts), for a process for each would take twice the time.
+ * processes share the files (test-worker.ts), for a process for each would take twice the time.
  * When one dies or hangs, its file is lost; another one goes on with the rest.
  */
 import {
@@ -62,7 +62,7 @@ export type Options = {
 };
 
 const here = import.meta.dirname;
-const lane = join(here, 'test-lane.ts');
+const worker = join(here, 'test-worker.ts');
 const cache = join(here, '..', 'node_modules', '.cache');
 const execArgv = [
   // Tests make many short-lived objects; with this much room most are never looked at.
@@ -83,33 +83,33 @@ export async function runFiles(
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'test-files-'));
   writeFileSync(join(folder, 'options.json'), JSON.stringify(options));
-  const lanes: Lane[] = [];
+  const workers: Worker[] = [];
   const begun = (): number => readdirSync(folder).length - 1;
-  const runLanes = async (): Promise<void> => {
+  const runWorkers = async (): Promise<void> => {
     for (let last = -1; begun() < files.length && begun() > last;) {
       last = begun();
-      const next = new Lane(folder, String(lanes.length), options, tell);
-      lanes.push(next);
+      const next = new Worker(folder, String(workers.length), options, tell);
+      workers.push(next);
       await next.run();
     }
   };
   try {
-    await Promise.all(Array.from({ length: processes }, runLanes));
+    await Promise.all(Array.from({ length: processes }, runWorkers));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  const outcomes = lanes.flatMap((one) => one.files);
+  const outcomes = workers.flatMap((one) => one.files);
   const known = new Set(outcomes.map(({ file }) => file));
   const others = files.filter((file) => !known.has(file)).map((file) => `${file} was not run`);
   return {
     files: outcomes,
-    output: Object.assign({}, ...lanes.map((one) => one.output())) as Outcome['output'],
-    faults: [...lanes.flatMap((one) => one.faults), ...others],
+    output: Object.assign({}, ...workers.map((one) => one.output())) as Outcome['output'],
+    faults: [...workers.flatMap((one) => one.faults), ...others],
   };
 }
 
 /** One process, as its events tell of it. */
-class Lane {
+class Worker {
   readonly files: FileOutcome[] = [];
   readonly faults: string[] = [];
   readonly #folder: string;
@@ -141,7 +141,7 @@ class Lane {
   async run(): Promise<void> {
     const silence = setTimeout(() => this.#kill(), this.#options.silenceMsMax);
     const argv = [this.#folder, this.#name];
-    for await (const event of run({ files: [lane], argv, execArgv })) {
+    for await (const event of run({ files: [worker], argv, execArgv })) {
       silence.refresh();
       this.#hear(event);
     }
@@ -162,7 +162,7 @@ class Lane {
     }
   }
 
-  /** What each file wrote: test-lane.ts writes its name before it. */
+  /** What each file wrote: test-worker.ts writes its name before it. */
   output(): Readonly<Record<string, string>> {
     const texts: Record<string, string> = {};
     for (const written of Object.values(this.#written)) {
@@ -191,8 +191,8 @@ class Lane {
       if (data.nesting > 0) this.#said.push(data.message);
       // What failed outside of every test. The totals (`pass 12`) are counted elsewhere.
       else if (!/^[a-z_]+ [\d.]+$/.test(data.message)) this.faults.push(data.message);
-    } else if (type === 'test:complete' && data.name === lane) {
-      const error = data.details.error as LaneError | undefined;
+    } else if (type === 'test:complete' && data.name === worker) {
+      const error = data.details.error as WorkerError | undefined;
       // After a test that failed the process ends with 1, as it should.
       this.#hasFailed = error?.failureType === 'subtestsFailed';
       this.#end = error?.exitCode ?? error?.signal ?? null;
@@ -236,7 +236,7 @@ class Lane {
 }
 
 /** As node:test fails a file whose process ended with another code than 0, or by a signal. */
-type LaneError = Error & {
+type WorkerError = Error & {
   readonly failureType: string;
   readonly exitCode: number | null;
   readonly signal: string | null;
