@@ -116,8 +116,18 @@ browserTest(
     await page.getByRole('definition').filter({ hasText: 'llama3.2 (Ollama)' }).waitFor();
     await page.getByText('tool calc, allowed: done (grant 1)').waitFor();
     assert.equal(await page.getByText('6 * 7').count(), 0);
+    const whose = Promise.withResolvers<void>();
+    await page.route('**/api/v1/messages/origins?*', async (route) => {
+      await whose.promise;
+      await route.continue();
+    });
     await signIn(page);
-    await page.getByRole('button', { name: 'Reveal what was said' }).click();
+    const reveal = page.getByRole('button', { name: 'Reveal what was said' });
+    const place = await reveal.boundingBox();
+    whose.resolve();
+    await page.getByRole('link', { name: 'In its conversation' }).waitFor();
+    assert.deepEqual(await reveal.boundingBox(), place, 'it moves under a press');
+    await reveal.click();
     await page.getByText('{"expression":"6 * 7"}').waitFor();
     await page.getByRole('definition').filter({ hasText: /^42$/ }).waitFor();
     await page.getByText(/allowed: grant 1/).waitFor();

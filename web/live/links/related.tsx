@@ -43,7 +43,7 @@ function Entry({ name, children }: { readonly name: string; readonly children: R
   return (
     <>
       <dt className="text-soft">{name}</dt>
-      <dd className="min-w-0 wrap-anywhere">{children}</dd>
+      <dd className="min-h-7 min-w-0 wrap-anywhere">{children}</dd>
     </>
   );
 }
@@ -71,11 +71,15 @@ function Whose({ story: { id, state, trace } }: { readonly story: Story }) {
       <Entry name="Conversation">
         <ConversationOf message={id} />
       </Entry>
-      {origin === null || !hasTurn ? null : (
+      {hasTurn ? (
         <Entry name="Turn">
-          <Link to={turnPlace(origin.conversationId, id)}>In its conversation</Link>
+          {origin === null ? (
+            '–'
+          ) : (
+            <Link to={turnPlace(origin.conversationId, id)}>In its conversation</Link>
+          )}
         </Entry>
-      )}
+      ) : null}
     </>
   );
 }
