@@ -7,18 +7,18 @@ const rule = '─'.repeat(60);
 /**
  * All that failed, each with its place, its error and what its file wrote, and at the end what
  * belongs to no file; empty if nothing failed.
- * @param root paths are told from there
+ * @param root paths are printed relative to it
  */
 export function failuresOf({ files, output, faults: others }: Outcome, root: string): string {
   const failures = files.filter(hasFailed).map(({ file, results, faults, said }) => {
-    const told = results.filter(isFailure).map(({ name, at, error }) => {
+    const failed = results.filter(isFailure).map(({ name, at, error }) => {
       return `✖ ${name}${at && ` (${relative(root, at)})`}\n${indented(error ?? '')}`;
     });
     const wrong = faults.map((fault) => `✖ ${indented(fault).trim()}`);
     const about = said.map((text) => `ℹ ${text}`);
     const text = output[file] ?? '';
     const wrote = text === '' ? [] : [`it wrote:\n${indented(text)}`];
-    return [rule, relative(root, file), ...told, ...wrong, ...about, ...wrote].join('\n');
+    return [rule, relative(root, file), ...failed, ...wrong, ...about, ...wrote].join('\n');
   });
   return [...failures, ...others.map((fault) => `✖ ${fault}`)]
     .join('\n')
@@ -45,7 +45,7 @@ export function skippedOf({ files }: Outcome): string {
   return [...byReason].map(([why, all]) => `SKIPPED ${whatOf(all)}: ${why}`).join('\n');
 }
 
-/** A suite that is skipped does not tell how many tests it has. */
+/** node:test does not report how many tests a skipped suite has. */
 function whatOf(skipped: readonly Result[]): string {
   const counts = Map.groupBy(skipped, ({ kind }) => kind);
   return [...counts]

@@ -73,13 +73,13 @@ const execArgv = [
 /** The suite that stands for a file has 0, the one around all that is in the file has this. */
 const ownNesting = 1;
 
-/** @param tell is told of each file as soon as it is over */
+/** @param report called with each file as soon as it has ended */
 export async function runFiles(
   options: Options,
-  tell: (outcome: FileOutcome) => void = () => {},
+  report: (outcome: FileOutcome) => void = () => {},
 ): Promise<Outcome> {
   const { files, processes } = options;
-  // Not in the folder for temporary files: where that is full, the tests shall say so.
+  // Not in the folder for temporary files: when that is full, the tests have to say so.
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'test-files-'));
   writeFileSync(join(folder, 'options.json'), JSON.stringify(options));
@@ -88,7 +88,7 @@ export async function runFiles(
   const runWorkers = async (): Promise<void> => {
     for (let last = -1; begun() < files.length && begun() > last;) {
       last = begun();
-      const next = new Worker(folder, String(workers.length), options, tell);
+      const next = new Worker(folder, String(workers.length), options, report);
       workers.push(next);
       await next.run();
     }
@@ -108,14 +108,14 @@ export async function runFiles(
   };
 }
 
-/** One process, as its events tell of it. */
+/** One worker process. Its events become the outcomes of its files. */
 class Worker {
   readonly files: FileOutcome[] = [];
   readonly faults: string[] = [];
   readonly #folder: string;
   readonly #name: string;
   readonly #options: Options;
-  readonly #tell: (outcome: FileOutcome) => void;
+  readonly #report: (outcome: FileOutcome) => void;
   /** Of the file that is under way. */
   #results: Result[] = [];
   #said: string[] = [];
@@ -130,12 +130,12 @@ class Worker {
     folder: string,
     name: string,
     options: Options,
-    tell: (outcome: FileOutcome) => void,
+    report: (outcome: FileOutcome) => void,
   ) {
     this.#folder = folder;
     this.#name = name;
     this.#options = options;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   async run(): Promise<void> {
@@ -143,7 +143,7 @@ class Worker {
     const argv = [this.#folder, this.#name];
     for await (const event of run({ files: [worker], argv, execArgv })) {
       silence.refresh();
-      this.#hear(event);
+      this.#handle(event);
     }
     clearTimeout(silence);
     const over = new Set(this.files.map(({ file }) => file));
@@ -151,7 +151,7 @@ class Worker {
     const lost = this.#claimed().filter(({ file }) => !over.has(file));
     for (const { file } of lost) {
       const died = `its process ended with ${this.#end ?? 0}`;
-      this.#over(file, [`${this.#hangs ? 'it hangs' : died}${at}`]);
+      this.#finish(file, [`${this.#hangs ? 'it hangs' : died}${at}`]);
     }
     if (lost.length > 0) return;
     const files = [...over].join(', ') || 'none of its files';
@@ -182,7 +182,7 @@ class Worker {
     return texts;
   }
 
-  #hear({ type, data }: TestEvent): void {
+  #handle({ type, data }: TestEvent): void {
     if (type === 'test:stdout' || type === 'test:stderr') {
       this.#written[type] += stripVTControlCharacters(data.message);
     } else if (type === 'test:dequeue') {
@@ -199,11 +199,11 @@ class Worker {
     } else if (type === 'test:complete') {
       const result = resultOf(data);
       if (data.nesting > ownNesting || result.error !== null) this.#results.push(result);
-      if (data.nesting === 0) this.#over(data.name, []);
+      if (data.nesting === 0) this.#finish(data.name, []);
     }
   }
 
-  #over(file: string, found: readonly string[]): void {
+  #finish(file: string, found: readonly string[]): void {
     const hasRun = this.#results.some(({ kind, state }) => kind === 'test' || state === 'skipped');
     // A green run that left something out proves nothing.
     const faults = hasRun ? found : [...found, 'it has run no test'];
@@ -211,7 +211,7 @@ class Worker {
     this.#results = [];
     this.#said = [];
     this.files.push(outcome);
-    this.#tell(outcome);
+    this.#report(outcome);
   }
 
   /** What blocks its event loop hears no gentler signal. */

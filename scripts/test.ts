@@ -51,8 +51,8 @@ async function runTests(): Promise<void> {
   const startedAt = performance.now();
   const files = tests.sort((one, other) => size(other) - size(one)).map((test) => join(root, test));
   const over: FileOutcome[] = [];
-  const tell = (): void => console.log(progressOf(over, files.length, startedAt));
-  const progress = setInterval(tell, progressMs);
+  const print = (): void => console.log(progressOf(over, files.length, startedAt));
+  const progress = setInterval(print, progressMs);
   const options = { files, processes: processes[isRest ? 'rest' : 'first'], silenceMsMax };
   const outcome = await runFiles(options, (one) => {
     over.push(one);

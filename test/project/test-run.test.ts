@@ -23,7 +23,7 @@ async function run(files: Readonly<Record<string, string>>, silenceMsMax = 2 * p
   const options: Options = { files: paths, processes: 1, silenceMsMax };
   const outcome = (await callApart(runner, 'runFiles', options)) as Outcome;
   const of = (name: string) => outcome.files.find(({ file }) => basename(file) === name)!;
-  return { ...outcome, of, told: failuresOf(outcome, folder.path) };
+  return { ...outcome, of, report: failuresOf(outcome, folder.path) };
 }
 
 test('files of one process are counted together, as node:test counts', async () => {
@@ -47,7 +47,7 @@ test('files of one process are counted together, as node:test counts', async () 
   });
 });
 
-test('a failure is told with its file, line, stack and what was written', async () => {
+test('a failure is reported with its file, line, stack and what was written', async () => {
   const all = await run({
     'fails.mjs': `
       test('is right', () => {});
@@ -58,12 +58,12 @@ test('a failure is told with its file, line, stack and what was written', async 
       });`,
   });
   assert.match(
-    all.told,
+    all.report,
     /✖ is wrong \(fails\.mjs:4\)\n {2}Error: this is why\n {6}at .*fails\.mjs:7/,
   );
-  assert.match(all.told, /seed 17/);
-  assert.match(all.told, /some words/);
-  assert.doesNotMatch(all.told, /is right/);
+  assert.match(all.report, /seed 17/);
+  assert.match(all.report, /some words/);
+  assert.doesNotMatch(all.report, /is right/);
 });
 
 test('hooks of a file end with it', async () => {
@@ -77,10 +77,10 @@ test('hooks of a file end with it', async () => {
       if (globalThis.began !== 1 || globalThis.ended !== true) throw new Error('not ended');
     });`,
   });
-  assert.equal(all.told, '');
+  assert.equal(all.report, '');
 });
 
-test('a file without a test, or that cannot be loaded, is told', async () => {
+test('a file without a test, or that cannot be loaded, is reported', async () => {
   const all = await run({
     'empty.mjs': '',
     'broken.mjs': "throw new Error('cannot be loaded');",
@@ -88,7 +88,7 @@ test('a file without a test, or that cannot be loaded, is told', async () => {
   });
   assert.deepEqual(all.of('empty.mjs').faults, ['it has run no test']);
   assert.deepEqual(all.of('broken.mjs').faults, ['it has run no test']);
-  assert.match(all.told, /broken\.mjs\n✖ the file\n {2}Error: cannot be loaded/);
+  assert.match(all.report, /broken\.mjs\n✖ the file\n {2}Error: cannot be loaded/);
   assert.equal(all.of('good.mjs').results.length, 1);
 });
 
@@ -104,39 +104,39 @@ test('a process that dies costs the file that it was at', async () => {
 
 test('a file that hangs is named, and so is its test', async () => {
   const waits = "test('waits', () => new Promise(() => { setInterval(() => {}, 1_000); }));";
-  await toldOfSilence({ 'waits.mjs': waits }, /waits\.mjs\n✖ it hangs at "waits"/);
+  await reportsSilence({ 'waits.mjs': waits }, /waits\.mjs\n✖ it hangs at "waits"/);
   const blocks = "test('blocks', () => { for (;;); });";
-  await toldOfSilence({ 'blocks.mjs': blocks }, /blocks\.mjs\n✖ it hangs/);
+  await reportsSilence({ 'blocks.mjs': blocks }, /blocks\.mjs\n✖ it hangs/);
 });
 
 /** Runs the files with more and more patience, as slow as the machine may be. */
-async function toldOfSilence(files: Readonly<Record<string, string>>, wanted: RegExp) {
+async function reportsSilence(files: Readonly<Record<string, string>>, wanted: RegExp) {
   let ms = 500;
-  await until(String(wanted), async () => wanted.test((await run(files, (ms *= 2))).told));
+  await until(String(wanted), async () => wanted.test((await run(files, (ms *= 2))).report));
 }
 
-test('what a file leaves changed for the next ones is told', async () => {
+test('what a file leaves changed for the next ones is reported', async () => {
   const all = await run({
     'variable.mjs': "test('sets', () => { process.env.LEFT = '1'; });",
     'listener.mjs': "test('listens', () => { process.on('SIGHUP', () => {}); });",
     'global.mjs': "test('replaces', () => { globalThis.fetch = null; });",
     'tidy.mjs': "test('puts back', () => { process.env.A = '1'; delete process.env.A; });",
   });
-  assert.deepEqual(all.told.match(/it leaves .*/g), [
+  assert.deepEqual(all.report.match(/it leaves .*/g), [
     'it leaves the variable LEFT changed',
     'it leaves the listeners of SIGHUP changed',
     'it leaves the global fetch changed',
   ]);
 });
 
-test('an error that comes after its test is told', async () => {
+test('an error that comes after its test is reported', async () => {
   const all = await run({
     'late.mjs': "test('late', () => { setImmediate(() => { throw new Error('late'); }); });",
   });
-  assert.match(all.told, /"late" at .* generated asynchronous activity after the test ended/);
+  assert.match(all.report, /"late" at .* generated asynchronous activity after the test ended/);
 });
 
-test('a process that something holds open is told', async () => {
+test('a process that something holds open is reported', async () => {
   const opens = "test('opens', () => { setInterval(() => {}, 1_000); });";
-  await toldOfSilence({ 'open.mjs': opens }, /✖ a process does not end after .*open\.mjs/);
+  await reportsSilence({ 'open.mjs': opens }, /✖ a process does not end after .*open\.mjs/);
 });

@@ -11,7 +11,7 @@ import type { KeychainLimits } from '../../src/keychain.ts';
 import { createSecretLookup } from '../../src/secret-lookup.ts';
 import { secret } from './program.ts';
 import { root } from './run-svc.ts';
-import { patienceMs } from './waiting.ts';
+import { patienceMs, within } from './waiting.ts';
 
 const patientLimits: KeychainLimits = {
   startMs: patienceMs,
@@ -141,25 +141,18 @@ class Heard extends Writable {
   }
 
   until(pattern: RegExp, from: number): Promise<RegExpExecArray> {
-    return new Promise((resolve, reject) => {
+    const found = new Promise<RegExpExecArray>((resolve, reject) => {
       const look = (): void => {
-        const found = pattern.exec(this.text.slice(from));
-        if (found !== null) resolve(Object.assign(found, { index: from + found.index }));
+        const match = pattern.exec(this.text.slice(from));
+        if (match !== null) resolve(Object.assign(match, { index: from + match.index }));
         else if (this.#end !== null) reject(new Error(`${this.#end}, without ${pattern}`));
         else return;
-        over();
-      };
-      const late = setTimeout(() => {
-        over();
-        reject(new Error(`waited in vain for ${pattern} in:\n${this.text}`));
-      }, patienceMs);
-      const over = (): void => {
-        clearTimeout(late);
         this.#watchers.delete(look);
       };
       this.#watchers.add(look);
       look();
     });
+    return within(() => `${pattern} in:\n${this.text}`, found);
   }
 }
 

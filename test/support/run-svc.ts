@@ -84,7 +84,7 @@ export function watchProcess(
       look();
       void ended.then(() => reject(new Error(`ended without ${pattern}:\n${text.out}${text.err}`)));
     });
-    return waiting.within(String(pattern), found);
+    return waiting.within(() => `${pattern} in:\n${text.out}${text.err}`, found);
   };
   return { child, out: () => text.out, err: () => text.err, until, ended };
 }

@@ -30,11 +30,13 @@ export async function until(what: string, look: () => unknown): Promise<unknown>
     const [waitedMs, tookMs] = [performance.now() - startedAt, performance.now() - lookedAt];
     // Looks count, too: a process that was halted meanwhile has a backlog to work off first.
     const isOver = waitedMs > patienceMs && looks > 2 * quickLooks;
-    assert.ok(!isOver, `waited ${patienceMs / 1_000} s in vain for: ${what}`);
+    assert.ok(!isOver, inVain(what));
     if (looks < quickLooks && tookMs < quickLookMs) await turn();
     else await pause(pauseMs(waitedMs, tookMs));
   }
 }
+
+const inVain = (what: string): string => `waited ${patienceMs / 1_000} s in vain for: ${what}`;
 
 /** Looks leave the processor to what they wait for: they grow rarer, and dear ones are rare. */
 function pauseMs(waitedMs: number, tookMs: number): number {
@@ -42,10 +44,10 @@ function pauseMs(waitedMs: number, tookMs: number): number {
 }
 
 /** The promise's own outcome; rejects when it does not settle. @param what names it then */
-export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
+export async function within<T>(what: string | (() => string), promise: Promise<T>): Promise<T> {
   const settled = new AbortController();
   const tooLate = pause(patienceMs, null, { signal: settled.signal }).then(
-    () => assert.fail(`waited ${patienceMs / 1_000} s in vain for: ${what}`),
+    () => assert.fail(inVain(typeof what === 'string' ? what : what())),
     () => assert.fail('it has settled'),
   );
   try {
