@@ -23,6 +23,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'outranked',
   'deadline',
   'context_overflow',
+  'filtered',
   'tools_unsupported',
   'pictures_unsupported',
   'picture_refused',
@@ -44,7 +45,12 @@ const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
 const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
 const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
 /** What the next call does not get past, as long as nobody does anything. */
-const lasting: ReadonlySet<CallResult> = new Set([...absent, 'unauthorized', 'far_address']);
+const lasting: ReadonlySet<CallResult> = new Set([
+  ...absent,
+  'unauthorized',
+  'no_credit',
+  'far_address',
+]);
 
 /** A call that fails is made again; a turn that fails leaves a message without an answer. */
 const troubledFrom = { calls: 0.2, turns: 0.05 };

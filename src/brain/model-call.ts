@@ -154,6 +154,7 @@ export class ModelCall implements Slot {
     const { outcome } = this;
     const startedAt = this.#startedAt ?? turnAt;
     const answered = outcome?.kind === 'answer';
+    const said = outcome?.kind === 'failed' ? outcome.failure.said : undefined;
     const cost = this.#tab?.costOf(this.#tries) ?? null;
     return {
       kind: 'model',
@@ -165,6 +166,8 @@ export class ModelCall implements Slot {
       tries: this.#tries,
       linesDropped: answered ? outcome.linesDropped : 0,
       usage: answered ? outcome.usage : null,
+      ...(answered && outcome.isCut && { isCut: true }),
+      ...(said !== undefined && { said }),
       ...(cost === null ? {} : { cost }),
     };
   }

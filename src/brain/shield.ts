@@ -97,6 +97,7 @@ const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
 const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'server_error',
   'rejected',
+  'filtered',
   'connection_lost',
   'malformed_answer',
   'empty_answer',

@@ -86,6 +86,10 @@ export interface Events {
     provider: string;
     result: 'answer' | FailureKind;
     ms: number;
+    /** What its provider said of the failure, scrubbed; left out: nothing. */
+    said?: string;
+    /** Its provider cut the answer at a limit of its length; left out: it is whole. */
+    isCut?: true;
   }): void;
   /** What one call to a provider used, whatever it was for and however it ended. */
   modelSpent(e: { brain: string; model: ModelName; used: Used }): void;

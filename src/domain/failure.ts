@@ -15,6 +15,8 @@ const failures = {
     'its address is neither of this machine nor of a private network: nothing private goes there',
   ),
   connection_lost: row(true, 'provider', 'the connection broke before the answer was complete'),
+  no_credit: row(false, 'operator', 'the account has no credit or no quota left'),
+  filtered: row(false, 'provider', "the provider's content filter ended the answer"),
   rate_limited: row(true, 'provider', 'it answered 429: too many requests'),
   overloaded: row(true, 'provider', 'it answered 503: busy or still starting'),
   server_error: row(true, 'provider', 'it answered with a server error'),
@@ -31,7 +33,7 @@ const failures = {
   picture_refused: row(false, 'provider', 'the provider did not take the picture'),
   tool_call_malformed: row(false, 'provider', 'the model wrote a call that its provider refused'),
   malformed_answer: row(false, 'provider', 'the answer could not be understood'),
-  empty_answer: row(false, 'provider', 'the answer was empty'),
+  empty_answer: row(true, 'provider', 'the answer was empty'),
   answer_too_large: row(false, 'provider', 'the answer was larger than allowed'),
   left_machine: row(false, 'operator', 'the local runtime forwards this model to a vendor'),
   private_refused: row(false, 'operator', 'a cloud model refused a private request'),
@@ -58,7 +60,10 @@ export type Failure = {
   readonly detail: string;
   /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
   readonly opensAt?: number;
-  /** What the messenger's platform said, scrubbed; it goes into no log and no metric. */
+  /**
+   * What the other side said of it, scrubbed (upstream-words.ts). It is shown to operators, and
+   * goes into no metric.
+   */
   readonly said?: string;
 };
 

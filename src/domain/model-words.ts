@@ -1,6 +1,9 @@
 /** What people call providers and models; their names of the contract are for JSON alone. */
 import type { ModelName } from './ids.ts';
 
+/** Stands behind a text that its provider cut at a limit of its length. */
+export const cutNotice = '[This answer was cut off: the model reached its limit of length.]';
+
 /** By the API that it speaks: of whom it is, and where, its base_url alone tells. */
 const providers: Readonly<Record<string, string>> = {
   local_runtime: 'Ollama',

@@ -13,7 +13,16 @@ export type Try = {
 export type Usage = { readonly inputTokens: number | null; readonly outputTokens: number | null };
 
 /** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
-export type ToolCall = { readonly id: string; readonly name: string; readonly arguments: unknown };
+export type ToolCall = {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: unknown;
+  /** Fields that only its provider knows, and wants back; absent: none. */
+  readonly extra?: CallExtra;
+};
+
+/** Beside the call's own fields, and beside those of its function. */
+export type CallExtra = { readonly call: object; readonly function: object };
 
 /** What a model gave. A model call returns an outcome; it does not throw. */
 export type Outcome =
@@ -25,5 +34,9 @@ export type Outcome =
       readonly tries: readonly Try[];
       /** History lines left out because the model could not read so many; 0 when none. */
       readonly linesDropped: number;
+      /** Fields of its line that only its provider knows, and wants back; absent: none. */
+      readonly extra?: object;
+      /** It ends where its provider cut it, at a limit of its length. */
+      readonly isCut?: true;
     }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] };

@@ -12,6 +12,18 @@ const nearer = (): string =>
 const roomier = (): string =>
   "Raise the brain's budget, or give the brain a local model without a price.";
 
+const credited = (): string =>
+  "Add credit to the provider's account, or name another model beside it.";
+
+const reworded = (): string =>
+  "The provider's words in the log and the trace say what it does not take.";
+
+const larger = (): string =>
+  'Give the model a larger context where it runs, or name another model beside it.';
+
+const filtered = (): string =>
+  'The filter belongs to the provider: set it there, or name another model beside it.';
+
 const remedies = {
   local_runtime: {
     connect_failed: (modelId) =>
@@ -23,6 +35,9 @@ const remedies = {
     server_error: () => "Look into Ollama's log, or start it again.",
     timeout: () => 'Ollama hangs, or is too slow: `ollama ps` shows what it does; start it again.',
     overloaded: () => 'Ollama has too much to do: name another model beside it.',
+    rejected: reworded,
+    malformed_answer: () => 'Check that Ollama answers at base_url, and nothing else does.',
+    context_overflow: larger,
     far_address: nearer,
     over_budget: roomier,
   },
@@ -33,6 +48,11 @@ const remedies = {
     server_error: () => "Look at the provider's status page, or name another model beside it.",
     timeout: () => "Look at the provider's status page, or name another model beside it.",
     overloaded: () => 'The provider has too much to do: name another model beside it.',
+    rejected: reworded,
+    malformed_answer: () => 'Check that base_url leads to an API of the OpenAI kind.',
+    no_credit: credited,
+    filtered,
+    context_overflow: larger,
     rate_limited: () =>
       "Raise the limit of the provider's account, or name another model beside it.",
     far_address: nearer,
@@ -60,9 +80,18 @@ export function remedyForModel(kind: FailureKind, name: string): string | null {
 }
 
 /** A log line of a call that failed. */
-export function sayNoAnswer(name: string, kind: FailureKind): string {
+export function sayNoAnswer(name: string, kind: FailureKind, said?: string): string {
   const remedy = remedyForModel(kind, name);
-  return `${name} gave no answer: ${kind}.${remedy === null ? '' : ` ${remedy}`}`;
+  const words = said === undefined ? '' : ` Its provider said: "${said}".`;
+  return `${name} gave no answer: ${kind}.${words}${remedy === null ? '' : ` ${remedy}`}`;
+}
+
+/** A log line of an answer that is not whole. */
+export function sayCut(name: string): string {
+  return (
+    `${name} was cut off at a limit of length, and the person was told so. ` +
+    'Raise max_output_tokens of the model, or the context of its runtime.'
+  );
 }
 
 function isKnown(provider: string): provider is RemediedProvider {

@@ -1,33 +1,182 @@
 /**
- * The answer without the thinking that some models write before it, between `<think>` and
- * `</think>` (also `thinking`, `thought`, `reasoning`; in any case). A block that is never closed
- * is all thinking. Tags after the first word of the answer belong to the answer.
+ * A model's text without its thinking. The marks around the thinking are rows of model-habits.ts.
+ * Every character is looked at a bounded number of times, whatever the text.
+ */
+import { answerMarks, thinkingMarks } from './model-habits.ts';
+
+/**
+ * The answer without the thinking that some models write before it. A block that is never closed
+ * is all thinking. Marks after the first word of the answer belong to the answer.
  *
- * Every character is looked at a constant number of times, whatever the text.
+ * @returns the end of the text
  */
 export function withoutThinkBlock(text: string): string {
   let at = skipSpace(text, 0);
   for (;;) {
-    opening.lastIndex = at;
-    const open = opening.exec(text);
+    const open = openingAt(text, at);
     if (open === null) break;
-    const closing = closings[open[1]!.toLowerCase() as Tag];
-    closing.lastIndex = opening.lastIndex;
-    if (!closing.test(text)) return '';
-    at = skipSpace(text, closing.lastIndex);
+    const end = open.mark.end(text, open.end);
+    if (end === null) return '';
+    at = skipSpace(text, end);
   }
   return at === 0 ? text : text.slice(at);
 }
 
-type Tag = 'think' | 'thinking' | 'thought' | 'reasoning';
+/**
+ * What of a model's whole text, or of a text that still grows, is for the person.
+ *
+ * - A block before the first word, as `withoutThinkBlock` has it.
+ * - A block that begins or ends a line later on: what stands behind it is the answer, or, where
+ *   nothing does, what stands before it.
+ * - An end without a beginning, on a line of its own and outside code: chat templates may write the
+ *   beginning into the prompt. All before it is thinking.
+ * - Of channels (gpt-oss), the final one alone.
+ */
+export function withoutThinking(text: string): string {
+  if (!mayHoldThinking(text)) return text;
+  const final = finalChannelOf(text);
+  if (final !== null) return final;
+  return withoutAnswerMarks(behindThinking(withoutThinkBlock(text)));
+}
 
-const opening = /<(think|thinking|thought|reasoning)>/iy;
-const closings: Readonly<Record<Tag, RegExp>> = {
-  think: /<\/think>/gi,
-  thinking: /<\/thinking>/gi,
-  thought: /<\/thought>/gi,
-  reasoning: /<\/reasoning>/gi,
+/** Whether the text has anything that may be a mark: all others can be taken as they stand. */
+export function mayHoldThinking(text: string): boolean {
+  return anyMark.test(text);
+}
+
+type Mark = {
+  /** Matches at the place that `lastIndex` names. */
+  readonly open: RegExp;
+  /** Matches the whole of a line. */
+  readonly closesLine: RegExp;
+  /** The place behind the next closing mark; null: there is none. */
+  end(text: string, from: number): number | null;
 };
+
+const marks: readonly Mark[] = thinkingMarks.map(({ open, close }): Mark => {
+  const closing = new RegExp(escaped(close), 'gi');
+  return {
+    open: new RegExp(open, 'iy'),
+    closesLine: new RegExp(`^\\s*${escaped(close)}\\s*$`, 'i'),
+    end(text, from) {
+      closing.lastIndex = from;
+      return closing.test(text) ? closing.lastIndex : null;
+    },
+  };
+});
+
+const anyOpening = new RegExp(thinkingMarks.map(({ open }) => open).join('|'), 'i');
+const anyMark = new RegExp(
+  [
+    ...thinkingMarks.flatMap(({ open, close }) => [open, escaped(close)]),
+    '<\\|channel\\|>',
+    '^\\s*(?:analysis|commentary)[A-Z]',
+  ].join('|'),
+  'i',
+);
+
+function openingAt(text: string, at: number): { mark: Mark; end: number } | null {
+  for (const mark of marks) {
+    mark.open.lastIndex = at;
+    if (mark.open.test(text)) return { mark, end: mark.open.lastIndex };
+  }
+  return null;
+}
+
+/** Where a block opens in this line: at its beginning, or at its end. */
+function openingIn(line: string): { mark: Mark; at: number; end: number } | null {
+  const first = skipSpace(line, 0);
+  const leading = openingAt(line, first);
+  if (leading !== null) return { mark: leading.mark, at: first, end: leading.end };
+  const found = anyOpening.exec(line);
+  if (found === null || line.slice(found.index + found[0].length).trim() !== '') return null;
+  const opening = openingAt(line, found.index)!;
+  return { mark: opening.mark, at: found.index, end: opening.end };
+}
+
+function behindThinking(text: string): string {
+  /** The pieces between blocks of thinking. */
+  let kept: string[] = [];
+  let from = 0;
+  let fence: string | null = null;
+  /** Behind a closing mark in a fence that may turn out to be none. */
+  let endInFence: number | null = null;
+  let lineEnd = -1;
+  for (let at = 0; at <= text.length;) {
+    if (at > lineEnd) lineEnd = endOfLine(text, at);
+    const line = text.slice(at, lineEnd);
+    const fenceHere = fenceOf(line);
+    const closes = marks.some(({ closesLine }) => closesLine.test(line));
+    if (fence !== null) {
+      if (closes) endInFence = lineEnd;
+      if (fenceHere !== null && line.trim() === fenceHere && fenceHere.startsWith(fence)) {
+        [fence, endInFence] = [null, null];
+      }
+      at = lineEnd + 1;
+      continue;
+    }
+    const opening = openingIn(line);
+    if (opening !== null) {
+      kept.push(text.slice(from, at + opening.at));
+      const end = opening.mark.end(text, at + opening.end);
+      if (end === null) return lastOf(kept);
+      from = at = end;
+      continue;
+    }
+    if (closes) [kept, from] = [[], lineEnd];
+    else if (fenceHere !== null) fence = fenceHere;
+    at = lineEnd + 1;
+  }
+  if (endInFence !== null) return text.slice(endInFence).trim();
+  return from === 0 ? text : lastOf([...kept, text.slice(from)]);
+}
+
+function lastOf(pieces: readonly string[]): string {
+  return pieces.findLast((piece) => piece.trim() !== '')?.trim() ?? '';
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
+}
+
+/** The marks that a fence of code begins with; null: this line begins none. */
+function fenceOf(line: string): string | null {
+  return /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? null;
+}
+
+/**
+ * Of gpt-oss where its server passes on the channels: the final one; null: there are none. Format:
+ * harmony, cookbook.openai.com/articles/openai-harmony. Some servers leave the marks out and pass
+ * on the names of the channels.
+ */
+function finalChannelOf(text: string): string | null {
+  if (/^\s*(?:<\|start\|>assistant\s*)?<\|channel\|>/i.test(text)) {
+    const channel = text.lastIndexOf('<|channel|>final');
+    const begin = channel < 0 ? -1 : text.indexOf('<|message|>', channel);
+    if (begin < 0) return '';
+    const final = text.slice(begin + '<|message|>'.length);
+    const end = final.search(/<\|(?:end|return|start|call)\|>/);
+    return end < 0 ? final : final.slice(0, end);
+  }
+  if (!/^\s*(?:analysis|commentary)[A-Z]/.test(text)) return null;
+  const final = text.lastIndexOf('assistantfinal');
+  return final < 0 ? null : text.slice(final + 'assistantfinal'.length);
+}
+
+function withoutAnswerMarks(text: string): string {
+  let answer = text;
+  for (const mark of answerMarks) answer = answer.replaceAll(mark, '');
+  return answer;
+}
+
+/** The same text with a mark that may still be growing at its end left out. */
+export function withoutGrowingMark(text: string): string {
+  return text.replace(growingMark, '');
+}
+
+/** A line that has begun as a mark begins. */
+const growingMark = /(?:^|(?<=\n))[ \t]*(?:<[/|]?[a-z_:|]{0,24}|◁[^▷\n]{0,8}|\[\/?[A-Z_]{0,12})$/i;
 
 function skipSpace(text: string, from: number): number {
   space.lastIndex = from;
@@ -36,3 +185,7 @@ function skipSpace(text: string, from: number): number {
 }
 
 const space = /\s*/y;
+
+function escaped(source: string): string {
+  return source.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -205,7 +205,9 @@ function sayModel(step: ModelStep): string {
   const spent = saySpentIn([step]);
   const name = sayModelName(step.model);
   const told = spent === null ? '' : `, ${spent}`;
-  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}`;
+  const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
+  const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}${cut}${said}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

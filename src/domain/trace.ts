@@ -60,6 +60,10 @@ export type TraceStep =
       readonly usage: Usage | null;
       /** Of all its tries, a decimal number; absent: it has no price, or it was not kept. */
       readonly cost?: string | null;
+      /** Its provider cut the answer at a limit of its length; absent: it is whole. */
+      readonly isCut?: boolean | null;
+      /** What its provider said of the failure, scrubbed; absent: nothing. */
+      readonly said?: string | null;
     }
   | {
       readonly kind: 'tool';

@@ -5,6 +5,7 @@
 import type { ModelConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import { failure } from '../domain/failure.ts';
+import { cutNotice } from '../domain/model-words.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
@@ -53,7 +54,7 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const sight = new Sight(config.vision, steady);
   const options = { ...where, outputTokensMax, payable, sight, http, now, steady };
   const bounds = kit.bounds.of(config, kit.deadlines);
-  return new GuardedModel(runtimes[provider](options), bounds, sight, kit);
+  return new GuardedModel(runtimes[provider](options), bounds, sight, outputTokensMax, kit);
 }
 
 class GuardedModel implements Model {
@@ -66,9 +67,15 @@ class GuardedModel implements Model {
   readonly #kit: ModelKit;
   readonly #limit: ConcurrencyLimit;
   readonly #sight: Sight;
-  readonly #trimmer = new ContextTrimmer();
+  readonly #trimmer: ContextTrimmer;
 
-  constructor(model: Model, limit: ConcurrencyLimit, sight: Sight, kit: ModelKit) {
+  constructor(
+    model: Model,
+    limit: ConcurrencyLimit,
+    sight: Sight,
+    outputTokensMax: number | null,
+    kit: ModelKit,
+  ) {
     this.name = model.name;
     this.provider = model.provider;
     this.modelId = model.modelId;
@@ -78,6 +85,7 @@ class GuardedModel implements Model {
     this.#kit = kit;
     this.#limit = limit;
     this.#sight = sight;
+    this.#trimmer = new ContextTrimmer(outputTokensMax);
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -99,6 +107,7 @@ class GuardedModel implements Model {
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
+      ...told(outcome),
       ms: steady() - since,
     });
     return outcome;
@@ -120,7 +129,7 @@ class GuardedModel implements Model {
     let outcome: Outcome | null = null;
     try {
       outcome = await this.#trimmer.ask(request, (cut) => this.#model.ask(cut, stop));
-      return outcome;
+      return withCutNotice(outcome);
     } catch (error) {
       this.#kit.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
@@ -128,6 +137,19 @@ class GuardedModel implements Model {
       this.#limit.release(pass, outcome === null ? 'other' : strainOf(outcome));
     }
   }
+}
+
+/** What the operator is told beside the result. */
+function told(outcome: Outcome): { readonly said?: string; readonly isCut?: true } {
+  if (outcome.kind === 'answer') return outcome.isCut === true ? { isCut: true } : {};
+  const { said } = outcome.failure;
+  return said === undefined ? {} : { said };
+}
+
+/** The person is told that a text ends before its end. */
+function withCutNotice(outcome: Outcome): Outcome {
+  const isCut = outcome.kind === 'answer' && outcome.isCut === true && outcome.calls.length === 0;
+  return isCut ? { ...outcome, text: `${outcome.text}\n\n${cutNotice}` } : outcome;
 }
 
 function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {

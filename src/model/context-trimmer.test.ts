@@ -90,15 +90,87 @@ test('the oldest half goes on an overflow, and later requests are cut beforehand
   assert.equal(dropped(await trimmer.ask(requestOf(3), reader.ask)), 0);
 });
 
-test('it is asked once more, not for ever, and less is sent the next time', async () => {
+test('it is asked again until the model can read it, and less is sent the next time', async () => {
   const reader = new Reader(25);
   const trimmer = new ContextTrimmer();
   const first = await trimmer.ask(requestOf(11), reader.ask);
-  assert.ok(first.kind === 'failed' && first.failure.kind === 'context_overflow');
-  assert.equal(reader.asked.length, 2);
+  assert.equal(dropped(first), 10);
+  assert.deepEqual(
+    reader.asked.map(({ lines }) => lines.length),
+    [11, 5, 3, 1],
+  );
   const second = await trimmer.ask(requestOf(11), reader.ask);
   assert.equal(dropped(second), 10);
-  assert.equal(reader.asked.length, 3);
+  assert.equal(reader.asked.length, 5);
+});
+
+test('a person whose text is too long takes no history from another (ollama, 4,096)', async () => {
+  const reader = new Reader(12_000);
+  const trimmer = new ContextTrimmer();
+  const anna = talkOf(11, 'a'.repeat(900));
+  assert.equal(dropped(await trimmer.ask(anna, reader.ask)), 0);
+  assert.equal((await trimmer.ask(talkOf(1, 'b'.repeat(20_000)), reader.ask)).kind, 'failed');
+  const thanks = await trimmer.ask(talkOf(2, 'b'.repeat(20_000), 'thanks'), reader.ask);
+  assert.equal(dropped(thanks), 1);
+  for (let turns = 0; turns < 10; turns++) {
+    assert.equal(dropped(await trimmer.ask(anna, reader.ask)), 0);
+  }
+});
+
+test('a request that is called invalid is sent once more with half of its history', async () => {
+  const trimmer = new ContextTrimmer();
+  const refusing = (kind: 'rejected' | 'not_found' | 'unauthorized', status: number, lines: number) => {
+    const asked: number[] = [];
+    const ask = (request: ModelRequest): Promise<Outcome> => {
+      asked.push(request.lines.length);
+      const tries = [{ startedAt: 0, ms: 1, failed: null }];
+      const isShort = request.lines.length <= lines;
+      const answer = { text: 'ok', calls: [], usage: null, linesDropped: 0 };
+      if (isShort) return Promise.resolve({ kind: 'answer', ...answer, tries });
+      return Promise.resolve({ kind: 'failed', failure: failure(kind, { status }), tries });
+    };
+    return { asked, ask };
+  };
+  for (const status of [400, 422]) {
+    const short = refusing('rejected', status, 5);
+    assert.equal(dropped(await trimmer.ask(requestOf(11), short.ask)), 6);
+    const never = refusing('rejected', status, 0);
+    assert.equal((await trimmer.ask(requestOf(11), never.ask)).kind, 'failed');
+    assert.deepEqual(never.asked, [11, 5]);
+  }
+  for (const [kind, status] of [
+    ['not_found', 404],
+    ['unauthorized', 401],
+  ] as const) {
+    const { asked, ask } = refusing(kind, status, 5);
+    await trimmer.ask(requestOf(11), ask);
+    assert.deepEqual(asked, [11]);
+  }
+});
+
+test('an answer that is cut because the request fills the context is asked for with less', async () => {
+  const cutAbove = (lines: number, usage: { inputTokens: number; outputTokens: number }) => {
+    const asked: number[] = [];
+    const ask = (request: ModelRequest): Promise<Outcome> => {
+      asked.push(request.lines.length);
+      const tries = [{ startedAt: 0, ms: 1, failed: null }];
+      const isCut = request.lines.length > lines ? { isCut: true as const } : {};
+      const answer = { text: 'ok', calls: [], usage, linesDropped: 0, tries, ...isCut };
+      return Promise.resolve({ kind: 'answer', ...answer });
+    };
+    return { asked, ask };
+  };
+  const crowded = cutAbove(5, { inputTokens: 4_074, outputTokens: 22 });
+  const whole = await new ContextTrimmer().ask(requestOf(11), crowded.ask);
+  assert.ok(whole.kind === 'answer' && whole.isCut === undefined);
+  assert.deepEqual(crowded.asked, [11, 5]);
+  const long = cutAbove(0, { inputTokens: 100, outputTokens: 4_096 });
+  const cut = await new ContextTrimmer().ask(requestOf(11), long.ask);
+  assert.ok(cut.kind === 'answer' && cut.isCut === true);
+  assert.deepEqual(long.asked, [11], 'less history would not make it shorter');
+  const bounded = cutAbove(0, { inputTokens: 4_000, outputTokens: 300 });
+  await new ContextTrimmer(300).ask(requestOf(11), bounded.ask);
+  assert.deepEqual(bounded.asked, [11], 'it was told to be as short as that');
 });
 
 test('a message that is too long by itself is a failure, and cuts nothing later', async () => {

@@ -5,7 +5,8 @@
  * other setting from the environment, and returns an outcome; it does not throw. One call to the
  * provider is one try; it does not retry what failed (brain/dispatch decides that), but it may ask
  * once more with less history when the conversation is too long for the model.
- * What it may not do: see more than the request, or put upstream text into a failure.
+ * What it may not do: see more than the request, or put words of the person, or a key, into a
+ * failure. What else the provider said of an error is its `said`.
  * Who calls it: brains, many at the same time.
  */
 import type { Picture } from '../domain/attachment.ts';
@@ -77,6 +78,8 @@ export type ModelRequest = {
   readonly keptFrom: number;
   /** What the model may call, natively; empty: nothing, and an answer without text is a failure. */
   readonly tools: readonly ToolNotice[];
+  /** False: nothing is to be called any more; the tools are named where its provider wants that. */
+  readonly mayCall?: boolean;
   /** After it no answer is of use. */
   readonly deadlineAt: SteadyTime;
   /** It is asked before each call to the provider. */
@@ -92,7 +95,13 @@ export type ModelRequest = {
 /** A line of history, or of this turn: the model's calls, and the result of each. */
 export type RequestLine =
   | HistoryLine
-  | { readonly role: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }
+  | {
+      readonly role: 'calls';
+      readonly text: string;
+      readonly calls: readonly ToolCall[];
+      /** Fields that only the model's provider knows; absent: none. */
+      readonly extra?: object;
+    }
   | { readonly role: 'result'; readonly call: ToolCall; readonly text: string };
 
 /** What is shown with it. */

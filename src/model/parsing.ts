@@ -4,11 +4,14 @@
  */
 import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ToolCall, Usage } from '../domain/outcome.ts';
+import { ownCallFields, ownFunctionFields, type EndedBy } from '../domain/model-habits.ts';
+import type { CallExtra, ToolCall, Usage } from '../domain/outcome.ts';
 import type { Picture } from '../domain/attachment.ts';
-import { withoutThinkBlock } from '../domain/think-block.ts';
+import { withoutThinking } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
-import { picturesOn, type ModelRequest } from './model.ts';
+import { listOf, parseJson, recordOf, textOf } from './json.ts';
+import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
+import { callInText, withoutCallMarkup } from './text-calls.ts';
 
 /** What one HTTP answer says, once the wire is gone. */
 export type Parsed =
@@ -17,6 +20,10 @@ export type Parsed =
       readonly text: string;
       readonly calls: readonly ToolCall[];
       readonly usage: Usage | null;
+      /** Fields of its line that only its provider knows; absent: none. */
+      readonly extra?: object;
+      /** The provider ended it at a limit of its length. */
+      readonly isCut?: true;
     }
   | {
       readonly kind: 'failed';
@@ -27,15 +34,20 @@ export type Parsed =
 
 type ChatMessage =
   | { role: 'system' | 'user' | 'assistant'; content: string }
-  | { role: 'assistant'; content: string; tool_calls: readonly object[] }
+  | { role: 'assistant'; content: string | null; tool_calls: readonly object[] }
   | { role: 'tool'; content: string };
 
 /** How a wire writes down the calls of a turn and their results, and what is shown with a text. */
 export type CallWire = {
-  call(call: ToolCall): object;
+  /** @param sendsExtra as below */
+  call(call: ToolCall, sendsExtra: boolean): object;
   result(call: ToolCall): object;
   /** The fields of a message in the place of its `content`. */
   shown(text: string, pictures: readonly Picture[]): object;
+  /** What stands for no text beside calls: Anthropic's models take no empty one. */
+  readonly noText: '' | null;
+  /** Whether fields that only the provider knows go back to it. */
+  readonly sendsExtra: boolean;
 };
 
 /** The request's messages; adjacent lines of one role are joined with a blank line. */
@@ -46,8 +58,10 @@ export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): rea
   for (const line of lines) {
     const text = line.text.toWellFormed();
     if (line.role === 'calls') {
-      const calls = line.calls.map((call) => wire.call(wellFormed(call)));
-      messages.push({ role: 'assistant', content: text, tool_calls: calls });
+      const calls = line.calls.map((call) => wire.call(wellFormed(call), wire.sendsExtra));
+      const content = text === '' ? wire.noText : text;
+      const extra = wire.sendsExtra ? line.extra : undefined;
+      messages.push({ ...extra, role: 'assistant', content, tool_calls: calls });
     } else if (line.role === 'result') {
       messages.push({ role: 'tool', ...wire.result(line.call), content: text });
     } else {
@@ -66,7 +80,7 @@ export function messagesOf({ system, lines }: ModelRequest, wire: CallWire): rea
   return messages.map((message) => {
     const pictures = shown.get(message);
     if (pictures === undefined) return message;
-    return { role: message.role, ...wire.shown(message.content, pictures) };
+    return { role: message.role, ...wire.shown(message.content ?? '', pictures) };
   });
 }
 
@@ -80,133 +94,68 @@ export function base64Of({ bytes }: Picture): string {
 }
 
 /** How both wires announce tools; absent where there are none. */
-export function toolsOf({ tools }: ModelRequest): object {
+export function toolsOf({ tools }: Pick<ModelRequest, 'tools'>): object {
   if (tools.length === 0) return {};
   const functions = tools.map((one) => ({ type: 'function', function: one }));
   return { tools: functions };
 }
+
+/** The tools that may be called natively. */
+export function callable({ tools, mayCall = true }: ModelRequest): readonly ToolNotice[] {
+  return mayCall ? tools : [];
+}
+
+type AnswerParts = {
+  readonly calls: readonly ToolCall[];
+  readonly usage: Usage | null;
+  /** What could be called. */
+  readonly tools: readonly ToolNotice[];
+  /** Null: at its end. */
+  readonly endedBy: EndedBy | null;
+  readonly extra?: object | undefined;
+};
 
 /**
  * The answer, or the failure that an answer without text is. Calls without text count only where
  * tools were offered: elsewhere a model made them up, and has said nothing. Calls beside a text are
  * told, for the text may speak of them as done.
  */
-export function answerOf(
-  content: string,
-  more: {
-    readonly calls: readonly ToolCall[];
-    readonly usage: Usage | null;
-    readonly offered: boolean;
-  },
-): Parsed {
-  const text = withoutThinkBlock(content).trim();
-  const calls = more.offered || text !== '' ? more.calls : [];
+export function answerOf(content: string, parts: AnswerParts): Parsed {
+  const { usage, tools, endedBy, extra } = parts;
+  const failed = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
+  if (failed !== null) return { kind: 'failed', failure: failure(failed), usage };
+  const said = withoutThinking(content).trim();
+  const written = parts.calls.length === 0 ? callInText(said, content, tools) : null;
+  const text = written === null ? withoutCallMarkup(said) : '';
+  const told = written === null ? parts.calls : [written];
+  const calls = tools.length > 0 || text !== '' ? told : [];
   if (text !== '' || calls.length > 0) {
-    return { kind: 'answer', text, calls, usage: more.usage };
+    const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
+    return { kind: 'answer', text, calls, usage, ...(extra && { extra }), ...isCut };
   }
-  const wrote = (more.usage?.outputTokens ?? 0) > 0;
-  const detail = wrote ? 'the model wrote something, but no text for the person' : 'it was empty';
-  return { kind: 'failed', failure: failure('empty_answer', { detail }), usage: more.usage };
+  const wrote = usage?.outputTokens ?? 0;
+  const empty = failure('empty_answer', { detail: whyEmpty(endedBy, wrote) });
+  // An end right at the beginning is mostly chance; one who wrote much would do so again.
+  const saidNothing = content.trim() === '' && parts.calls.length === 0;
+  const retryable = saidNothing && endedBy === null && wrote <= nearlyNothing;
+  return { kind: 'failed', failure: { ...empty, retryable }, usage };
 }
 
-/**
- * The failure that a status stands for, with the help of the error body's own words.
- * @param words the code, type and message of the error, as one text; they are only matched
- */
-export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
-  if (status === 401 || status === 403) return failure('unauthorized', { status });
-  if (status === 429) return failure('rate_limited', { status, retryAfterMs });
-  if (busy.has(status)) return failure('overloaded', { status, retryAfterMs });
-  if (status >= 300 && status < 400) return failure('redirected', { status });
-  if (status === 413 || tooLong.test(words)) return failure('context_overflow', { status });
-  if (badCall.test(words)) return failure('tool_call_malformed', { status });
-  if (noTools.test(unquoted(words))) return failure('tools_unsupported', { status });
-  if (status === 404) return failure('not_found', { status });
-  if (status >= 500) return failure('server_error', { status, retryAfterMs });
-  if (status >= 400) return failure('rejected', { status });
-  return failure('malformed_answer', { status });
+/** In tokens. */
+const nearlyNothing = 16;
+
+/** What half a text stands for: nobody is given it. */
+const failureOfEnd = {
+  filtered: 'filtered',
+  failed: 'server_error',
+  no_room: 'overloaded',
+  bad_call: 'tool_call_malformed',
+} as const satisfies Record<Exclude<EndedBy, 'cut'>, Failure['kind']>;
+
+function whyEmpty(endedBy: EndedBy | null, wrote: number): string {
+  if (endedBy === 'cut') return 'it reached the limit of its length before it said anything';
+  return wrote > 0 ? 'the model wrote something, but no text for the person' : 'it was empty';
 }
-
-/** 408 time-out of the other side, 498 no capacity, 503 busy or loading, 529 overloaded. */
-const busy = new Set([408, 498, 503, 529]);
-const tooLong = new RegExp(
-  [
-    'context[ _](?:length|size|window)',
-    'maximum (?:context|model length)',
-    'prompt (?:is )?too long',
-    'reduce the length',
-  ].join('|'),
-  'i',
-);
-/**
- * An error's own words, up to the first that may be its model's: such a text could take the model's
- * tools away from everybody. The first name in quotes does not end them.
- */
-function unquoted(words: string): string {
-  const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
-  const end = own.search(/[{[`"\n]|(?<![a-z])'/i);
-  return end < 0 ? own : own.slice(0, end);
-}
-
-/**
- * What an error of a request with pictures says of them: the model takes none, or its provider did
- * not take these (a content filter, a format), which says nothing of others. Null: nothing. Where
- * the request is too long, pictures are spoken of as what makes it so.
- * @param kind of the failure that it is else
- */
-export function pictureFailureOf(
-  kind: Failure['kind'],
-  body: string,
-): 'pictures_unsupported' | 'picture_refused' | null {
-  if (!ofPictures.has(kind)) return null;
-  const words = body.slice(0, 4_000);
-  if (noSight.test(words)) return 'pictures_unsupported';
-  return ofPicture.test(words) ? 'picture_refused' : null;
-}
-
-/** Of llama.cpp it is an error of the server, and of a router an endpoint that is not there. */
-const ofPictures: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
-  'rejected',
-  'server_error',
-  'not_found',
-]);
-
-const ofPicture = /\b(?:image|picture|vision|multi-?modal)/i;
-
-/** How Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek and routers before them say it. */
-const noSight = new RegExp(
-  [
-    'mmproj',
-    'missing data required for image',
-    'image input',
-    'only supported by certain models',
-    "(?:not|n't) (?:support|accept|take|process) (?:any )?(?:image|vision|multi-?modal)",
-    'image(?:_url|s)?(?: content| parts?)? (?:is|are) not (?:supported|enabled|available)',
-    '(?:not an?|no) (?:vision|multi-?modal)',
-    '(?:vision|multi-?modal)[\\w -]{0,40} not (?:supported|enabled|available|loaded)',
-    'at most 0 image',
-    'unknown (?:variant|part type)\\W{1,4}image_url',
-    'invalid (?:value|type)\\W{1,4}image_url',
-  ].join('|'),
-  'i',
-);
-
-/**
- * How Ollama and others say it; a router without such an endpoint; vLLM and llama.cpp without the
- * flag.
- */
-const noTools = new RegExp(
-  [
-    'does not support (?:tools|function)',
-    'tools? (?:are|is) not supported',
-    'support tool use',
-    'tool choice requires',
-    'tools param requires',
-  ].join('|'),
-  'i',
-);
-/** Some providers check what the model wrote as a call, and refuse their own model's answer. */
-const badCall = /tool_use_failed|failed to call a function|error parsing tool call/i;
 
 export function failed(
   kind: Failure['kind'],
@@ -215,23 +164,6 @@ export function failed(
   return { kind: 'failed', failure: failure(kind, more) };
 }
 
-/** The value as an object to look into; null for anything else. */
-export function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null;
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** No call uses so many: whoever tells of more is wrong, and sums of it would not be exact. */
 const tokensMax = 1_000_000_000;
 const countOf = (value: unknown): number | null =>
@@ -255,6 +187,52 @@ export function callsOf(value: unknown): readonly ToolCall[] {
     const asked = recordOf(call?.['function']);
     const name = textOf(asked?.['name']);
     if (name === '') return [];
-    return [{ id: textOf(call?.['id']) || `call_${index}`, name, arguments: asked?.['arguments'] }];
+    const extra = extraOfCall(call, asked);
+    const id = textOf(call?.['id']) || `call_${index}`;
+    return [{ id, name, arguments: decodedTwice(asked?.['arguments']), ...(extra && { extra }) }];
   });
+}
+
+/** Some models encode the arguments, and their server does so once more. */
+function decodedTwice(given: unknown): unknown {
+  if (typeof given !== 'string' || !given.trimStart().startsWith('"')) return given;
+  const inner = parseJson(given);
+  return typeof inner === 'string' && recordOf(parseJson(inner)) !== null ? inner : given;
+}
+
+function extraOfCall(
+  call: Readonly<Record<string, unknown>> | null,
+  asked: Readonly<Record<string, unknown>> | null,
+): CallExtra | undefined {
+  const beside = extraOf(call, ownCallFields);
+  const within = extraOf(asked, ownFunctionFields);
+  if (beside === undefined && within === undefined) return undefined;
+  return { call: beside ?? {}, function: within ?? {} };
+}
+
+/** Signatures of what a model thought take some kilobytes; more than this goes back to nobody. */
+const extraCharactersMax = 1_000_000;
+
+/** The fields that hold something and are not the wire's own; undefined: none. */
+export function extraOf(
+  record: Readonly<Record<string, unknown>> | null,
+  own: ReadonlySet<string>,
+): object | undefined {
+  const fields = Object.entries(record ?? {}).filter(([key, value]) => {
+    return !own.has(key) && value !== null && value !== '' && !isEmptyList(value);
+  });
+  if (fields.length === 0) return undefined;
+  const extra = Object.fromEntries(fields);
+  return JSON.stringify(extra).length > extraCharactersMax ? undefined : extra;
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** A text, or a list of parts of which those of type `text` are the answer. */
+export function contentOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map(recordOf)
+    .map((part) => (part?.['type'] === 'text' ? textOf(part['text']) : ''))
+    .join('');
 }

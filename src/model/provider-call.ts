@@ -1,5 +1,6 @@
 /** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
 import { failure } from '../domain/failure.ts';
+import { providerWords } from '../domain/upstream-words.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
@@ -11,8 +12,9 @@ import { retryAfterMs } from '../lib/retry-after.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { ModelRequest } from './model.ts';
-import { picturesOf, pictureFailureOf, type Parsed } from './parsing.ts';
+import type { ModelRequest, ToolNotice } from './model.ts';
+import { errorIn, pictureFailureOf } from './errors.ts';
+import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
 import { streamBytesMax, type Listening } from './streaming.ts';
@@ -45,8 +47,8 @@ export type FromWire = (
   status: number,
   body: string,
   retryAfterMs: number | null,
-  /** Whether the request offered tools. */
-  offered: boolean,
+  /** What could be called. */
+  tools: readonly ToolNotice[],
 ) => Parsed;
 
 /** What a call gave, and the HTTP answer that it came with; null when none came. */
@@ -105,17 +107,38 @@ export async function callProvider(
       ? { kind: 'failed', failure: failureOfFault(result, request.deadlineAt <= ownEnd) }
       : call.fromWire(
           result.status,
-          result.body,
+          withoutMark(result.body),
           retryAfterMs(result.headers['retry-after'], options.now(), retryAfterMostMs),
-          request.tools.length > 0,
+          callable(request),
         );
-  const parsed = pictures.length === 0 ? read : unlessOfPictures(read, result);
+  const ofPictures = pictures.length === 0 ? read : unlessOfPictures(read, result);
+  const parsed = withWordsOf(result, ofPictures, options.apiKey, request);
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
   const used = usedBy(result, parsed, most, options.payable);
   paid.settle(used);
   const tokens = used === null || used.input + used.output === 0 ? {} : { tokens: used };
   tries.push({ startedAt, ms, failed, ...tokens });
   return { parsed, answer: result.kind === 'answer' ? result : null };
+}
+
+/** Some write a byte order mark before their JSON. */
+function withoutMark(body: string): string {
+  return body.startsWith('\ufeff') ? body.slice(1) : body;
+}
+
+/** What the provider said of the error, for the operator. Of a refused key it may say the key. */
+function withWordsOf(
+  result: HttpResult,
+  parsed: Parsed,
+  apiKey: string | null,
+  { system, lines }: ModelRequest,
+): Parsed {
+  if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
+  const { kind } = parsed.failure;
+  if (kind === 'unauthorized' || kind === 'redirected') return parsed;
+  const sent = [system ?? '', ...lines.map(({ text }) => text)];
+  const said = providerWords(errorIn(withoutMark(result.body)).words, apiKey, sent);
+  return said === null ? parsed : { ...parsed, failure: { ...parsed.failure, said } };
 }
 
 /** An error of a request with pictures may say that its model takes none, or not this one. */
@@ -167,8 +190,7 @@ export function failureOfLook(result: HttpResult): Failure | null {
 
 export function outcomeOf(parsed: Parsed, tries: readonly Try[]): Outcome {
   if (parsed.kind === 'failed') return { kind: 'failed', failure: parsed.failure, tries };
-  const { text, calls, usage } = parsed;
-  return { kind: 'answer', text, calls, usage, tries, linesDropped: 0 };
+  return { ...parsed, tries, linesDropped: 0 };
 }
 
 /** The second lock: a model that is declared away from this machine sees nothing private. */

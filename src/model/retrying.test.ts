@@ -11,6 +11,7 @@ test('only what may pass is tried again', () => {
     'connect_failed',
     'connect_timeout',
     'connection_lost',
+    'empty_answer',
     'overloaded',
     'rate_limited',
     'server_error',

@@ -6,7 +6,7 @@ import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
 import { HostedStream } from './hosted-runtime/stream.ts';
 import { LocalStream } from './local-runtime/stream.ts';
-import { Listening, type AnswerStream } from './streaming.ts';
+import { Listening, ThinkingHabit, type AnswerStream } from './streaming.ts';
 
 testStreaming({ provider: 'local_runtime', modelId: 'llama3', start: startFakeOllama });
 testStreaming({ provider: 'hosted_runtime', modelId: 'gpt-test', start: startFakeOpenai });
@@ -31,7 +31,7 @@ for (const [name, body, make] of streams) {
     const bytes = Buffer.from(body);
     const wholes = [1, 2, 3, 7, 64, bytes.length].map((size) => {
       const told: string[] = [];
-      const listening = new Listening(make(), (whole) => told.push(whole));
+      const listening = new Listening(make(), (whole) => told.push(whole), new ThinkingHabit('m'));
       for (let at = 0; at < bytes.length; at += size) {
         listening.heard(200, bytes.subarray(at, at + size));
       }
@@ -111,7 +111,11 @@ test('a line may list more calls than a function takes arguments', () => {
 
 test('a streamed answer has the bound of another one, and of a long one no more is told', () => {
   const told: number[] = [];
-  const listening = new Listening(new LocalStream(), (whole) => told.push(whole.length));
+  const listening = new Listening(
+    new LocalStream(),
+    (whole) => told.push(whole.length),
+    new ThinkingHabit('m'),
+  );
   const line = (content: string, done: boolean) =>
     `${JSON.stringify({ message: { content }, done })}\n`;
   for (const content of ['a', 'b'.repeat(70_000), 'c']) {

@@ -7,7 +7,7 @@ import { fromNow } from '../../test/support/hand-clock.ts';
 import { patienceMs } from '../../test/support/waiting.ts';
 import * as hosted from './hosted-runtime/wire.ts';
 import * as local from './local-runtime/wire.ts';
-import type { ModelRequest } from './model.ts';
+import type { ModelRequest, ToolNotice } from './model.ts';
 
 type Payload = {
   readonly name: string;
@@ -19,18 +19,24 @@ type Payload = {
   readonly failure?: string;
 };
 
+const calculator: ToolNotice = {
+  name: 'calc',
+  description: 'Calculates.',
+  parameters: { type: 'object' },
+};
+
 const fixtures = join(import.meta.dirname, '../../test/fixtures/models');
 
 function testPayloads(
   file: string,
-  read: (status: number, body: string, offered: boolean) => local.ChatAnswer,
+  read: (status: number, body: string, tools: readonly ToolNotice[]) => local.ChatAnswer,
 ): void {
   suite(`from the wire, ${file}`, () => {
     const payloads = JSON.parse(readFileSync(join(fixtures, file), 'utf8')) as readonly Payload[];
     for (const { name, status, body, ...expected } of payloads) {
       test(name, () => {
-        const offered = expected.calls !== undefined;
-        const { parsed, namesVendor } = read(status, body, offered);
+        const tools = expected.calls === undefined ? [] : [calculator];
+        const { parsed, namesVendor } = read(status, body, tools);
         if (parsed.kind === 'failed') {
           assert.equal(parsed.failure.kind, expected.failure);
           return;
@@ -44,9 +50,9 @@ function testPayloads(
   });
 }
 
-testPayloads('ollama.json', (status, body, offered) => local.fromWire(status, body, null, offered));
-testPayloads('openai.json', (status, body, offered) => ({
-  parsed: hosted.fromWire(status, body, null, offered),
+testPayloads('ollama.json', (status, body, tools) => local.fromWire(status, body, null, tools));
+testPayloads('openai.json', (status, body, tools) => ({
+  parsed: hosted.fromWire(status, body, null, tools),
   namesVendor: false,
 }));
 
@@ -79,7 +85,7 @@ test('to a hosted runtime: nothing that only some understand', () => {
 
 test('a wait that was asked for is kept where another try may help', () => {
   const waits = [429, 503, 500, 400].map((status) => {
-    const parsed = hosted.fromWire(status, '', 5_000, false);
+    const parsed = hosted.fromWire(status, '', 5_000, []);
     return parsed.kind === 'failed' ? parsed.failure.retryAfterMs : -1;
   });
   assert.deepEqual(waits, [5_000, 5_000, 5_000, null]);
@@ -103,7 +109,7 @@ test("what a model wrote into its runtime's error takes no calls away", () => {
   ];
   const names = { tools: 'tools_unsupported', call: 'tool_call_malformed' } as const;
   for (const [error, kind] of kinds) {
-    const { parsed } = local.fromWire(500, JSON.stringify({ error }), null, true);
+    const { parsed } = local.fromWire(500, JSON.stringify({ error }), null, [calculator]);
     const found = parsed.kind === 'failed' ? parsed.failure.kind : parsed.kind;
     assert.equal(found, names[kind as keyof typeof names] ?? kind, error);
   }
@@ -112,7 +118,7 @@ test("what a model wrote into its runtime's error takes no calls away", () => {
 test('calls that nothing was offered for are told beside a text, and are nothing alone', () => {
   const answered = (content: string): local.ChatAnswer['parsed'] => {
     const message = { role: 'assistant', content, tool_calls: [{ function: { name: 'calc' } }] };
-    return local.fromWire(200, JSON.stringify({ message, done: true }), null, false).parsed;
+    return local.fromWire(200, JSON.stringify({ message, done: true }), null, []).parsed;
   };
   const beside = answered('Done.');
   assert.equal(beside.kind === 'answer' && beside.calls.length, 1);
@@ -178,7 +184,7 @@ test('a vendor is named by the presence of a field, whatever it holds and wherev
       for (const status of [200, 404, 500]) {
         for (const answer of [...answers, {}, { message: 7 }]) {
           const body = JSON.stringify({ ...answer, ...named });
-          assert.equal(local.fromWire(status, body, null, false).namesVendor, true, body);
+          assert.equal(local.fromWire(status, body, null, []).namesVendor, true, body);
         }
       }
     }
@@ -204,7 +210,7 @@ const called: ModelRequest = {
     },
     { role: 'result', call: { id: 'call_1', name: 'calc', arguments: {} }, text: '2' },
   ],
-  tools: [{ name: 'calc', description: 'Calculates.', parameters: { type: 'object' } }],
+  tools: [calculator],
 };
 const tools = [
   {
@@ -233,7 +239,7 @@ test('to a hosted runtime: arguments as JSON text, results by the id of the call
   assert.deepEqual((body['messages'] as unknown[]).slice(1), [
     {
       role: 'assistant',
-      content: '',
+      content: null,
       tool_calls: [{ id: 'call_1', type: 'function', function: calculate }],
     },
     { role: 'tool', tool_call_id: 'call_1', content: '2' },

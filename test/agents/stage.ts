@@ -14,7 +14,11 @@ type Line = {
   readonly tool_calls?: readonly { readonly id?: string; function: { arguments: unknown } }[];
   readonly tool_call_id?: string;
 };
-type Body = { readonly messages: readonly Line[]; tools?: { function: { name: string } }[] };
+type Body = {
+  readonly messages: readonly Line[];
+  readonly tools?: { function: { name: string } }[];
+  readonly tool_choice?: string;
+};
 
 /** What a model was asked, on either wire. */
 export const bodyOf = ({ body }: ModelCall): Body => body as Body;

@@ -31,6 +31,7 @@ const retryable = new Set([
   'rate_limited',
   'overloaded',
   'server_error',
+  'empty_answer',
 ]);
 
 export const neverStopped = new PlainStop();

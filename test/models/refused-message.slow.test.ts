@@ -54,7 +54,9 @@ for (const [what, more] of [
       };
       const told = { kind: 'left_out', models: ['local_runtime/llama3.2'], turns: 1, notes: 0 };
       const [unanswered, refused] = ['unanswered', 'refused'].map((why) => ({ ...told, why }));
-      assert.deepEqual(await askedWith('two'), ['FAIL\n\ntwo', 'two']);
+      // What is called invalid may be too long: it is asked with half of the history first.
+      const half = fail === '400' ? ['FAIL\n\ntwo'] : [];
+      assert.deepEqual(await askedWith('two'), ['FAIL\n\ntwo', ...half, 'two']);
       if (fail === '500') {
         // It may have been chance.
         assert.deepEqual(await stepsOf(service), [unanswered]);

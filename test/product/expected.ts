@@ -19,7 +19,7 @@ export type Expected = {
 };
 
 const retriesMax = 2;
-const passing = new Set<FailureName>(['refused', 'reset', 'cut', '429', '503', '500']);
+const passing = new Set<FailureName>(['refused', 'reset', 'cut', '429', '503', '500', 'empty']);
 const worthWaiting = new Set(['connect_failed', 'timeout', 'rate_limited', 'overloaded']);
 
 /** Whether nobody hears what this model is asked. */

@@ -1,7 +1,7 @@
 /** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
-import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
+import { boolean, integer, kinds, list, maybe, maybeBoolean, maybeInteger, maybeText } from './schema.ts';
 import { number, object, objectMay, objectWith, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
 import { verdicts } from '../../domain/approval.ts';
@@ -69,7 +69,7 @@ const traceStep = kinds(
       linesDropped: integer,
       usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
     },
-    { cost: maybeText },
+    { cost: maybeText, isCut: maybeBoolean, said: maybeText },
   ),
   object({
     kind: oneOf('tool'),

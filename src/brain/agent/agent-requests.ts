@@ -55,16 +55,14 @@ export class AgentRequests {
     return said.reduce((sum, { text }) => sum + text.length, own);
   }
 
-  /**
-   * @param tools what may be called at this step
-   */
-  at(tools: readonly ToolNotice[], inText: InText): RequestFor {
+  /** @param mayCall whether tools may be called at this step */
+  at(mayCall: boolean, inText: InText): RequestFor {
     return (view, model) => {
       const protocol = inText({ model, view }) ? 'text' : 'native';
       // Later steps need not find it out once more.
       if (!view.pictures) this.#blind.add(model);
       const pictured = this.#blind.has(model) ? null : (this.#parts.seers.get(model) ?? null);
-      return this.#request(protocol, tools, this.#view ?? view, pictured);
+      return this.#request({ protocol, model, mayCall, view: this.#view ?? view, pictured });
     };
   }
 
@@ -84,17 +82,13 @@ export class AgentRequests {
     );
   }
 
-  #request(
-    protocol: 'native' | 'text',
-    tools: readonly ToolNotice[],
-    view: TextView,
-    pictured: EarlierPictures | null,
-  ): ModelRequest {
+  #request({ protocol, model, mayCall, view, pictured }: Asking): ModelRequest {
     const { agent, turn, desk, transcript, announced, mark } = this.#parts;
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
     const quoted = quoteFor(turn, view);
     const said = linesOfTurn(turn, turns, pictured, quoted);
+    const tools = mayCall ? announced : [];
     const quotes = quoted === null ? [] : [quoted];
     const system = systemPrompt({
       protocol,
@@ -110,14 +104,23 @@ export class AgentRequests {
     return {
       sensitivity: strictestOf(this.#sensitivity, [...turns, ...notes, ...quotes]),
       system,
-      lines: [...said, ...transcript.linesFor(protocol)],
+      lines: [...said, ...transcript.linesFor(protocol, model)],
       keptFrom: said.length - 1,
-      tools: protocol === 'native' ? tools : [],
+      tools: protocol === 'native' ? announced : [],
+      mayCall,
       deadlineAt: desk.deadlineAt,
       purse: desk.purse,
     };
   }
 }
+
+type Asking = {
+  readonly protocol: 'native' | 'text';
+  readonly model: ModelName;
+  readonly mayCall: boolean;
+  readonly view: TextView;
+  readonly pictured: EarlierPictures | null;
+};
 
 /** What of the conversation a model sees, whatever its tools are. */
 type TextView = Pick<View, 'private' | 'unanswered'>;

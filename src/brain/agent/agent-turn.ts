@@ -3,7 +3,6 @@ import type { FailureKind } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { kindTypeOf } from '../../channel/kinds.ts';
 import type { Note } from '../../domain/note.ts';
-import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
@@ -20,7 +19,7 @@ import { AgentRequests } from './agent-requests.ts';
 import { AgentModels, type InText } from './models.ts';
 import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
 import { readText } from './text-protocol.ts';
-import { ToolCalls } from './tool-calls.ts';
+import { ToolCalls, type WrittenCalls } from './tool-calls.ts';
 
 /** After so many answers in a row with nothing but wrong calls, no more tools are used. */
 const invalidMax = 2;
@@ -61,7 +60,7 @@ export type TurnContext = {
 /** What the model wants. */
 type ModelIntent =
   | { readonly kind: 'answer'; readonly text: string }
-  | { readonly kind: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }
+  | ({ readonly kind: 'calls' } & WrittenCalls)
   | { readonly kind: 'broken'; readonly text: string };
 
 /**
@@ -179,21 +178,21 @@ export class AgentTurn {
   async #ask(): Promise<Asked> {
     const { stepsMax } = this.#options;
     const last = this.#closing || (this.#isSpent && stepsMax > 1);
-    const tools = last ? [] : this.#announced;
+    const withTools = !last && this.#announced.length > 0;
     if (last && !this.#asksForAnswer && this.#announced.length > 0) {
       this.#asksForAnswer = true;
       this.#transcript.say(askForAnswer);
     }
     const inText = this.#models.inText();
     const members = this.#models.allowed(this.#requests.sensitivity, this.#desk);
-    const requestFor = this.#requests.at(tools, inText);
+    const requestFor = this.#requests.at(withTools, inText);
     const { verdict, calls } = await dispatch(members, requestFor, this.#desk, this.#options);
     if (calls.length === 0) throw new Error('a turn that was given up was asked for');
     for (const call of calls) this.#desk.addStep(call.step(this.#turnAt));
     const answered = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
     const isMalformed = this.#models.learn(calls, inText);
     if (answered !== null) this.#requests.answered(answered);
-    return { calls, answered, inText, isMalformed, withTools: tools.length > 0 };
+    return { calls, answered, inText, isMalformed, withTools };
   }
 
   /** Whether another step, asked in another way, may do better than the one that failed. */
@@ -230,7 +229,7 @@ export class AgentTurn {
   async #fulfil(wish: Exclude<ModelIntent, { kind: 'answer' }>): Promise<void> {
     let invalid = true;
     if (wish.kind === 'broken') this.#transcript.objected(wish.text, brokenCall);
-    else invalid = (await this.#calls.run(this.#step, wish.text, wish.calls)) === 'invalid';
+    else invalid = (await this.#calls.run(this.#step, wish)) === 'invalid';
     this.#invalidInARow = invalid ? this.#invalidInARow + 1 : 0;
     if (this.#invalidInARow >= invalidMax) this.#closing = true;
   }
@@ -278,14 +277,14 @@ function failuresOf(calls: readonly ModelCall[]): readonly FailureKind[] {
 }
 
 /** Calls are looked for only where they may stand: beside the text, or as the whole text. */
-function wishOf({ outcome }: ModelCall, isText: boolean): ModelIntent {
+function wishOf({ outcome, model }: ModelCall, isText: boolean): ModelIntent {
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
-  const { text, calls } = outcome;
+  const { text, calls, extra } = outcome;
   if (!isText) {
-    return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls };
+    return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls, model, extra };
   }
   if (calls.length > 0) return { kind: 'broken', text };
   const read = readText(text);
   if (read.kind !== 'call') return { kind: read.kind, text };
-  return { kind: 'calls', text, calls: [read.call] };
+  return { kind: 'calls', text, calls: [read.call], model, extra };
 }

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brief, call, calls, results, Stage, type Said } from '../../../test/agents/play.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
+import type { ModelRequest } from '../../model/model.ts';
 import type { RequestLine } from '../../model/model.ts';
 
 const calc = () => fakeTool('calc', 'expression', { does: (given) => `${given} = 2` });
 const sum = (given: unknown = { expression: '1+1' }) => call('calc', given);
-const toolsOf = ({ tools }: { tools: readonly { name: string }[] }): readonly string[] =>
-  tools.map(({ name }) => name);
+/** What may be called; the last request may name tools that may not. */
+const toolsOf = (asked: Pick<ModelRequest, 'tools' | 'mayCall'>): readonly string[] =>
+  asked.mayCall === false ? [] : asked.tools.map(({ name }) => name);
 
 test('an answer without tools is the reply, after one question', async () => {
   const stage = new Stage({ tools: [calc()] });
@@ -69,7 +71,8 @@ for (const stepsMax of [2, 3, 5]) {
     assert.equal(played.requests.length, stepsMax);
     assert.equal(tool.ran.length, stepsMax - 1);
     assert.deepEqual(toolsOf(played.requests.at(-1)!), []);
-    assert.match(played.requests.at(-1)!.lines.at(-1)!.text, /^No tool can be used any more/);
+    assert.match(played.requests.at(-1)!.lines.at(-1)!.text, /\n\nNo tool can be used any more/);
+    assert.equal(played.requests.at(-1)!.lines.at(-1)!.role, 'result', 'no person speaks there');
     for (const request of played.requests.slice(0, -1))
       assert.deepEqual(toolsOf(request), ['calc']);
   });
@@ -114,7 +117,7 @@ test('of a thousand calls in one answer eight are run, and the model is told', a
   const asked = lines.find((line) => line.role === 'calls')!;
   assert.equal(asked.role === 'calls' && asked.calls.length, 8);
   assert.equal(results(played).length, 8);
-  assert.equal(lines.at(-1)!.text, '992 more calls were not run: at most 8 at once.');
+  assert.match(lines.at(-1)!.text, /\n\n992 more calls were not run: at most 8 at once\.$/);
 });
 
 test('the same call a third time is refused, whatever the order of its arguments', async () => {

@@ -1,5 +1,6 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
+import type { ModelName } from '../../domain/ids.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
@@ -19,6 +20,16 @@ const repeatsMax = 2;
 
 /** How a round of calls ended: with nothing but wrong arguments, or otherwise. */
 export type Round = 'went' | 'invalid';
+
+/** What one answer asks for. */
+export type WrittenCalls = {
+  readonly calls: readonly ToolCall[];
+  /** What the model wrote beside them. */
+  readonly text: string;
+  readonly model: ModelName;
+  /** Fields that only its provider knows; undefined: none. */
+  readonly extra: object | undefined;
+};
 
 export type ToolCallsOptions = {
   readonly agent: AgentOptions;
@@ -56,13 +67,13 @@ export class ToolCalls {
   /**
    * One answer's calls, one after the other, in their order. Ends early when the turn is over.
    * @param step which model call of the turn it is, from 1
-   * @param text what the model wrote beside them
    */
-  async run(step: number, text: string, calls: readonly ToolCall[]): Promise<Round> {
+  async run(step: number, written: WrittenCalls): Promise<Round> {
+    const { text, calls, model, extra } = written;
     const { transcript, over } = this.#options;
     const asked = calls.slice(0, callsMax);
     const told = asked.map((call, n) => this.#tellable(call, `call_${step}_${n}`));
-    transcript.asked(text, told);
+    transcript.asked({ text, calls: told, model, extra });
     let wrong = 0;
     for (const [n, call] of asked.entries()) {
       if (over.stopped) return 'went';
@@ -80,7 +91,7 @@ export class ToolCalls {
     const call = callOf(followed);
     const { transcript } = this.#options;
     const told = this.#tellable(call, 'call_0_0');
-    transcript.asked('', [told]);
+    transcript.followed(told);
     if (followed.verdict !== 'approved') return transcript.found(told, notRun[followed.verdict]);
     const { text } = await this.#runOne(call, '0:0', followed);
     transcript.found(told, text);
@@ -155,13 +166,13 @@ export class ToolCalls {
    * The call as it goes back to its model: providers refuse what their own models wrote where a
    * name has odd characters, the arguments are no object, or an id is not the only one of its kind.
    */
-  #tellable({ id, name, arguments: given }: ToolCall, otherId: string): ToolCall {
+  #tellable({ id, name, arguments: given, extra }: ToolCall, otherId: string): ToolCall {
     let own = id !== '' && id.length <= idLengthMax ? id : otherId;
     if (this.#ids.has(own)) own = otherId;
     while (this.#ids.has(own)) own += '_';
     this.#ids.add(own);
     const plain = name.slice(0, nameLengthMax).replace(/[^\w-]/g, '_');
-    return { id: own, name: plain, arguments: asObject(given) };
+    return { id: own, name: plain, arguments: asObject(given), ...(extra && { extra }) };
   }
 }
 

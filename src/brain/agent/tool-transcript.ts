@@ -1,8 +1,10 @@
+import type { ModelName } from '../../domain/ids.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { RequestLine } from '../../model/model.ts';
 import { asData } from './prompt.ts';
 import { callAsText } from './text-protocol.ts';
+import type { WrittenCalls } from './tool-calls.ts';
 
 /** The length of all that one turn has found out; beyond it the oldest results give way. */
 export const transcriptCharactersMax = 200_000;
@@ -19,18 +21,28 @@ const interrupted =
 /** How much is kept of what a model writes beside a call. */
 const besideMax = 4_000;
 
+/** A line, and whose model's it is; null: no model's of this turn. */
+type Line = RequestLine & { readonly by?: ModelName | null };
+
 /**
  * What a turn asked of tools and was told, as lines behind the person's message. Calls have ids
  * that are unique in the turn and arguments that are an object.
+ *
+ * A call goes back to the model that wrote it as a call, with all that its provider wants back.
+ * Any other model is told of it in words, for it would lack just that.
  */
 export class ToolTranscript {
   readonly #mark: string;
-  readonly #lines: RequestLine[] = [];
+  readonly #lines: Line[] = [];
   /** The results that hold something, oldest first: their places, and lengths with their calls'. */
   #results: { at: number; characters: number; text: string }[] = [];
   #characters = 0;
   #isShort = false;
   #charactersMax: number;
+  /** Words of svc's own behind results, by the ids of their calls. */
+  readonly #words = new Map<string, readonly string[]>();
+  /** Whose calls the results are of. */
+  #by: ModelName | null = null;
 
   constructor(mark: string, charactersMax: number) {
     this.#mark = mark;
@@ -48,13 +60,21 @@ export class ToolTranscript {
     );
   }
 
-  /** @param text what the model wrote beside its calls */
-  asked(text: string, calls: readonly ToolCall[]): void {
-    this.#lines.push({ role: 'calls', text: cut(text, besideMax), calls });
+  asked({ text, calls, model, extra }: WrittenCalls): void {
+    this.#by = model;
+    const line = { role: 'calls', text: cut(text, besideMax), calls, by: model } as const;
+    this.#lines.push({ ...line, ...(extra && { extra }) });
+  }
+
+  /** A call that an earlier turn asked for. */
+  followed(call: ToolCall): void {
+    this.#by = null;
+    this.#lines.push({ role: 'calls', text: '', calls: [call], by: null });
   }
 
   found(call: ToolCall, text: string): void {
-    const at = this.#lines.push({ role: 'result', call, text: this.#data(call, text) }) - 1;
+    const line = { role: 'result', call, text: this.#data(call, text), by: this.#by } as const;
+    const at = this.#lines.push(line) - 1;
     const characters = text.length + JSON.stringify(call.arguments).length;
     this.#results.push({ at, characters, text });
     this.#characters += characters;
@@ -67,9 +87,14 @@ export class ToolTranscript {
     this.say(word);
   }
 
-  /** Adds a word of svc's own to the model. */
+  /**
+   * Adds a word of svc's own to the model. Behind a result it is a part of that: Mistral takes no
+   * person's line there.
+   */
   say(text: string): void {
-    this.#lines.push({ role: 'user', text });
+    const last = this.#lines.at(-1);
+    if (last?.role !== 'result') this.#lines.push({ role: 'user', text });
+    else this.#words.set(last.call.id, [...(this.#words.get(last.call.id) ?? []), text]);
   }
 
   /** Whether what was found, rather than `others` (so many characters), is what is long. */
@@ -94,16 +119,25 @@ export class ToolTranscript {
   }
 
   /** In the text protocol a call and its result are what the two have said to each other. */
-  linesFor(protocol: 'native' | 'text'): readonly RequestLine[] {
-    if (protocol === 'native') return this.#lines;
+  linesFor(protocol: 'native' | 'text', model: ModelName): readonly RequestLine[] {
     return this.#lines.flatMap((line): readonly RequestLine[] => {
-      if (line.role === 'calls') return [];
+      const isOwn = line.by === undefined || line.by === model;
+      if (line.role === 'calls') return protocol === 'native' && isOwn ? [withoutBy(line)] : [];
       if (line.role !== 'result') return [line];
+      const text = this.#withWord(line.call, line.text);
+      if (protocol === 'native') {
+        const told = `This call was made: ${callAsText(line.call)}\n${text}`;
+        return [isOwn ? { role: 'result', call: line.call, text } : { role: 'user', text: told }];
+      }
       return [
         { role: 'assistant', text: callAsText(line.call) },
-        { role: 'user', text: line.text },
+        { role: 'user', text },
       ];
     });
+  }
+
+  #withWord({ id }: ToolCall, text: string): string {
+    return [text, ...(this.#words.get(id) ?? [])].join('\n\n');
   }
 
   /** The oldest results go first; of the newest as much is kept as fits. */
@@ -153,6 +187,10 @@ export class ToolTranscript {
   #data({ name }: ToolCall, text: string): string {
     return asData(this.#mark, `result of ${name}`, text);
   }
+}
+
+function withoutBy({ by: _by, ...line }: Line): RequestLine {
+  return line;
 }
 
 /** The beginning of a text, without half a character at its end. */

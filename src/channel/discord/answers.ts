@@ -3,7 +3,7 @@ import type { HttpFault, HttpResult } from '../../lib/http-client.ts';
 
 /**
  * What became of a call. `code` is Discord's own number of what was wrong, where it gave one, and
- * `names` its names of what was wrong in fields. `message` is what it said, for platform-words.ts:
+ * `names` its names of what was wrong in fields. `message` is what it said, for upstream-words.ts:
  * it goes into no log. `unasked`: nothing was sent, since a limit is known to be reached.
  */
 export type ApiResult =

@@ -9,7 +9,7 @@
  */
 import { failure, type Failure } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
-import { platformWords } from '../platform-words.ts';
+import { platformWords } from '../../domain/upstream-words.ts';
 import type { Api, ApiResult } from './api.ts';
 import { componentsOf } from './interactions.ts';
 import { idIn, messageText, put } from './putting.ts';

@@ -54,7 +54,7 @@ type TextFile = { readonly name: string; readonly text: string };
 
 /**
  * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
- * the platform said, for comparing, and for platform-words.ts: it goes into no log.
+ * the platform said, for comparing, and for upstream-words.ts: it goes into no log.
  */
 export type CallResult =
   | { readonly kind: 'done'; readonly result: unknown }

@@ -14,7 +14,7 @@ import { isFirstPart } from '../../domain/reply.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { spread } from '../../lib/backoff.ts';
 import { rowsOf } from '../choices.ts';
-import { platformWords } from '../platform-words.ts';
+import { platformWords } from '../../domain/upstream-words.ts';
 import type { BotApi, CallResult, Refused } from './bot-api.ts';
 import { markupOf, type Rows } from './keyboard.ts';
 import { format } from './markdown.ts';

@@ -2,6 +2,7 @@
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
+import { endingsOfBase } from '../../domain/model-habits.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
@@ -9,16 +10,18 @@ import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
-import { Listening } from '../streaming.ts';
-import { findModel, fromWire, refusesStream, refusesUsage, seesBy, toWire } from './wire.ts';
-import { wantsOtherLimit, type LimitField } from './wire.ts';
+import { Listening, ThinkingHabit } from '../streaming.ts';
+import { acceptsAll, adapted, findModel, fromWire, refusesStream, seesBy, toWire } from './wire.ts';
 
 /** Its parser is a package, which a start does without. */
 const streams = new LoadOnce(() => import('./stream.ts'));
 
-async function listenTo(onText: NonNullable<ModelRequest['onText']>): Promise<Listening> {
+async function listenTo(
+  onText: NonNullable<ModelRequest['onText']>,
+  thinking: ThinkingHabit,
+): Promise<Listening> {
   const { HostedStream } = await streams.get();
-  return new Listening(new HostedStream(), onText);
+  return new Listening(new HostedStream(), onText, thinking);
 }
 
 export function createHostedRuntime(options: RuntimeOptions): Model {
@@ -35,10 +38,9 @@ class HostedRuntime implements Model {
   #base: Base;
   /** Another base where the API may be: asked once after a 404, and kept if the API is there. */
   #otherBase: Base | null;
-  /** The other one is used once the model has said that it takes no `max_tokens`. */
-  #limitField: LimitField = 'max_tokens';
-  /** False once it has refused to be asked for the usage of a stream. */
-  #tellsUsage = true;
+  /** What its refusals have shown so far. */
+  #accepts = acceptsAll;
+  readonly #thinking: ThinkingHabit;
   /** False once it has refused to stream. */
   #streams = true;
 
@@ -48,8 +50,8 @@ class HostedRuntime implements Model {
     this.locality = options.locality;
     this.#options = options;
     this.#base = baseOf(options.baseUrl);
-    const { pathname } = new URL(options.baseUrl);
-    this.#otherBase = pathname === '/' ? baseOf(`${options.baseUrl}/v1`) : null;
+    this.#thinking = new ThinkingHabit(options.modelId);
+    this.#otherBase = otherBaseOf(options.baseUrl);
   }
 
   async ask(asked: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -67,38 +69,33 @@ class HostedRuntime implements Model {
     return outcomeOf(parsed, tries);
   }
 
-  /** Where the model takes the limit of its answers in the other field, it is asked once more. */
+  /** Where it refuses a part of the request that it need not have, it is asked without that. */
   async #askAt(
     { chatUrl: url }: Pick<Base, 'chatUrl'>,
     request: ModelRequest,
     stop: Stop,
     tries: Try[],
   ): Promise<CallResult> {
-    const field = this.#limitField;
-    const tokens = this.#options.outputTokensMax;
     const { onText } = request;
-    const listening = onText === undefined ? null : await listenTo(onText);
-    const limit = tokens === null ? null : { field, tokens };
-    const body = toWire(this.modelId, request, limit, this.#tellsUsage);
-    const call = { url, body, fromWire, listening };
-    const result = await callProvider(this.#options, call, request, stop, tries);
-    const { answer } = result;
-    if (listening !== null && this.#tellsUsage && answer !== null) {
-      if (refusesUsage(answer.status, answer.body)) {
-        this.#tellsUsage = false;
-        return this.#askAt({ chatUrl: url }, request, stop, tries);
+    for (let accepts = this.#accepts; ; this.#accepts = accepts) {
+      const listening = onText === undefined ? null : await listenTo(onText, this.#thinking);
+      const body = toWire(this.modelId, request, this.#options.outputTokensMax, accepts);
+      const call = { url, body, fromWire, listening };
+      const result = await callProvider(this.#options, call, request, stop, tries);
+      const { answer, parsed } = result;
+      if (answer === null || parsed.kind === 'answer') return result;
+      const other = adapted(accepts, request, answer);
+      if (other !== null) {
+        accepts = other;
+      } else if (listening !== null && refusesStream(answer.status, answer.body)) {
+        const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
+        // What fails in both ways says nothing of streams.
+        if (whole.answer?.status === 200) this.#streams = false;
+        return whole;
+      } else {
+        return result;
       }
     }
-    if (listening !== null && answer !== null && refusesStream(answer.status, answer.body)) {
-      const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
-      // What fails in both ways says nothing of streams.
-      if (whole.answer?.status === 200) this.#streams = false;
-      return whole;
-    }
-    if (tokens === null || field !== 'max_tokens' || answer === null) return result;
-    if (!wantsOtherLimit(answer.status, answer.body)) return result;
-    this.#limitField = 'max_completion_tokens';
-    return this.#askAt({ chatUrl: url }, request, stop, tries);
   }
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
@@ -144,4 +141,12 @@ type Base = { readonly chatUrl: URL; readonly modelsUrl: URL };
 
 function baseOf(url: string): Base {
   return { chatUrl: new URL(`${url}/chat/completions`), modelsUrl: new URL(`${url}/models`) };
+}
+
+/** Where the API may be, if it is not where it was said to be: below `/v1`, or one level up. */
+function otherBaseOf(url: string): Base | null {
+  const { pathname } = new URL(url);
+  if (pathname === '/') return baseOf(`${url}/v1`);
+  const shorter = url.replace(endingsOfBase.hosted_runtime, '');
+  return shorter === url ? null : baseOf(shorter);
 }

@@ -3,34 +3,73 @@
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
  * many others, who differ most in their errors.
  */
-import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
-import { base64Of, messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
+import { endedBy, ownLineFields } from '../../domain/model-habits.ts';
+import { wantsThinkingBack } from '../../domain/model-habits.ts';
+import { errorIn, failureOf } from '../errors.ts';
+import { listOf, parseJson, recordOf, textOf } from '../json.ts';
+import { answerOf, base64Of, callsOf, contentOf, extraOf, failed } from '../parsing.ts';
+import { messagesOf, toolsOf, usageOf } from '../parsing.ts';
 import type { CallWire, Parsed } from '../parsing.ts';
-import type { ModelRequest } from '../model.ts';
+import type { ModelRequest, ToolNotice } from '../model.ts';
+import { Chunks } from './chunks.ts';
 
-/** The field that bounds an answer: most providers know the first, some models only the other. */
-export type LimitField = 'max_tokens' | 'max_completion_tokens';
+/**
+ * What a provider takes of a request, as far as its refusals have shown. Each begins as most have
+ * it, and changes at most once.
+ */
+export type Accepts = {
+  /** Bounds an answer: most providers know the first, some models only the other. */
+  readonly limitField: 'max_tokens' | 'max_completion_tokens';
+  /** A stream may be asked for its usage. */
+  readonly usage: boolean;
+  /** Fields that came with a line go back with it. */
+  readonly extra: boolean;
+  /** Every line of the model's has its thinking, be it an empty one. */
+  readonly thinking: boolean;
+  /** `tool_choice`; without it no tools are named where none is to be called. */
+  readonly toolChoice: boolean;
+};
+
+export const acceptsAll: Accepts = {
+  limitField: 'max_tokens',
+  usage: true,
+  extra: true,
+  thinking: false,
+  toolChoice: true,
+};
 
 /**
  * The body of `POST /chat/completions`.
- * @param limit null: an answer is as long as the provider lets it be
- * @param tellsUsage of an answer in pieces: whether it may be asked for its usage
+ * @param outputTokensMax null: an answer is as long as the provider lets it be
  */
 export function toWire(
   modelId: string,
   request: ModelRequest,
-  limit: { readonly field: LimitField; readonly tokens: number } | null,
-  tellsUsage = true,
+  outputTokensMax: number | null,
+  accepts = acceptsAll,
 ): string {
-  const messages = messagesOf(request, callWire);
-  const bounded = limit === null ? {} : { [limit.field]: limit.tokens };
+  const messages = messagesOf(request, { ...callWire, sendsExtra: accepts.extra });
+  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: outputTokensMax };
   return JSON.stringify({
     model: modelId,
-    messages,
-    ...toolsOf(request),
+    messages: accepts.thinking ? messages.map(withThinking) : messages,
+    ...choiceOfTools(request, accepts),
     ...bounded,
-    ...streamOf(request, tellsUsage),
+    ...streamOf(request, accepts.usage),
   });
+}
+
+/** Bedrock and LiteLLM want the tools named as long as a result of one stands in the request. */
+function choiceOfTools(request: ModelRequest, { toolChoice }: Accepts): object {
+  const { mayCall = true } = request;
+  if (mayCall || request.tools.length === 0) return toolsOf(request);
+  return toolChoice ? { ...toolsOf(request), tool_choice: 'none' } : {};
+}
+
+function withThinking(message: object): object {
+  const { role } = message as { role?: unknown };
+  if (role !== 'assistant' || 'reasoning_content' in message) return message;
+  return { ...message, reasoning_content: '' };
 }
 
 function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
@@ -40,9 +79,11 @@ function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
 
 /** Arguments go as a JSON text, and a result names its call. */
 const callWire: CallWire = {
-  call: ({ id, name, arguments: given }) => {
+  call: ({ id, name, arguments: given, extra }, sendsExtra) => {
     const text = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-    return { id, type: 'function', function: { name, arguments: text } };
+    const more = sendsExtra ? extra : undefined;
+    const asked = { ...more?.function, name, arguments: text };
+    return { ...more?.call, id, type: 'function', function: asked };
   },
   result: ({ id }) => ({ tool_call_id: id }),
   shown: (text, pictures) => ({
@@ -54,33 +95,98 @@ const callWire: CallWire = {
       }),
     ],
   }),
+  noText: null,
+  sendsExtra: true,
 };
 
-/** @param retryAfterMs what the answer's header asks us to wait */
+/**
+ * @param retryAfterMs what the answer's header asks us to wait
+ * @param tools what could be called
+ */
 export function fromWire(
   status: number,
   body: string,
   retryAfterMs: number | null,
-  offered: boolean,
+  tools: readonly ToolNotice[],
 ): Parsed {
-  const root = recordOf(parseJson(body));
+  const read = parseJson(body) ?? (status === 200 ? unaskedStream(body) : undefined);
+  const root = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
   const told = recordOf(root?.['usage']);
   const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = told ?? {};
   const usage = usageOf(input, output, all);
-  if (status !== 200 || root?.['error']) {
-    const error = recordOf(root?.['error']);
-    const words = error === null ? textOf(root?.['error']) : wordsOf(error);
+  const choice = recordOf(listOf(root?.['choices'])[0]);
+  const error = root?.['error'] || choice?.['error'];
+  const message = recordOf(choice?.['message']);
+  if (status !== 200 || error || message === null) {
+    const { words, code } = errorIn(choice?.['error'] ? JSON.stringify(choice) : body);
+    const isError = status !== 200 || Boolean(error) || (root !== null && words !== '');
+    if (!isError) return failed('malformed_answer', { status });
     // Some answer 200 and hold the real status in the error's code.
-    const code = Number(error?.['code']);
-    const real = status !== 200 ? status : code >= 400 && code < 600 ? code : 500;
+    const real = status !== 200 ? status : (code ?? 500);
     return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
   }
-  const message = recordOf(recordOf(listOf(root?.['choices'])[0])?.['message']);
-  if (message === null) return failed('malformed_answer', { status });
-  return answerOf(contentOf(message['content']), {
+  return answerOf(contentOf(message['content']) || textOf(message['refusal']), {
     calls: callsOf(message['tool_calls']),
-    offered,
+    tools,
     usage,
+    endedBy: endedBy(textOf(choice?.['finish_reason'])),
+    extra: extraOf(message, ownLineFields),
+  });
+}
+
+/** Some stream though they were not asked to: as events, or as a JSON object in each line. */
+function unaskedStream(body: string): unknown {
+  const chunks = new Chunks();
+  let event: string | undefined;
+  for (const line of body.split(/\r?\n|\r/)) {
+    if (line.startsWith('event:')) event = line.slice('event:'.length).trim();
+    const data = /^(?:data:\s*|(?=\{))(.+)$/.exec(line)?.[1];
+    if (data === undefined) continue;
+    chunks.take(data, event);
+    event = undefined;
+  }
+  const end = chunks.end();
+  return end.kind === 'whole' ? parseJson(end.body) : undefined;
+}
+
+/** How a request would have to differ for a provider that refused it so; null: nobody knows. */
+export function adapted(
+  accepts: Accepts,
+  request: ModelRequest,
+  answer: { readonly status: number; readonly body: string },
+): Accepts | null {
+  const { status, body } = answer;
+  if (status !== 400 && status !== 422) return null;
+  const { words } = errorIn(body);
+  if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
+    return { ...accepts, limitField: 'max_completion_tokens' };
+  }
+  if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
+    return { ...accepts, usage: false };
+  }
+  const hasLines = request.lines.some(({ role }) => role === 'assistant' || role === 'calls');
+  if (!accepts.thinking && hasLines && wantsThinkingBack.test(words)) {
+    return { ...accepts, thinking: true };
+  }
+  if (accepts.extra && extraKeys(request).some((key) => words.includes(key))) {
+    return { ...accepts, extra: false };
+  }
+  const namesTools = request.mayCall === false && request.tools.length > 0;
+  if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
+    return { ...accepts, toolChoice: false };
+  }
+  return null;
+}
+
+const namesUsage = /stream_options|include_usage/;
+
+function extraKeys({ lines }: ModelRequest): readonly string[] {
+  return lines.flatMap((line) => {
+    if (line.role !== 'calls') return [];
+    const ofCalls = line.calls.flatMap(({ extra }) =>
+      extra === undefined ? [] : [...Object.keys(extra.call), ...Object.keys(extra.function)],
+    );
+    return [...Object.keys(line.extra ?? {}), ...ofCalls];
   });
 }
 
@@ -88,16 +194,11 @@ export function fromWire(
  * Whether the model takes its limit in the other field alone. Format: OpenAI says
  * `unsupported_parameter` with `param`, others say it in the message alone.
  */
-export function wantsOtherLimit(status: number, body: string): boolean {
+function wantsOtherLimit(status: number, body: string): boolean {
   if (status !== 400) return false;
   const error = recordOf(recordOf(parseJson(body))?.['error']);
   const isNamed = error?.['code'] === 'unsupported_parameter' && error['param'] === 'max_tokens';
-  return isNamed || /max_tokens.+max_completion_tokens/s.test(textOf(error?.['message']));
-}
-
-/** Whether the provider refuses to be asked for the usage of a stream, which not all know. */
-export function refusesUsage(status: number, body: string): boolean {
-  return (status === 400 || status === 422) && /stream_options|include_usage/.test(body);
+  return isNamed || /max_tokens.+max_completion_tokens/s.test(errorIn(body).words);
 }
 
 /**
@@ -137,18 +238,4 @@ export function seesBy(body: string, modelId: string): boolean | null {
   }
   const vision = recordOf(capabilities)?.['vision'];
   return typeof vision === 'boolean' ? vision : null;
-}
-
-/** A text, or a list of parts of which those of type `text` are the answer. */
-export function contentOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return listOf(content)
-    .map(recordOf)
-    .map((part) => (part?.['type'] === 'text' ? textOf(part['text']) : ''))
-    .join('');
-}
-
-/** A code may be a text or a number. */
-function wordsOf(error: Readonly<Record<string, unknown>>): string {
-  return [error['code'], error['type'], error['message']].map(textOf).join(' ');
 }

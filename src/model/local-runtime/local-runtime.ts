@@ -12,12 +12,12 @@ import type { HttpResult } from '../../lib/http-client.ts';
 import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
-import { failureOf } from '../parsing.ts';
+import { failureOf } from '../errors.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import type { FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
-import { Listening } from '../streaming.ts';
+import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
 import { findTag, fromWire, seesBy, toWire } from './wire.ts';
 
@@ -43,6 +43,7 @@ class LocalRuntime implements Model {
   readonly #tagsUrl: URL;
   readonly #showUrl: URL;
   readonly #relay: RelayDetection;
+  readonly #thinking: ThinkingHabit;
   /** The look under way, if any: every private request that needs a look waits for it. */
   #looking: Promise<Look> | null = null;
 
@@ -55,6 +56,7 @@ class LocalRuntime implements Model {
     this.#tagsUrl = new URL(`${options.baseUrl}/api/tags`);
     this.#showUrl = new URL(`${options.baseUrl}/api/show`);
     this.#relay = options.relay;
+    this.#thinking = new ThinkingHabit(options.modelId);
     if (isCloudTag(options.modelId)) this.#relay.shownAway();
   }
 
@@ -66,7 +68,8 @@ class LocalRuntime implements Model {
     const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
     const { onText } = request;
-    const listening = onText === undefined ? null : new Listening(new LocalStream(), onText);
+    const listening =
+      onText === undefined ? null : new Listening(new LocalStream(), onText, this.#thinking);
     const body = toWire(this.modelId, request, this.#options.outputTokensMax);
     const call = { url: this.#chatUrl, body, fromWire: this.#hear, listening };
     const { parsed } = await callProvider(this.#options, call, request, stop, tries);

@@ -2,10 +2,14 @@
  * The local runtime's JSON.
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
-import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
-import { base64Of, messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
+import { endedBy, ownLineFields } from '../../domain/model-habits.ts';
+import { errorIn, failureOf } from '../errors.ts';
+import { listOf, parseJson, recordOf, textOf } from '../json.ts';
+import { answerOf, base64Of, callable, callsOf, extraOf, failed } from '../parsing.ts';
+import { messagesOf, toolsOf, usageOf } from '../parsing.ts';
 import type { CallWire, Parsed } from '../parsing.ts';
-import type { ModelRequest } from '../model.ts';
+import type { ModelRequest, ToolNotice } from '../model.ts';
+import { LocalStream } from './stream.ts';
 
 /**
  * The body of `POST /api/chat`. Without `stream` it would stream; without `truncate` and
@@ -20,7 +24,8 @@ export function toWire(
   return JSON.stringify({
     model: modelId,
     messages: messagesOf(request, callWire),
-    ...toolsOf(request),
+    // It knows no way to name tools that are not to be called.
+    ...toolsOf({ tools: callable(request) }),
     stream: request.onText !== undefined,
     think: false,
     truncate: false,
@@ -31,9 +36,14 @@ export function toWire(
 
 /** Arguments go as an object, and a result names its tool. */
 const callWire: CallWire = {
-  call: ({ name, arguments: given }) => ({ function: { name, arguments: argumentsOf(given) } }),
+  call: ({ name, arguments: given, extra }) => ({
+    ...extra?.call,
+    function: { ...extra?.function, name, arguments: argumentsOf(given) },
+  }),
   result: ({ name }) => ({ tool_name: name }),
   shown: (content, pictures) => ({ content, images: pictures.map(base64Of) }),
+  noText: '',
+  sendsExtra: true,
 };
 
 function argumentsOf(given: unknown): object {
@@ -43,39 +53,55 @@ function argumentsOf(given: unknown): object {
 /** What an answer says, and whether it names a vendor that the runtime asked. */
 export type ChatAnswer = { readonly parsed: Parsed; readonly namesVendor: boolean };
 
-/** @param retryAfterMs what the answer's header asks us to wait */
+/**
+ * @param retryAfterMs what the answer's header asks us to wait
+ * @param tools what could be called
+ */
 export function fromWire(
   status: number,
   body: string,
   retryAfterMs: number | null,
-  offered: boolean,
+  tools: readonly ToolNotice[],
 ): ChatAnswer {
-  const root = recordOf(parseJson(body));
-  const parsed = parsedOf(root, status, retryAfterMs, offered);
+  const root = recordOf(parseJson(body) ?? (status === 200 ? unaskedStream(body) : undefined));
+  const parsed = parsedOf(root, { status, body, retryAfterMs, tools });
   return { parsed, namesVendor: namesVendor(root) };
 }
 
+/** Some stream though they were not asked to. */
+function unaskedStream(body: string): unknown {
+  const stream = new LocalStream();
+  stream.push(body);
+  const end = stream.end();
+  return end.kind === 'whole' ? parseJson(end.body) : undefined;
+}
+
+type Answer = {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfterMs: number | null;
+  readonly tools: readonly ToolNotice[];
+};
+
 function parsedOf(
   root: Readonly<Record<string, unknown>> | null,
-  status: number,
-  retryAfterMs: number | null,
-  offered: boolean,
+  { status, body, retryAfterMs, tools }: Answer,
 ): Parsed {
-  const error = textOf(root?.['error']);
   const usage = usageOf(root?.['prompt_eval_count'], root?.['eval_count']);
-  if (status !== 200) {
-    return { kind: 'failed', failure: failureOf(status, error, retryAfterMs), usage };
+  if (status !== 200 || root?.['error']) {
+    const { words } = errorIn(status === 200 ? JSON.stringify(root) : body);
+    const real = status === 200 ? 500 : status;
+    return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
   }
   if (root === null) return failed('malformed_answer', { status });
-  if (root['error']) {
-    return { kind: 'failed', failure: failureOf(500, error, null), usage };
-  }
   const message = recordOf(root['message']);
   if (message === null || root['done'] === false) return failed('malformed_answer', { status });
   return answerOf(textOf(message['content']), {
     calls: callsOf(message['tool_calls']),
-    offered,
+    tools,
     usage,
+    endedBy: endedBy(textOf(root['done_reason'])),
+    extra: extraOf(message, ownLineFields),
   });
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { platformWords } from './platform-words.ts';
+import { platformWords } from './upstream-words.ts';
 
 const token = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
 const of = (said: string, ...sent: readonly string[]) => platformWords(said, token, sent);

@@ -1,0 +1,152 @@
+/**
+ * What a provider's error says: one reader for all shapes of error bodies, and the failure that it
+ * stands for. Pure. The words are matched here; what an operator is shown of them is scrubbed.
+ */
+import { failure, type Failure } from '../domain/failure.ts';
+import { errorWords } from '../domain/model-habits.ts';
+import { parseJson, recordOf } from './json.ts';
+
+/** `words`: everything that it says, as one text; `code`: an HTTP status that it names. */
+export type ToldError = { readonly words: string; readonly code: number | null };
+
+const wordsMax = 4_000;
+const depthMax = 5;
+
+/** In the order in which they are told. What the model wrote (`failed_generation`) is not read. */
+const wordKeys = [
+  'code',
+  'error_code',
+  'status_code',
+  'type',
+  'error_type',
+  'error',
+  'errors',
+  'message',
+  'msg',
+  'error_msg',
+  'error_message',
+  'status_msg',
+  'errorMessage',
+  'title',
+  'detail',
+  'details',
+  'reason',
+  'description',
+  'param',
+  'loc',
+  'raw',
+  'metadata',
+  'base_resp',
+  'innererror',
+] as const;
+
+/**
+ * Known shapes: `{"error": {code, type, message}}` (OpenAI), a text there (Ollama), a list of that
+ * (Gemini), `{"object": "error", "message"}` (old vLLM, Mistral), `{"detail": "…"}` or a list of
+ * `{loc, msg}` there (FastAPI), `{"errors": […]}`, `{"base_resp": {status_code, status_msg}}`
+ * (MiniMax), a text alone. A web page says nothing.
+ */
+export function errorIn(body: string): ToldError {
+  const read = parseJson(body);
+  if (read === undefined) {
+    const text = body.trim();
+    return { words: text.startsWith('<') ? '' : text.slice(0, wordsMax), code: null };
+  }
+  const words: string[] = [];
+  collect(read, 0, words);
+  return { words: words.join(' ').slice(0, wordsMax), code: codeIn(read) };
+}
+
+function collect(value: unknown, depth: number, words: string[]): void {
+  if (typeof value === 'string') {
+    if (value !== '') words.push(value.slice(0, wordsMax));
+    return;
+  }
+  if (depth >= depthMax) return;
+  if (Array.isArray(value)) {
+    for (const one of value.slice(0, 20)) collect(one, depth + 1, words);
+    return;
+  }
+  const record = recordOf(value);
+  if (record === null) return;
+  for (const key of wordKeys) {
+    if (Object.hasOwn(record, key)) collect(record[key], depth + 1, words);
+  }
+}
+
+/** Some answer 200 and hold the real status in the error. */
+function codeIn(read: unknown): number | null {
+  const outer = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
+  const error = recordOf(outer?.['error']) ?? outer;
+  for (const key of ['code', 'status', 'status_code'] as const) {
+    const code = Number(error?.[key]);
+    if (code >= 400 && code < 600) return code;
+  }
+  return null;
+}
+
+/** The failure that a status stands for, with the help of the error's own words. */
+export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
+  if (status === 402 || (status >= 400 && status < 500 && errorWords.noCredit.test(words))) {
+    return failure('no_credit', { status });
+  }
+  if (status === 401 || status === 403) return failure('unauthorized', { status });
+  if (status === 429 && !tooLargeForLimit.test(words)) {
+    return failure('rate_limited', { status, retryAfterMs });
+  }
+  if (busy.has(status)) return failure('overloaded', { status, retryAfterMs });
+  if (status >= 300 && status < 400) return failure('redirected', { status });
+  if (status === 413 || status === 429 || errorWords.tooLong.test(words)) {
+    return failure('context_overflow', { status });
+  }
+  if (errorWords.badCall.test(words)) return failure('tool_call_malformed', { status });
+  if (errorWords.noTools.test(unquoted(words))) return failure('tools_unsupported', { status });
+  if (status < 500 && errorWords.filtered.test(unquoted(words))) {
+    return failure('filtered', { status });
+  }
+  if (status === 404) return failure('not_found', { status });
+  if (status >= 500) return failure('server_error', { status, retryAfterMs });
+  if (status >= 400) return failure('rejected', { status });
+  return failure('malformed_answer', { status });
+}
+
+/** One request alone is more than the limit of a minute: waiting does not help (OpenAI, Groq). */
+const tooLargeForLimit = /request too large/i;
+
+/** 408 time-out of the other side, 498 no capacity, 503 busy or loading, 529 overloaded. */
+const busy = new Set([408, 498, 503, 529]);
+
+/**
+ * An error's own words, up to the first that may be its model's: such a text could take the model's
+ * tools away from everybody. The first name in quotes does not end them.
+ */
+function unquoted(words: string): string {
+  const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
+  const end = own.search(/[{[`"\n]|(?<![a-z])'/i);
+  return end < 0 ? own : own.slice(0, end);
+}
+
+/**
+ * What an error of a request with pictures says of them: the model takes none, or its provider did
+ * not take these (a content filter, a format), which says nothing of others. Null: nothing. Where
+ * the request is too long, pictures are spoken of as what makes it so.
+ * @param kind of the failure that it is else
+ */
+export function pictureFailureOf(
+  kind: Failure['kind'],
+  body: string,
+): 'pictures_unsupported' | 'picture_refused' | null {
+  if (!ofPictures.has(kind)) return null;
+  const words = body.slice(0, wordsMax);
+  if (errorWords.noSight.test(words)) return 'pictures_unsupported';
+  return ofPicture.test(words) ? 'picture_refused' : null;
+}
+
+/** Of llama.cpp it is an error of the server, and of a router an endpoint that is not there. */
+const ofPictures: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+  'rejected',
+  'server_error',
+  'not_found',
+]);
+
+const ofPicture = /\b(?:image|picture|vision|multi-?modal)/i;

@@ -1,0 +1,147 @@
+/**
+ * The chunks of a streamed answer, made into the answer that it would have been in one piece.
+ * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat-streaming.
+ */
+import { ownCallFields, ownFunctionFields, ownLineFields } from '../../domain/model-habits.ts';
+import { listOf, parseJson, recordOf, textOf } from '../json.ts';
+import { contentOf, extraOf } from '../parsing.ts';
+import { wholeOf, type StreamEnd } from '../streaming.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Call = {
+  id: string;
+  name: string;
+  arguments: string;
+  extra: Fields;
+  functionExtra: Fields;
+};
+
+export class Chunks {
+  said = '';
+  /** The server tells the model's thinking apart from its text. */
+  hasOwnThinking = false;
+  readonly #calls = new Map<number, Call>();
+  #count = 0;
+  #isDone = false;
+  #reason = '';
+  #extra: Fields = {};
+  #usage: unknown;
+  #error: unknown;
+
+  /**
+   * One event.
+   * @param event its name; absent: it has none
+   */
+  take(data: string, event?: string): void {
+    this.#count++;
+    if (data.trim() === '[DONE]') {
+      this.#isDone = true;
+      return;
+    }
+    const read = parseJson(data);
+    const root = recordOf(read);
+    if (root === null) {
+      if (event === 'error' || /^\s*error\b/i.test(data)) this.#error = data;
+      return;
+    }
+    if (root['error'] || event === 'error') this.#error = root['error'] ?? root;
+    // Some repeat it with every chunk; the last is that of the whole.
+    if (recordOf(root['usage']) !== null) this.#usage = root['usage'];
+    const choice = recordOf(listOf(root['choices'])[0]);
+    if (choice === null) return this.#takeWithoutChoice(root);
+    if (choice['error']) this.#error = choice['error'];
+    const reason = textOf(choice['finish_reason']);
+    if (reason !== '') [this.#isDone, this.#reason] = [true, reason];
+    const delta = recordOf(choice['delta']) ?? recordOf(choice['message']);
+    this.said += contentOf(delta?.['content']);
+    const extra = extraOf(delta, ownLineFields);
+    if (extra !== undefined) {
+      this.hasOwnThinking ||= Object.keys(extra).some((key) => /reason|think/i.test(key));
+      this.#extra = merged(this.#extra, extra as Fields);
+    }
+    for (const one of listOf(delta?.['tool_calls'])) this.#takeCall(one);
+  }
+
+  end(): StreamEnd {
+    if (this.#error !== undefined) return wholeOf({ error: this.#error, usage: this.#usage });
+    if (this.#count === 0) return { kind: 'plain' };
+    if (!this.#isDone) return { kind: 'cut' };
+    const calls = [...this.#calls.values()].map((call) => {
+      const { id, name, arguments: given, extra, functionExtra } = call;
+      return { ...extra, id, type: 'function', function: { ...functionExtra, name, arguments: given } };
+    });
+    const message = {
+      ...this.#extra,
+      role: 'assistant',
+      content: this.said,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    };
+    return wholeOf({ choices: [{ message, finish_reason: this.#reason }], usage: this.#usage });
+  }
+
+  /** Some send an error as an event like all others: `{"object": "error", "message": …}`. */
+  #takeWithoutChoice(root: Fields): void {
+    if (root['object'] === 'error' || 'detail' in root) this.#error = root;
+  }
+
+  /** The arguments of a call come in pieces as well; `index` says of which. */
+  #takeCall(one: unknown): void {
+    const piece = recordOf(one);
+    const asked = recordOf(piece?.['function']);
+    const told = piece?.['index'];
+    const index = typeof told === 'number' ? told : this.#calls.size;
+    const none = { id: '', name: '', arguments: '', extra: {}, functionExtra: {} };
+    const call = this.#calls.get(index) ?? none;
+    this.#calls.set(index, {
+      id: call.id || textOf(piece?.['id']),
+      name: call.name || textOf(asked?.['name']),
+      arguments: call.arguments + argumentsOf(asked?.['arguments']),
+      extra: merged(call.extra, extraOf(piece, ownCallFields) as Fields),
+      functionExtra: merged(call.functionExtra, extraOf(asked, ownFunctionFields) as Fields),
+    });
+  }
+}
+
+/** Some give them as an object, in one piece. */
+function argumentsOf(given: unknown): string {
+  return typeof given === 'object' && given !== null ? JSON.stringify(given) : textOf(given);
+}
+
+/** Texts and lists grow; of all else the last counts. */
+function merged(before: Fields, more: Fields | undefined): Fields {
+  if (more === undefined) return before;
+  const all: Record<string, unknown> = { ...before };
+  for (const [key, value] of Object.entries(more)) {
+    const known = before[key];
+    if (typeof known === 'string' && typeof value === 'string') all[key] = known + value;
+    else if (Array.isArray(known) && Array.isArray(value)) all[key] = joined(known, value);
+    else all[key] = value;
+  }
+  return all;
+}
+
+/**
+ * Pieces of one thought are one entry. Format: `reasoning_details`,
+ * openrouter.ai/docs/use-cases/reasoning-tokens.
+ */
+function joined(known: readonly unknown[], more: readonly unknown[]): readonly unknown[] {
+  const all = [...known];
+  for (const one of more) {
+    const [last, next] = [recordOf(all.at(-1)), recordOf(one)];
+    const isSame =
+      last !== null &&
+      next !== null &&
+      last['type'] === next['type'] &&
+      last['index'] === next['index'] &&
+      next['index'] !== undefined;
+    if (!isSame) all.push(one);
+    else {
+      const grown = { ...last, ...next };
+      for (const key of ['text', 'summary', 'data']) {
+        if (key in next || key in last) grown[key] = textOf(last[key]) + textOf(next[key]);
+      }
+      all[all.length - 1] = grown;
+    }
+  }
+  return all;
+}

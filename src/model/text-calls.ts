@@ -1,0 +1,171 @@
+/**
+ * Calls that a model wrote as a text, since its server does not read its form. A call counts only
+ * where the whole message is one call of a tool that was offered: a page that the model repeats
+ * runs nothing. Everything else in such marks is left out of what people see. Pure.
+ */
+import { callMarks } from '../domain/model-habits.ts';
+import type { ToolCall } from '../domain/outcome.ts';
+import { parseJson, recordOf, textOf } from './json.ts';
+import type { ToolNotice } from './model.ts';
+
+type Named = { readonly name: string; readonly arguments: unknown };
+
+/**
+ * @param said the message without its thinking
+ * @param whole the message as it came: gpt-oss names the call beside its channels
+ */
+export function callInText(
+  said: string,
+  whole: string,
+  tools: readonly ToolNotice[],
+): ToolCall | null {
+  if (tools.length === 0) return null;
+  const found = harmonyCall(whole) ?? callOf(withoutFence(said.trim()), tools);
+  const tool = tools.find(({ name }) => name === found?.name);
+  if (found === null || tool === undefined) return null;
+  return { id: 'call_0', name: tool.name, arguments: found.arguments ?? {} };
+}
+
+/** The text without blocks of calls that begin a line, outside code. */
+export function withoutCallMarkup(text: string): string {
+  if (!callMarks.some(({ open }) => text.includes(open))) return text;
+  const lines: string[] = [];
+  let fence: string | null = null;
+  let at = 0;
+  while (at < text.length) {
+    const end = text.indexOf('\n', at);
+    const lineEnd = end < 0 ? text.length : end + 1;
+    const line = text.slice(at, lineEnd);
+    const first = line.trimStart();
+    const mark = fence === null ? callMarks.find(({ open }) => first.startsWith(open)) : undefined;
+    if (mark !== undefined) {
+      const close = text.indexOf(mark.close, at);
+      if (close < 0) break;
+      at = close + mark.close.length;
+      continue;
+    }
+    const fenceHere = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? null;
+    if (fence === null) fence = fenceHere;
+    else if (fenceHere?.startsWith(fence) === true) fence = null;
+    lines.push(line);
+    at = lineEnd;
+  }
+  return lines.join('').trim();
+}
+
+function callOf(text: string, tools: readonly ToolNotice[]): Named | null {
+  const inner = innerOf(text);
+  return (
+    jsonCall(inner, tools) ??
+    (inner === text && !text.startsWith('<function=')
+      ? null
+      : (namedJson(inner) ?? xmlCall(inner, tools)))
+  );
+}
+
+/** What stands in the marks around the whole text; without marks the text itself. */
+function innerOf(text: string): string {
+  for (const { open, close } of callMarks) {
+    if (!text.startsWith(open)) continue;
+    if (open === '<function=') return text;
+    const end = text.indexOf(close, open.length);
+    if (end >= 0 && text.slice(end + close.length).trim() !== '') return text;
+    return innerOf(text.slice(open.length, end < 0 ? text.length : end).trim());
+  }
+  return text;
+}
+
+const keysOfCall: ReadonlySet<string> = new Set(['name', 'arguments', 'parameters', 'type', 'id']);
+
+/** `{"name": …, "arguments": {…}}`, or a list of one such. */
+function jsonCall(text: string, tools: readonly ToolNotice[]): Named | null {
+  if (!/^[[{]/.test(text)) return null;
+  const read = parseJson(text);
+  const only = Array.isArray(read) && read.length === 1 ? (read as unknown[])[0] : read;
+  const outer = recordOf(only);
+  const call = recordOf(outer?.['function']) ?? outer;
+  if (call === null || !Object.keys(call).every((key) => keysOfCall.has(key))) return null;
+  const name = textOf(call['name']);
+  if (!tools.some((tool) => tool.name === name)) return null;
+  const given = call['arguments'] ?? call['parameters'];
+  if (given === undefined) return null;
+  return { name, arguments: given };
+}
+
+/**
+ * A name with JSON behind it. Between them stand marks of Mistral, Kimi and DeepSeek, which end in
+ * the number of the call, in a fence, or in nothing.
+ */
+function namedJson(text: string): Named | null {
+  const bare = text
+    .replace(/^<(?:｜tool▁call▁begin｜|\|tool_call_begin\|)>\s*/, '')
+    .replace(/\s*<(?:｜tool▁call▁end｜|\|tool_call_end\|)>$/, '')
+    .replace(/^function<｜tool▁sep｜>/, '');
+  const begin = bare.indexOf('{');
+  if (begin < 0) return null;
+  const head = bare
+    .slice(0, begin)
+    .replace(/(?:<｜tool▁sep｜>|<\|tool_call_argument_begin\|>|\[ARGS\])\s*$/, '')
+    .replace(/\s*```(?:json)?\s*$/, '')
+    .replace(/^<function=([\w.-]+)>\s*$/, '$1')
+    .trim();
+  const name = /^(?:functions\.)?([\w.-]+?)(?::\d+)?$/.exec(head)?.[1];
+  if (name === undefined) return null;
+  const json = bare.slice(begin).replace(/\s*(?:```|<\/function>)\s*$/, '');
+  const given = recordOf(parseJson(json));
+  return given === null ? null : { name, arguments: given };
+}
+
+const valueForms = [
+  /<(?:｜DSML｜)?parameter(?:=| name=")([\w.-]+)"?[^>]*>([^]*?)<\/(?:｜DSML｜)?parameter>/g,
+  /<arg_key>([^<]*)<\/arg_key>\s*<arg_value>([^]*?)<\/arg_value>/g,
+];
+
+/** Qwen's `<function=…>`, `<invoke name="…">` of Claude, MiniMax and DeepSeek, GLM's `<arg_key>`. */
+function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
+  const head =
+    /^<function=([\w.-]+)>/.exec(text) ??
+    /^<(?:｜DSML｜)?invoke name="([\w.-]+)"[^>]*>/.exec(text) ??
+    /^([\w.-]+)\s*(?=<arg_key>|$)/.exec(text);
+  const name = head?.[1];
+  const tool = tools.find((one) => one.name === name);
+  if (head === null || name === undefined || tool === undefined) return null;
+  // A second call in it makes it more than one.
+  if (text.slice(head[0].length).search(/<function=|invoke name="/) >= 0) return null;
+  const given: Record<string, unknown> = {};
+  for (const form of valueForms) {
+    for (const [, key = '', value = ''] of text.matchAll(form)) {
+      Object.defineProperty(given, key.trim(), {
+        value: valueOf(value, key.trim(), tool),
+        enumerable: true,
+      });
+    }
+  }
+  return { name, arguments: given };
+}
+
+/** In these forms all values are texts: the schema says which are meant as such. */
+function valueOf(value: string, key: string, { parameters }: ToolNotice): unknown {
+  const text = value.replace(/^\r?\n|\r?\n$/g, '');
+  const properties = recordOf((parameters as { properties?: unknown }).properties);
+  const type = recordOf(properties?.[key])?.['type'];
+  if (type === 'string') return text;
+  const read = parseJson(text);
+  return read === undefined ? text : read;
+}
+
+/** gpt-oss: a message to `functions.…` in the channel of comments. */
+function harmonyCall(whole: string): Named | null {
+  if (!/^\s*(?:<\|start\|>assistant\s*)?<\|channel\|>/.test(whole)) return null;
+  if (whole.includes('<|channel|>final')) return null;
+  const calls = [...whole.matchAll(/ to=functions\.([\w.-]+)[^{]{0,200}?<\|message\|>/g)];
+  const [only] = calls;
+  if (only === undefined || calls.length > 1) return null;
+  const json = whole.slice(only.index + only[0].length).replace(/<\|(?:call|end)\|>\s*$/, '');
+  const given = recordOf(parseJson(json));
+  return given === null ? null : { name: only[1]!, arguments: given };
+}
+
+function withoutFence(text: string): string {
+  return /^```(?:json|xml)?[ \t]*\r?\n([^]*)```$/i.exec(text)?.[1]?.trim() ?? text;
+}
