@@ -119,7 +119,11 @@ test('a person whose text is too long takes no history from another (ollama, 4,0
 
 test('a request that is called invalid is sent once more with half of its history', async () => {
   const trimmer = new ContextTrimmer();
-  const refusing = (kind: 'rejected' | 'not_found' | 'unauthorized', status: number, lines: number) => {
+  const refusing = (
+    kind: 'rejected' | 'not_found' | 'unauthorized',
+    status: number,
+    lines: number,
+  ) => {
     const asked: number[] = [];
     const ask = (request: ModelRequest): Promise<Outcome> => {
       asked.push(request.lines.length);

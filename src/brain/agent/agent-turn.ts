@@ -281,7 +281,9 @@ function wishOf({ outcome, model }: ModelCall, isText: boolean): ModelIntent {
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
   const { text, calls, extra } = outcome;
   if (!isText) {
-    return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls, model, extra };
+    return calls.length === 0
+      ? { kind: 'answer', text }
+      : { kind: 'calls', text, calls, model, extra };
   }
   if (calls.length > 0) return { kind: 'broken', text };
   const read = readText(text);

@@ -68,7 +68,12 @@ export class Chunks {
     if (!this.#isDone) return { kind: 'cut' };
     const calls = [...this.#calls.values()].map((call) => {
       const { id, name, arguments: given, extra, functionExtra } = call;
-      return { ...extra, id, type: 'function', function: { ...functionExtra, name, arguments: given } };
+      return {
+        ...extra,
+        id,
+        type: 'function',
+        function: { ...functionExtra, name, arguments: given },
+      };
     });
     const message = {
       ...this.#extra,

@@ -6,6 +6,7 @@
  */
 import { isCloudTag } from '../../domain/cloud-tag.ts';
 import { failure, type Failure } from '../../domain/failure.ts';
+import { endingsOfBase } from '../../domain/model-habits.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
@@ -15,7 +16,7 @@ import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { failureOf } from '../errors.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
-import type { FromWire, RuntimeOptions } from '../provider-call.ts';
+import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
@@ -39,9 +40,9 @@ class LocalRuntime implements Model {
   readonly locality;
   readonly mayForward = true;
   readonly #options: RuntimeOptions;
-  readonly #chatUrl: URL;
-  readonly #tagsUrl: URL;
-  readonly #showUrl: URL;
+  #base: Base;
+  /** Where the API may be if it is not where it was said to be; null: nowhere else. */
+  #otherBase: Base | null;
   readonly #relay: RelayDetection;
   readonly #thinking: ThinkingHabit;
   /** The look under way, if any: every private request that needs a look waits for it. */
@@ -52,9 +53,9 @@ class LocalRuntime implements Model {
     this.modelId = options.modelId;
     this.locality = options.locality;
     this.#options = options;
-    this.#chatUrl = new URL(`${options.baseUrl}/api/chat`);
-    this.#tagsUrl = new URL(`${options.baseUrl}/api/tags`);
-    this.#showUrl = new URL(`${options.baseUrl}/api/show`);
+    this.#base = baseOf(options.baseUrl);
+    const shorter = options.baseUrl.replace(endingsOfBase.local_runtime, '');
+    this.#otherBase = shorter === options.baseUrl ? null : baseOf(shorter);
     this.#relay = options.relay;
     this.#thinking = new ThinkingHabit(options.modelId);
     if (isCloudTag(options.modelId)) this.#relay.shownAway();
@@ -68,11 +69,18 @@ class LocalRuntime implements Model {
     const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
     const { onText } = request;
-    const listening =
-      onText === undefined ? null : new Listening(new LocalStream(), onText, this.#thinking);
     const body = toWire(this.modelId, request, this.#options.outputTokensMax);
-    const call = { url: this.#chatUrl, body, fromWire: this.#hear, listening };
-    const { parsed } = await callProvider(this.#options, call, request, stop, tries);
+    const askAt = ({ chatUrl: url }: Base): Promise<CallResult> => {
+      const listening =
+        onText === undefined ? null : new Listening(new LocalStream(), onText, this.#thinking);
+      const call = { url, body, fromWire: this.#hear, listening };
+      return callProvider(this.#options, call, request, stop, tries);
+    };
+    const first = await askAt(this.#base);
+    const otherBase = this.#otherBase;
+    const isElsewhere = first.answer?.status === 404 && otherBase !== null;
+    const { parsed, answer } = isElsewhere ? await askAt(otherBase) : first;
+    if (isElsewhere && answer !== null && answer.status !== 404) this.#settleAt(otherBase);
     if (isPrivate && this.#relay.state === 'away') {
       const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
       return { kind: 'failed', failure: leftMachine, tries: told };
@@ -89,7 +97,7 @@ class LocalRuntime implements Model {
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
-      const url = this.#showUrl;
+      const url = this.#base.showUrl;
       const look = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
       const told = answerOfLook(look);
       // The model is not there yet.
@@ -144,9 +152,26 @@ class LocalRuntime implements Model {
     return looking;
   }
 
+  /** What `GET /api/tags` answers, at the base where it is. */
+  async #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
+    const look = ({ tagsUrl }: Base): Promise<HttpResult> =>
+      lookAtProvider(this.#options, tagsUrl, sensitivity, deadlineAt);
+    const first = await look(this.#base);
+    const otherBase = this.#otherBase;
+    if (otherBase === null || first.kind === 'fault' || first.status !== 404) return first;
+    const second = await look(otherBase);
+    if (second.kind === 'answer' && second.status === 200) this.#settleAt(otherBase);
+    return second;
+  }
+
+  #settleAt(base: Base): void {
+    this.#base = base;
+    this.#otherBase = null;
+  }
+
   /** One for public requests may go anywhere, so it can show no model to be here. */
   async #look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Look> {
-    const result = await lookAtProvider(this.#options, this.#tagsUrl, sensitivity, deadlineAt);
+    const result = await this.#list(sensitivity, deadlineAt);
     const failed = failureOfLook(result);
     if (failed !== null) return { check: { kind: 'failed', failure: failed }, failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
@@ -161,6 +186,13 @@ class LocalRuntime implements Model {
       failure: state === 'unknown' ? why : null,
     };
   }
+}
+
+type Base = { readonly chatUrl: URL; readonly tagsUrl: URL; readonly showUrl: URL };
+
+function baseOf(url: string): Base {
+  const at = (name: string): URL => new URL(`${url}/api/${name}`);
+  return { chatUrl: at('chat'), tagsUrl: at('tags'), showUrl: at('show') };
 }
 
 /**
