@@ -40,6 +40,7 @@ const notOfModels: ReadonlySet<Apology> = new Set<Apology>([
   'over_budget',
   'unfinished',
   'unseen',
+  'too_long',
 ]);
 
 const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);

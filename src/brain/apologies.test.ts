@@ -18,6 +18,13 @@ test('a budget is the reason where no model failed in passing', () => {
   assert.deepEqual(sorry(until(7), 'rate_limited'), { apology: 'busy' });
 });
 
+test('who wrote more than any model reads is told to write less', () => {
+  const long = 'context_overflow';
+  assert.deepEqual(sorry(long, long), { apology: 'too_long' });
+  assert.deepEqual(sorry(long, 'rejected'), { apology: 'no_answer' });
+  assert.deepEqual(sorry(), { apology: 'no_answer' });
+});
+
 test('it answers again when the first of its models may', () => {
   const told = sorry('over_budget', until(9), until(7));
   assert.deepEqual(told, { apology: 'over_budget', opensAt: 7 });

@@ -21,6 +21,9 @@ export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Sorry {
   if (failures.some(({ kind }) => passing.has(kind))) return { apology: 'busy' };
   const isOver = failures.some(({ kind }) => kind === 'over_budget');
   if (isOver) return { apology: 'over_budget', opensAt: soonestOf(failures) };
+  const [first] = failures;
+  const isTooLong = failures.every(({ kind }) => kind === 'context_overflow');
+  if (isTooLong && first !== undefined) return { apology: 'too_long' };
   return { apology: failures.some(({ kind }) => kind === 'fault') ? 'fault' : 'no_answer' };
 }
 

@@ -73,6 +73,9 @@ export const problemCodes = {
   private_far: error('A private brain has a model as local that certainly runs elsewhere.'),
   cloud_tag: warning('A model declared local is sent to a vendor by its runtime.'),
   private_without_local: warning('A private brain has no local model and answers nobody.'),
+  base_url_ending: warning(
+    'A model’s `base_url` names one request, or another API of the same server.',
+  ),
   private_elsewhere: warning('A private brain asks a model on another machine.'),
   speech_elsewhere: warning('What is spoken to a private brain goes to another machine.'),
   private_not_shown: warning('Conversations have private turns that cloud models will not see.'),

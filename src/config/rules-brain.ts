@@ -1,4 +1,5 @@
 /** What a brain's models, policy and dispatch mean together. */
+import { endingsOfBase } from '../domain/model-habits.ts';
 import { rangeOf } from '../lib/address-range.ts';
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
@@ -81,6 +82,7 @@ function checkModel(
   if (typeof model.api_key_env === 'string') {
     checkEncrypted(model.base_url, 'the API key', `${path}.base_url`, problems);
   }
+  checkEnding(model, path, problems);
   if (model.locality !== 'local') return;
   const isPrivate = brain.sensitivity === 'private';
   const { provider = '', model_id: modelId = '' } = model;
@@ -91,6 +93,16 @@ function checkModel(
     problems.add(code, `${path}.model_id`, message, remedy);
   }
   if (isPrivate) checkPrivateAddress(model, path, problems);
+}
+
+/** svc finds the API all the same where there is none at the address as it is written. */
+function checkEnding({ provider, base_url: url }: ModelDraft, path: string, problems: ProblemList) {
+  if (typeof url !== 'string' || provider === undefined || !(provider in endingsOfBase)) return;
+  const plain = url.replace(/\/+$/, '');
+  const shorter = plain.replace(endingsOfBase[provider as keyof typeof endingsOfBase], '');
+  if (shorter === plain) return;
+  const message = `svc writes the paths of the API itself, and this ends in ${plain.slice(shorter.length)}`;
+  problems.add('base_url_ending', `${path}.base_url`, message, `Write ${shorter}.`);
 }
 
 /** An error only where it is certain: other names mean other machines in other networks. */

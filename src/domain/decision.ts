@@ -8,6 +8,7 @@ export const apologies = [
   'over_budget',
   'unfinished',
   'unseen',
+  'too_long',
   'fault',
 ] as const;
 export type Apology = (typeof apologies)[number];

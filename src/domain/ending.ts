@@ -75,6 +75,8 @@ function sayDecision(trace: Trace | null): string {
       return `no answer: ${sayUnfinished(trace)}`;
     case 'unseen':
       return 'no answer: none of its models sees pictures';
+    case 'too_long':
+      return 'no answer: the message alone is longer than its models can read';
     case 'fault':
       return 'no answer: something went wrong in svc itself';
     default:

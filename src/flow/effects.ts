@@ -184,8 +184,7 @@ function waysOn(
   const isAskable =
     said !== null &&
     mayBeAskedAgain(said) &&
-    sorry.apology !== 'over_budget' &&
-    sorry.apology !== 'unseen';
+    !hopeless.has(sorry.apology);
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
   const [trigger] = triggers;
   const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;
@@ -195,6 +194,9 @@ function waysOn(
   ];
   return ways.length === 0 ? undefined : ways;
 }
+
+/** The same message would end so again. */
+const hopeless: ReadonlySet<Sorry['apology']> = new Set(['over_budget', 'unseen', 'too_long']);
 
 /** Only where somebody who may decide can press. */
 function choicesOn(

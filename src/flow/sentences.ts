@@ -21,6 +21,7 @@ export const sentences: Readonly<Record<Apology, string>> = {
   unfinished:
     'I did not come to the end of this within the steps that I may take. ' +
     'A smaller question may help.',
+  too_long: 'This is longer than I can read at once. Please send it in shorter pieces.',
   unseen: 'I cannot see pictures here. Please write what it is about.',
   fault: 'Sorry, something went wrong here. Please send your message again.',
 };

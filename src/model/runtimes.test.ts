@@ -213,6 +213,23 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(fake.calls.length, 0);
   });
 
+  for (const ending of ['/v1', '/api', '/api/chat', '/v1/chat/completions']) {
+    test(`an address that ends in ${ending} is found all the same`, async () => {
+      await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+      await using bench = new Bench();
+      const model = bench.build(local, fake.url + ending);
+      const found = await model.check('private', bench.clock.in(5_000));
+      assert.ok(found.kind === 'reached' && found.hasModel === true);
+      assert.equal((await model.ask(requestOf(priv), neverStopped)).kind, 'answer');
+      assert.deepEqual(
+        fake.calls.map(({ path }) => path),
+        ['/api/chat'],
+      );
+      const unlooked = bench.build({ ...local, modelId: 'llama4' }, fake.url + ending);
+      assert.equal((await unlooked.ask(requestOf(), neverStopped)).kind, 'answer');
+    });
+  }
+
   test('an answer that is not done is no answer', async () => {
     await using fake = await startFakeOllama({ answer: 'hel', more: { done: false } }, { host });
     await using bench = new Bench();
@@ -247,6 +264,71 @@ suite('the hosted runtime', { concurrency: true }, () => {
     const found = await model.check('private', bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'here', others: [] });
     assert.equal((await model.ask(requestOf(), neverStopped)).tries.length, 1);
+  });
+
+  for (const ending of ['/chat/completions', '/models']) {
+    test(`an address that ends in ${ending} is found all the same`, async () => {
+      await using fake = await startFakeOpenai(undefined, { host });
+      await using bench = new Bench();
+      const model = bench.build(hosted, fake.url + ending);
+      const found = await model.check('private', bench.clock.in(5_000));
+      assert.ok(found.kind === 'reached' && found.hasModel === true);
+      assert.equal((await model.ask(requestOf(), neverStopped)).kind, 'answer');
+      assert.deepEqual(
+        fake.calls.map(({ path }) => path),
+        ['/v1/chat/completions'],
+      );
+    });
+  }
+
+  test('fields that a provider refuses are left out, once and for all', async () => {
+    // Groq: github.com/cline/cline, issue 6152.
+    const words =
+      "'messages.1' : for 'role:assistant' the following must be satisfied[\
+('messages.1' : property 'reasoning_content' is unsupported)]";
+    await using fake = await startFakeOpenai(
+      ({ text }) =>
+        text.includes('reasoning_content')
+          ? { status: 400, body: JSON.stringify({ error: { message: words } }) }
+          : { answer: 'hi' },
+      { host },
+    );
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.url);
+    const call = { id: 'a', name: 'calc', arguments: {} };
+    const extra = { reasoning_content: 'hm' };
+    const lines = [
+      { role: 'user', text: 'hello' },
+      { role: 'calls', text: '', calls: [call], extra },
+      { role: 'result', call, text: '2' },
+    ] as const;
+    for (let times = 0; times < 2; times++) {
+      assert.equal((await model.ask(requestOf({ lines }), neverStopped)).kind, 'answer');
+    }
+    assert.equal(fake.calls.length, 3);
+  });
+
+  test('who wants the thinking of every line back is given an empty one', async () => {
+    // DeepSeek V4, Kimi: github.com/MoonshotAI/kimi-cli, issue 2141.
+    const message = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
+    await using fake = await startFakeOpenai(
+      ({ text }) =>
+        text.includes('"reasoning_content":""')
+          ? { answer: 'hi' }
+          : { status: 400, body: JSON.stringify({ error: { message } }) },
+      { host },
+    );
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.url);
+    const lines = [
+      { role: 'user', text: 'hello' },
+      { role: 'assistant', text: 'hi' },
+      { role: 'user', text: 'and?' },
+    ] as const;
+    for (let times = 0; times < 2; times++) {
+      assert.equal((await model.ask(requestOf({ lines }), neverStopped)).kind, 'answer');
+    }
+    assert.equal(fake.calls.length, 3);
   });
 
   test('an address with a path is taken as it is', async () => {

@@ -306,6 +306,27 @@ export const meaningCases: readonly Case[] = [
     'brains[0].models',
     'order_unknown',
   ),
+  ...['/v1', '/api', '/api/chat', '/v1/chat/completions'].map((ending) =>
+    spoilt(
+      `a local runtime at an address that ends in ${ending}`,
+      [model, local('a', `, "base_url": «"http://127.0.0.1:11434${ending}"`)],
+      'base_url_ending',
+      'brains[0].models[0].base_url',
+    ),
+  ),
+  ...['/chat/completions', '/models'].map((ending) =>
+    spoilt(
+      `a hosted runtime at an address that ends in ${ending}`,
+      [
+        model,
+        `{ "provider": "openai", "model_id": "a", "locality": "local",
+          "base_url": «"http://127.0.0.1:8000/v1${ending}" }`,
+      ],
+      'base_url_ending',
+      'brains[0].models[0].base_url',
+      'order_unknown',
+    ),
+  ),
   spoilt(
     'a private brain that asks elsewhere',
     [model, local('a', ', "base_url": «"http://10.0.0.2:11434"')],

@@ -17,6 +17,7 @@ const tones: Readonly<Record<Outcome, Tone>> = {
   over_budget: 'bad',
   unfinished: 'bad',
   unseen: 'bad',
+  too_long: 'bad',
   fault: 'bad',
   waiting: 'off',
   deferred: 'wait',
