@@ -109,6 +109,7 @@ test('every kind of decision is counted by its name', () => {
     'no_answer',
     'unfinished',
     'unseen',
+    'too_long',
     'fault',
   ] as const) {
     const decision = { kind: 'apology', apology, why: 'because' } as const;
@@ -126,6 +127,7 @@ test('every kind of decision is counted by its name', () => {
     over_budget: 1,
     unfinished: 1,
     unseen: 1,
+    too_long: 1,
     fault: 1,
   });
 });

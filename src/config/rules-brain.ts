@@ -101,7 +101,8 @@ function checkEnding({ provider, base_url: url }: ModelDraft, path: string, prob
   const plain = url.replace(/\/+$/, '');
   const shorter = plain.replace(endingsOfBase[provider as keyof typeof endingsOfBase], '');
   if (shorter === plain) return;
-  const message = `svc writes the paths of the API itself, and this ends in ${plain.slice(shorter.length)}`;
+  const ending = plain.slice(shorter.length);
+  const message = `svc adds the paths of the API itself, and this address ends in ${ending}`;
   problems.add('base_url_ending', `${path}.base_url`, message, `Write ${shorter}.`);
 }
 

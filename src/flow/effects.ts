@@ -181,10 +181,7 @@ function waysOn(
 ): readonly Choice[] | undefined {
   if (!isMessengerType(channelTypeOf(channel))) return undefined;
   const triggers = session?.triggers ?? [];
-  const isAskable =
-    said !== null &&
-    mayBeAskedAgain(said) &&
-    !hopeless.has(sorry.apology);
+  const isAskable = said !== null && mayBeAskedAgain(said) && !hopeless.has(sorry.apology);
   const again = isAskable && !triggers.includes('/retry') && ledger.durability.durable;
   const [trigger] = triggers;
   const isNew = trigger !== undefined && wayOutOf(sorry, trigger) !== null;

@@ -152,7 +152,7 @@ test('a request that is called invalid is sent once more with half of its histor
   }
 });
 
-test('an answer that is cut because the request fills the context is asked for with less', async () => {
+test('an answer that the request left no room for is asked for with less history', async () => {
   const cutAbove = (lines: number, usage: { inputTokens: number; outputTokens: number }) => {
     const asked: number[] = [];
     const ask = (request: ModelRequest): Promise<Outcome> => {

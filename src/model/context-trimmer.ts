@@ -23,7 +23,7 @@ import { picturesOn, type ModelRequest, type RequestLine } from './model.ts';
 const growth = 1 / 16;
 /** Of the size that was refused. */
 const slowGrowth = 1 / 256;
-/** What a smaller refused request leaves of the size that was answered: its runtime may be another. */
+/** What is left of the size that was answered when a smaller one is refused. */
 const decay = 7 / 8;
 /** 1,600 tokens of four bytes each. */
 const bytesPerPicture = 6_400;

@@ -115,7 +115,8 @@ for (const text of [
   '◁think▷The code is 1234.◁/think▷We open at nine.',
   '[THINK]The code is 1234.[/THINK]We open at nine.',
   'Well.\n<think>\nThe code is 1234.\n</think>\n\nWe open at nine.',
-  '<|channel|>analysis<|message|>The code is 1234.<|end|><|start|>assistant<|channel|>final<|message|>We open at nine.<|return|>',
+  '<|channel|>analysis<|message|>The code is 1234.<|end|>' +
+    '<|start|>assistant<|channel|>final<|message|>We open at nine.<|return|>',
 ]) {
   test(`thinking is not shown while it grows: ${text.slice(0, 24)}`, () => {
     const shown = shownOf(text, new ThinkingHabit('a-model'));

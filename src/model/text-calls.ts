@@ -121,7 +121,7 @@ const valueForms = [
   /<arg_key>([^<]*)<\/arg_key>\s*<arg_value>([^]*?)<\/arg_value>/g,
 ];
 
-/** Qwen's `<function=…>`, `<invoke name="…">` of Claude, MiniMax and DeepSeek, GLM's `<arg_key>`. */
+/** Qwen's `<function=…>`, `<invoke …>` of Claude, MiniMax and DeepSeek, GLM's `<arg_key>`. */
 function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
   const head =
     /^<function=([\w.-]+)>/.exec(text) ??

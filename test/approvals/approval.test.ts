@@ -1,7 +1,7 @@
 /** A call that asks first, from the question to the turn that follows, on both forms here. */
 import assert from 'node:assert/strict';
 import type { ConversationId } from '../../src/domain/ids.ts';
-import { hourMs, inEachForm, pays, type House } from './house.ts';
+import { hourMs, inEachForm, pays, resultIn, type House } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
 import { until } from '../messages/messenger-house.ts';
 
@@ -123,7 +123,7 @@ inEachForm(
     await house.waiting();
     await house.apply({
       script: ({ lines }) =>
-        lines.at(-1)!.role === 'result' ? 'over' : pays({ url: 'https://b' }),
+        resultIn(lines.at(-1)!.text) !== null ? 'over' : pays({ url: 'https://b' }),
     });
     const other = await house.say('ada', 'pay another');
     assert.match(other.text, /^I need a yes for: `webhook_call \{"url":"https:\/\/b"\}`/);

@@ -17,9 +17,11 @@ const env = { TEST_ADMIN: adminToken };
 
 /** Wants to reckon what it is told to, and tells what came of it. */
 const reckoner: Script = (call) => {
-  const { role, content } = lastOf(call);
-  if (role === 'user') return asks('calc', { expression: content });
-  return { answer: `told: ${content.split('\n')[1]}` };
+  const { content } = lastOf(call);
+  const result = /^\[data .*\n(.*)$/m.exec(content)?.[1];
+  return result === undefined
+    ? asks('calc', { expression: content })
+    : { answer: `told: ${result}` };
 };
 
 async function startStage(more: object) {

@@ -1,6 +1,6 @@
 /** How an approval ends where its turn goes wrong: nothing hangs, and nothing runs twice. */
 import assert from 'node:assert/strict';
-import { hourMs, inEachForm, payer, pays } from './house.ts';
+import { hourMs, inEachForm, payer, pays, resultIn } from './house.ts';
 import { fakeTool } from '../fake/tools.ts';
 import { until } from '../messages/messenger-house.ts';
 
@@ -59,7 +59,7 @@ inEachForm('a model that fails after the yes hides nothing of what was done', as
   await house.apply({
     script: (request) => {
       const said = payer(request);
-      if (request.lines.at(-1)!.role === 'result') throw new Error('it broke');
+      if (resultIn(request.lines.at(-1)!.text) !== null) throw new Error('it broke');
       return said;
     },
   });
@@ -143,9 +143,9 @@ inEachForm(
   },
   {
     script({ lines }) {
-      const { role, text } = lines.at(-1)!;
+      const { text } = lines.at(-1)!;
       const most = text.startsWith('many') ? 4 : 1;
-      if (role === 'result') return 'told';
+      if (resultIn(text) !== null) return 'told';
       return Array.from({ length: most }, (_, n) => pays({ url: `https://a/${text}/${n}` })[0]!);
     },
   },

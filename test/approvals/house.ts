@@ -72,10 +72,15 @@ export function pays(given: unknown = payment): readonly ToolCall[] {
   return [{ id: `id-${ids++}`, name: 'webhook_call', arguments: given }];
 }
 
+/** What a call came to, as the model is told in a line; null: the line tells of none. */
+export const resultIn = (text: string): string | null =>
+  /^\[data .*\n(.*)$/m.exec(text)?.[1] ?? null;
+
 /** Wants to pay when a person says so, and tells what it was told. */
 export const payer: Script = ({ lines }) => {
   const last = lines.at(-1)!;
-  if (last.role === 'result') return `told: ${last.text.split('\n')[1]!}`;
+  const result = resultIn(last.text);
+  if (result !== null) return `told: ${result}`;
   return last.text.startsWith('pay') ? pays() : `heard: ${last.text}`;
 };
 

@@ -28,7 +28,7 @@ async function stage(hooks: Hooks, storage: object = { storage: { path: 'svc.db'
     if (role === 'user' && content === 'pay') {
       return asks('webhook_call', { url: `${web.origin}/pay`, body: { euros: 7 } });
     }
-    if (role === 'user') return { answer: `heard: ${content}` };
+    if (!content.includes('[data ')) return { answer: `heard: ${content}` };
     hooks.step('model');
     return { answer: `told: ${/paid, number 17|was not repeated|not run/.exec(content)?.[0]}` };
   };

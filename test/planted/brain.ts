@@ -50,8 +50,8 @@ export const agent: readonly Fault[] = [
   {
     name: 'An agent’s last step offers tools whose calls nobody runs.',
     file: 'src/brain/agent/agent-turn.ts',
-    find: 'const tools = last ? [] : this.#announced;',
-    replace: 'const tools = this.#announced;',
+    find: 'const withTools = !last && this.#announced.length > 0;',
+    replace: 'const withTools = this.#announced.length > 0;',
   },
   {
     name: 'One answer of a model runs any number of calls.',

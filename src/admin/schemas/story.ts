@@ -1,8 +1,8 @@
 /** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
-import { boolean, integer, kinds, list, maybe, maybeBoolean, maybeInteger, maybeText } from './schema.ts';
-import { number, object, objectMay, objectWith, oneOf, pageOf, text } from './schema.ts';
+import { boolean, integer, kinds, list, maybe, maybeBoolean, maybeInteger } from './schema.ts';
+import { maybeText, number, object, objectMay, objectWith, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
 import { verdicts } from '../../domain/approval.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';

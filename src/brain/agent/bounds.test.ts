@@ -216,7 +216,7 @@ test('what a model cannot read is halved until it can, and the next turn knows',
   assert.ok(results(later)[0]!.length > 36_000, 'what it reads well grows again');
   assert.equal(
     brief(await stage.play([overflow])),
-    '(no_answer)',
+    '(too_long)',
     'nothing found, nothing to give up',
   );
 });
@@ -279,7 +279,7 @@ test('a message that is too long by itself takes nothing from other turns', asyn
   const stage = new Stage({ tools: [tool] });
   const overflow = { fails: 'context_overflow' } as const;
   const long = { text: 'y'.repeat(29_500) };
-  assert.equal(brief(await stage.play([sum(1), overflow], long)), '(no_answer)');
+  assert.equal(brief(await stage.play([sum(1), overflow], long)), '(too_long)');
   const next = await stage.play([sum(1), 'read']);
   assert.ok(results(next)[0]!.length > 15_000);
 });

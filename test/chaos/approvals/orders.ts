@@ -31,17 +31,20 @@ export function payerAt(host: string, changes: (order: number) => boolean) {
   return ({ body }: Pick<ModelCall, 'body'>): Step => {
     const { messages } = body as { messages: readonly Line[] };
     const last = messages.at(-1)!;
-    if (last.role !== 'tool') {
+    // A call that a person was asked about is told in words.
+    const followed = /^This call was made: .*$/m.exec(last.content)?.[0];
+    if (last.role !== 'tool' && followed === undefined) {
       // In a group the name of who says it stands before it.
       const order = /^(?:[^\n:]+: )?pay (\d+)$/.exec(last.content)?.[1];
       return order === undefined ? { answer: `heard ${last.content}` } : pay(Number(order), 1);
     }
     const calls = messages.findLast((line) => line.tool_calls !== undefined)?.tool_calls;
-    const key = keyOf(JSON.stringify(calls?.[0]?.function.arguments))!;
+    const key = keyOf(followed ?? JSON.stringify(calls?.[0]?.function.arguments))!;
     const [order, take] = key.split('.').map(Number) as [number, number];
-    const told = last.content.split('\n').find((line) => !line.startsWith('['))!;
+    const lines = last.content.slice(last.content.lastIndexOf('[data ')).split('\n');
+    const told = lines[1]!;
     const isRun = !/said no|in time|cannot|not run/.test(told);
     if (take === 1 && isRun && changes(order)) return pay(order, 2);
-    return { answer: `told ${key}: ${last.content.split('\n').slice(1, -1).join(' ')}` };
+    return { answer: `told ${key}: ${lines.slice(1, -1).join(' ')}` };
   };
 }
