@@ -186,12 +186,12 @@ class Hub implements EventHub {
   readonly modelAsked: Events['modelAsked'] = (e) => this.#asked.began(e);
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
-    const { brain, model, result, said, isCut } = e;
+    const { brain, model, result, isCut } = e;
     if (brain !== undefined) this.#traffic.asked(brain, model, this.#steady());
     const { pace } = this.#asked.ended(e);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      this.#log.warn('model_failed', sayNoAnswer(model, result, said), { ...e, ...pace.unsaid() });
+      this.#log.warn('model_failed', sayNoAnswer(model, result, e), { ...e, ...pace.unsaid() });
     } else if (isCut === true && pace.isDue(this.#steady())) {
       this.#log.warn('model_cut', sayCut(model), { ...e, ...pace.unsaid() });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);

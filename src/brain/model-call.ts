@@ -154,7 +154,7 @@ export class ModelCall implements Slot {
     const { outcome } = this;
     const startedAt = this.#startedAt ?? turnAt;
     const answered = outcome?.kind === 'answer';
-    const said = outcome?.kind === 'failed' ? outcome.failure.said : undefined;
+    const { said, status = null } = outcome?.kind === 'failed' ? outcome.failure : {};
     const cost = this.#tab?.costOf(this.#tries) ?? null;
     return {
       kind: 'model',
@@ -167,6 +167,7 @@ export class ModelCall implements Slot {
       linesDropped: answered ? outcome.linesDropped : 0,
       usage: answered ? outcome.usage : null,
       ...(answered && outcome.isCut && { isCut: true }),
+      ...(status !== null && { status }),
       ...(said !== undefined && { said }),
       ...(cost === null ? {} : { cost }),
     };

@@ -88,6 +88,8 @@ export interface Events {
     ms: number;
     /** What its provider said of the failure, scrubbed; left out: nothing. */
     said?: string;
+    /** The HTTP status of the failure; left out: no answer came. */
+    status?: number;
     /** Its provider cut the answer at a limit of its length; left out: it is whole. */
     isCut?: true;
   }): void;

@@ -80,10 +80,15 @@ export function remedyForModel(kind: FailureKind, name: string): string | null {
 }
 
 /** A log line of a call that failed. */
-export function sayNoAnswer(name: string, kind: FailureKind, said?: string): string {
+export function sayNoAnswer(
+  name: string,
+  kind: FailureKind,
+  { said, status }: { readonly said?: string; readonly status?: number } = {},
+): string {
   const remedy = remedyForModel(kind, name);
   const words = said === undefined ? '' : ` Its provider said: "${said}".`;
-  return `${name} gave no answer: ${kind}.${words}${remedy === null ? '' : ` ${remedy}`}`;
+  const which = status === undefined ? kind : `${kind} (status ${status})`;
+  return `${name} gave no answer: ${which}.${words}${remedy === null ? '' : ` ${remedy}`}`;
 }
 
 /** A log line of an answer that is not whole. */

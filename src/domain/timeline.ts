@@ -206,8 +206,9 @@ function sayModel(step: ModelStep): string {
   const name = sayModelName(step.model);
   const told = spent === null ? '' : `, ${spent}`;
   const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
+  const status = step.status == null ? '' : `, status ${step.status}`;
   const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
-  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}${cut}${said}`;
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}${status}${cut}${said}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

@@ -139,11 +139,13 @@ class GuardedModel implements Model {
   }
 }
 
+type ModelAnswered = Parameters<Events['modelAnswered']>[0];
+
 /** What the operator is told beside the result. */
-function told(outcome: Outcome): { readonly said?: string; readonly isCut?: true } {
+function told(outcome: Outcome): Pick<ModelAnswered, 'said' | 'status' | 'isCut'> {
   if (outcome.kind === 'answer') return outcome.isCut === true ? { isCut: true } : {};
-  const { said } = outcome.failure;
-  return said === undefined ? {} : { said };
+  const { said, status } = outcome.failure;
+  return { ...(said !== undefined && { said }), ...(status !== null && { status }) };
 }
 
 /** The person is told that a text ends before its end. */

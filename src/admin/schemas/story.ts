@@ -69,7 +69,7 @@ const traceStep = kinds(
       linesDropped: integer,
       usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
     },
-    { cost: maybeText, isCut: maybeBoolean, said: maybeText },
+    { cost: maybeText, isCut: maybeBoolean, status: maybeInteger, said: maybeText },
   ),
   object({
     kind: oneOf('tool'),
