@@ -127,7 +127,7 @@ suite('where it does not go well', () => {
   });
 
   test('a model that fails is not asked again by itself: another is chosen', async () => {
-    await using runtime = await startFakeOllama({ fail: 'empty' }, { models: ['m'] });
+    await using runtime = await startFakeOllama({ fail: '400' }, { models: ['m'] });
     await using init = await startInit({ ollama: runtime.url });
     await init.answer(/1 {2}m\n/);
     await init.answer(/m gave no answer: [^]*1 {2}Choose another model/);

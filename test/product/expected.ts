@@ -123,6 +123,8 @@ function apologize(
   asked: readonly number[],
 ): Expected {
   const last = plans.map((_, rank) => tries[rank]?.at(-1) ?? '');
-  const apology = last.some((kind) => worthWaiting.has(kind)) ? 'busy' : 'no_answer';
+  const isTooLong = last.every((kind) => kind === 'context_overflow');
+  const none = isTooLong ? 'too_long' : 'no_answer';
+  const apology = last.some((kind) => worthWaiting.has(kind)) ? 'busy' : none;
   return { reply: '', apology, asked, tries, winner: null, votes: [] };
 }
