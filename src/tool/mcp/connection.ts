@@ -24,6 +24,16 @@ export type CallOptions = { readonly signal: AbortSignal; readonly timeoutMs: nu
 
 const pagesMax = 8;
 
+type Loose = Readonly<Record<string, unknown>>;
+
+/**
+ * The library would refuse a whole list for one tool whose schema is no object, and a whole result
+ * for one part of a new kind (mcpx#28). svc reads each by itself.
+ */
+const asItIs = {
+  '~standard': { version: 1 as const, vendor: 'svc', validate: (value: unknown) => ({ value }) },
+};
+
 export class Connection {
   readonly #client: Client;
   readonly #guard: MessageGuard;
@@ -73,13 +83,16 @@ export class Connection {
     for (let page = 0; page < pagesMax; page++) {
       const params = cursor === undefined ? {} : { cursor };
       const limits = { signal, timeout: initMs, maxTotalTimeout: initMs };
-      const answer = await this.#client.request({ method: 'tools/list', params }, limits);
-      for (const tool of answer.tools) {
+      const listing = { method: 'tools/list', params };
+      const answer = (await this.#client.request(listing, asItIs, limits)) as Loose;
+      if (!Array.isArray(answer['tools'])) throw new Error('the list of tools is no list');
+      for (const tool of answer['tools'] as readonly unknown[]) {
         const definition = definitionOf(tool);
         if (definition === null || found.has(definition.name)) continue;
         if (found.size < toolsMax) found.set(definition.name, definition);
       }
-      cursor = answer.nextCursor;
+      const next = answer['nextCursor'];
+      cursor = typeof next === 'string' ? next : undefined;
       if (!cursor || found.size >= toolsMax) break;
     }
     return [...found.values()];
@@ -90,7 +103,7 @@ export class Connection {
     const { signal, timeoutMs } = options;
     const limits = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
     const params = { name, arguments: args };
-    return this.#client.request({ method: 'tools/call', params }, limits);
+    return this.#client.request({ method: 'tools/call', params }, asItIs, limits);
   }
 
   close(): Promise<void> {

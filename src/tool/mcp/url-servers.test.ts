@@ -28,6 +28,13 @@ for (const mode of ['honest', 'stream'] as const) {
   });
 }
 
+test('a tool that is not as the protocol says takes none of the others away', async () => {
+  await using server = await startHttpMcp('odd_tools');
+  await using stage = await stageAt(server.url, { secret: 'the-bearer-of-the-test' });
+  await stage.connected();
+  assert.deepEqual([stage.stateOf('echo'), stage.stateOf('picture')], ['announced', 'changed']);
+});
+
 for (const mode of ['endless_stream', 'many_events', 'huge', 'garbage'] as const) {
   test(`a call of a server at a url that is hostile by ${mode} fails in time`, async () => {
     await using server = await startHttpMcp(mode);

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export type HttpMode =
   | 'honest'
   | 'stream'
+  | 'odd_tools'
   | 'redirect'
   | 'endless_stream'
   | 'many_events'
@@ -37,7 +38,16 @@ const echo = {
   },
 };
 
-function resultOf({ method, params }: Asked): object {
+/**
+ * A schema without a type and an output schema without one: the protocol's library refuses a whole
+ * list with such a tool (mcpx#28, claude-code#88049).
+ */
+const oddTools = [
+  { name: 'odd', inputSchema: { anyOf: [{ properties: { a: { type: 'string' } } }] } },
+  { ...echo, name: 'picture', outputSchema: { $id: 'x' }, annotations: { title: 7 } },
+];
+
+function resultOf(mode: HttpMode, { method, params }: Asked): object {
   if (method === 'initialize') {
     const { protocolVersion } = params as { protocolVersion: string };
     return {
@@ -46,7 +56,7 @@ function resultOf({ method, params }: Asked): object {
       serverInfo: { name: 'f', version: '1' },
     };
   }
-  if (method === 'tools/list') return { tools: [echo] };
+  if (method === 'tools/list') return { tools: [...(mode === 'odd_tools' ? oddTools : []), echo] };
   const { text } = (params?.['arguments'] ?? {}) as { text?: string };
   return { content: [{ type: 'text', text: `you said: ${text}` }] };
 }
@@ -68,9 +78,14 @@ export async function startHttpMcp(mode: HttpMode, elsewhere = ''): Promise<Fake
     if (mode === 'unauthorized') return void response.writeHead(401).end();
     if (message.id === undefined) return void response.writeHead(202).end();
     const id = mode === 'other_id' ? message.id + 1_000 : message.id;
-    const whole = JSON.stringify({ jsonrpc: '2.0', id, result: resultOf(message) });
+    const whole = JSON.stringify({ jsonrpc: '2.0', id, result: resultOf(mode, message) });
     const isCall = message.method === 'tools/call';
-    if (mode === 'honest' || mode === 'other_id' || (!isCall && mode !== 'stream')) {
+    if (
+      mode === 'honest' ||
+      mode === 'odd_tools' ||
+      mode === 'other_id' ||
+      (!isCall && mode !== 'stream')
+    ) {
       response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 's1' });
       return void response.end(whole);
     }
