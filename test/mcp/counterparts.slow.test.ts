@@ -45,6 +45,8 @@ test('the server that has everything gives its tools, and no more is asked of it
   assert.deepEqual(told, { kind: 'done', text: 'Echo: hello', cut: false });
   const image = await server.call('get-tiny-image', {});
   assert.match(image.text, /\[image, \d+ (?:bytes|kB)\]/);
+  const weather = await server.call('get-structured-content', { location: 'New York' });
+  assert.equal(weather.text.split('temperature').length, 2, 'it is told once');
   const wrong = await server.call('echo', {});
   assert.equal(wrong.kind, 'failed');
 });

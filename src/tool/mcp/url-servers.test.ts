@@ -35,6 +35,14 @@ test('a tool that is not as the protocol says takes none of the others away', as
   assert.deepEqual([stage.stateOf('echo'), stage.stateOf('picture')], ['announced', 'changed']);
 });
 
+test('what a server gives back as a structure alone reaches the model', async () => {
+  await using server = await startHttpMcp('structured');
+  await using stage = await stageAt(server.url, { secret: 'the-bearer-of-the-test' });
+  await stage.up();
+  const { text } = await stage.call('mcp_fake_echo', { text: 'the-bearer-of-the-test' });
+  assert.equal(text, '{"said":"[secret]"}');
+});
+
 for (const mode of ['endless_stream', 'many_events', 'huge', 'garbage'] as const) {
   test(`a call of a server at a url that is hostile by ${mode} fails in time`, async () => {
     await using server = await startHttpMcp(mode);

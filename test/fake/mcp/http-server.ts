@@ -8,6 +8,7 @@ export type HttpMode =
   | 'honest'
   | 'stream'
   | 'odd_tools'
+  | 'structured'
   | 'redirect'
   | 'endless_stream'
   | 'many_events'
@@ -58,6 +59,7 @@ function resultOf(mode: HttpMode, { method, params }: Asked): object {
   }
   if (method === 'tools/list') return { tools: [...(mode === 'odd_tools' ? oddTools : []), echo] };
   const { text } = (params?.['arguments'] ?? {}) as { text?: string };
+  if (mode === 'structured') return { content: [], structuredContent: { said: text } };
   return { content: [{ type: 'text', text: `you said: ${text}` }] };
 }
 
