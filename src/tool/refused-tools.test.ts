@@ -65,7 +65,8 @@ const cases = [
 ] as const;
 
 for (const [words, names, by] of cases) {
-  test(`after "${words.slice(0, 50).replaceAll('\n', ' ')}" ${names.join(' and ')} is left out`, () => {
+  const said = words.slice(0, 50).replaceAll('\n', ' ');
+  test(`after "${said}" ${names.join(' and ')} is left out`, () => {
     assert.deepEqual(refusedTools(words, offered), { names, by });
   });
 }

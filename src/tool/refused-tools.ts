@@ -47,14 +47,20 @@ function found(tools: readonly AnnouncedTool[], by: RefusedTools['by']): Refused
 }
 
 /** The model has no tools at all, or none just now: another remedy than to leave one out. */
-const noTools =
-  /(?:does not|doesn't|do not|not) support (?:\w+ ){0,2}(?:tools?\b|functions?\b)|tool_choice|tool use is not/i;
+const noTools = new RegExp(
+  [
+    "(?:does not|doesn't|do not|not) support (?:\\w+ ){0,2}(?:tools?\\b|functions?\\b)",
+    'tool_choice',
+    'tool use is not',
+  ].join('|'),
+  'i',
+);
 
-const ofTools = /\b(?:tools?|functions?|toolSpec|function_declarations|functionDeclarations)\b/i;
+const ofTools = /\b(?:tools?|functions?|toolSpec|function_?declarations)\b/i;
 
 /** Of a schema, or of the grammar that a server of llama.cpp makes of all schemas. */
 const ofSchemas =
-  /schema|grammar|initialize samplers|function_declarations|functionDeclarations|\btools?\b.*\bparameters?\b/is;
+  /schema|grammar|initialize samplers|function_?declarations|\btools?\b.*\bparameters?\b/is;
 
 /** As a word of its own: `mcp_a_b` is not named by `mcp_a_b_c`. */
 function isNamed(name: string, said: string): boolean {

@@ -1,6 +1,7 @@
 /** What a call of an MCP tool came to, as text for the model: bounded, and text alone. */
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolResult } from '../tool.ts';
+import { UrlFault } from './url-fault.ts';
 
 const bytesMax = 64 * 1024;
 const partsMax = 64;
@@ -82,13 +83,19 @@ function bounded(text: string): { readonly text: string; readonly cut: boolean }
   return { text: bytes.toString('utf8').replace(/\uFFFD$/, '') + cutMark, cut: true };
 }
 
+const notKnown = 'Whether the call took effect is not known.';
+
 /** What a server answered instead of a result, or what kept it from answering. */
 export function saidOf(error: unknown): string {
+  if (error instanceof UrlFault) {
+    const ran = error.mayHaveRun ? notKnown : 'The call was not run.';
+    return `The call failed: ${error.what}. ${ran}`;
+  }
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === 'REQUEST_TIMEOUT') {
-    return 'The server did not answer in time. Whether the call took effect is not known.';
+    return `The server did not answer in time. ${notKnown}`;
   }
-  if (typeof code !== 'number') return 'The call failed before an answer came.';
+  if (typeof code !== 'number') return `The call failed before an answer came. ${notKnown}`;
   const said = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
   return `The server answered with an error (${code}): ${said}`;
 }
