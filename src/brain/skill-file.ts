@@ -57,13 +57,55 @@ function nameWarnings(name: string, folder: string): string[] {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One YAML mapping of the core schema, each key once; no aliases, anchors or tags. */
-async function readFields(
-  source: string,
-): Promise<{ readonly fields: Fields } | { readonly fault: string }> {
+type Read = { readonly fields: Fields } | { readonly fault: string };
+
+/**
+ * The fields of front matter. Where it is no YAML, values that YAML cannot have without quotes are
+ * read as the plain text that they are meant to be, as other readers of skills do: `description:
+ * Use when: asked` (agentskills.io, "Adding skills support"; cursor/plugins#207, gstack#1778).
+ */
+async function readFields(source: string): Promise<Read> {
   if (source.length > frontMatterCharactersMax) {
     return { fault: `its front matter has more than ${frontMatterCharactersMax} characters` };
   }
+  const strict = await readYaml(source);
+  if ('fields' in strict) return strict;
+  const quoted = withQuotes(source);
+  if (quoted === source) return strict;
+  const lenient = await readYaml(quoted);
+  return 'fields' in lenient ? lenient : strict;
+}
+
+/** A key at the beginning of a line, and a value that is not quoted, a list or a block. */
+const plainField = /^([A-Za-z][\w-]*):[ \t]+([^\s"'[{|>&*!#].*)$/;
+/** What YAML takes for a mapping, or refuses at the beginning of a text. */
+const needsQuotes = /:(?:\s|$)|^[@`%]|^[-?](?:\s|$)/;
+
+/** Puts quotes round values that need them, with the indented lines that go on with them. */
+function withQuotes(source: string): string {
+  const out: string[] = [];
+  const lines = source.split('\n');
+  for (let at = 0; at < lines.length; at++) {
+    const [line, key, first] = plainField.exec(lines[at]!) ?? [lines[at]!];
+    if (key === undefined || first === undefined) {
+      out.push(line);
+      continue;
+    }
+    let value = first.trim();
+    let next = at + 1;
+    for (; /^[ \t]+\S/.test(lines[next] ?? ''); next++) value += ` ${lines[next]!.trim()}`;
+    if (!needsQuotes.test(value)) {
+      out.push(line);
+      continue;
+    }
+    out.push(`${key}: ${JSON.stringify(value)}`);
+    at = next - 1;
+  }
+  return out.join('\n');
+}
+
+/** One YAML mapping of the core schema, each key once; no aliases, anchors or tags. */
+async function readYaml(source: string): Promise<Read> {
   const { isAlias, isNode, parseDocument, visit } = await import('yaml');
   try {
     const document = parseDocument(source, {

@@ -94,6 +94,27 @@ test('a byte order mark, ends of lines of Windows, and YAML’s texts are read',
   }
 });
 
+test('a value that YAML cannot have without quotes is read as the text that it is', async () => {
+  const { text, warnings } = await read({
+    'a/SKILL.md': skill('a', 'Use when: asked'),
+    'b/SKILL.md': skill('b', 'Reads PDFs: all of them\n  and on: the next line\nlicense: MIT: 2'),
+    'c/SKILL.md': skill('c', '@team asks: "who" \\ `what`:'),
+    'd/SKILL.md': skill('d', 'ends with a colon:\nmetadata:\n  author: us\n  note: "a: b"'),
+    'e/SKILL.md': skill('e', 'Plain.\ntriggers: one: two\nlist:\n  - x\n  - y'),
+    'f/SKILL.md': skill('f', '- a dash: first'),
+  });
+  assert.deepEqual(warnings, []);
+  const listed = text!.split('\n').slice(1);
+  assert.deepEqual(listed, [
+    '- a: Use when: asked',
+    '- b: Reads PDFs: all of them and on: the next line',
+    '- c: @team asks: "who" \\ `what`:',
+    '- d: ends with a colon:',
+    '- e: Plain.',
+    '- f: - a dash: first',
+  ]);
+});
+
 test('a name fault is a warning, and the skill loads', async () => {
   const { text, warnings } = await read({
     'a/SKILL.md': skill('Other Name', 'A.'),
@@ -146,7 +167,6 @@ const faults: Readonly<Record<string, readonly [text: string | Buffer, fault: Re
   'a list': ['---\n- a\n---\n', /no fields/],
   'nothing in it': ['---\n---\n', /no fields/],
   'broken YAML': ['---\nname: "a\n---\n', /is no YAML/],
-  'an unquoted colon': [skill('a', 'Use when: asked'), /is no YAML/],
   'a key that comes twice': ['---\ndescription: a\ndescription: b\n---\n', /is no YAML: .*unique/],
   'two documents': ['---\ndescription: a\n...\nb: c\n---\n', /is no YAML/],
   'an alias': ['---\na: &x b\ndescription: *x\n---\n', /uses an alias/],

@@ -1,5 +1,6 @@
 /** From arguments to one command. Each command loads when it is asked for, and no other. */
-import type { Config } from '../config/config.ts';
+import type { Config, ConfigProblem } from '../config/config.ts';
+import type { Inspection } from '../config/inspect.ts';
 import { nearest } from '../config/nearest.ts';
 import type { StoragePlace } from '../config/storage-place.ts';
 import { programVersion } from '../lib/program.ts';
@@ -106,18 +107,26 @@ async function loadConfigCheck(): Promise<Command> {
       const version = programVersion();
       return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
-    async ({ validation, storage, text, file }, io) => {
-      if (validation.kind === 'invalid') return [];
-      const at = await storageToLookAt(storage, validation.config, io);
-      if (at === null) return [];
-      const { warnOfPrivateTurns } = await import('../control/private-warning.ts');
-      const reader = await openReader(at);
-      if ('kind' in reader) return [];
-      await using open = reader;
-      const elsewhere = at.kind === 'server' ? await warnOfOther(at, text, file) : [];
-      return [...elsewhere, ...(await warnOfPrivateTurns(validation.config, open))];
+    async (inspection, io) => {
+      const { warningsOfSkills } = await import('../control/skill-warnings.ts');
+      return [...(await warningsOfSkills(inspection)), ...(await lookAtStorage(inspection, io))];
     },
   );
+}
+
+async function lookAtStorage(
+  { validation, storage, text, file }: Inspection,
+  io: Io | null,
+): Promise<readonly ConfigProblem[]> {
+  if (validation.kind === 'invalid') return [];
+  const at = await storageToLookAt(storage, validation.config, io);
+  if (at === null) return [];
+  const { warnOfPrivateTurns } = await import('../control/private-warning.ts');
+  const reader = await openReader(at);
+  if ('kind' in reader) return [];
+  await using open = reader;
+  const elsewhere = at.kind === 'server' ? await warnOfOther(at, text, file) : [];
+  return [...elsewhere, ...(await warnOfPrivateTurns(validation.config, open))];
 }
 
 /** Of another configuration in the database: a start takes that one. */

@@ -8,13 +8,13 @@ import { isObject } from '../config/json-value.ts';
 import { isByFlag } from '../config/own-addresses.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { locate, type Json } from '../config/locate.ts';
-import { problemWithoutPlace } from '../config/problems.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
 import { namedSecrets, problemsOf, resolveSecrets } from '../config/secrets.ts';
 import type { Log } from '../lib/log.ts';
 import type { Plan } from '../run/plan.ts';
 import { createPlan, readSkills, type ServiceKit } from '../service.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
+import { problemOfSkills, warningOfSkill } from './skill-warnings.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { invalid, onlyByHand, restartRequired, rolledBack } from './refusals.ts';
 import { secretMissing, stopping, wouldLockOut } from './refusals.ts';
@@ -97,20 +97,6 @@ export async function prepareConfig(
   const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
   const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
   return { kind: 'next', snapshot, plan, found };
-}
-
-type OfSkills = { readonly path: string; readonly message: string };
-
-/** The folder itself cannot be read: no plan is made without the skills that were asked for. */
-export function problemOfSkills({ path, message }: OfSkills): ConfigProblem {
-  const remedy = 'Make the folder readable, or remove the field.';
-  const problem = problemWithoutPlace('skills_missing', path, message, remedy);
-  return { ...problem, severity: 'error' };
-}
-
-export function warningOfSkill({ path, message }: OfSkills): Warning {
-  const remedy = 'svc reads skills when it starts and when it takes a configuration.';
-  return problemWithoutPlace('skill_faulty', path, message, remedy);
 }
 
 type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;

@@ -16,7 +16,6 @@ import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/conf
 import { fieldsByHand } from '../config/by-hand.ts';
 import { inspectText, type Inspection } from '../config/inspect.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
-import { problemWithoutPlace } from '../config/problems.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../config/secrets.ts';
 import { fitWindow } from '../domain/conversation.ts';
@@ -29,6 +28,7 @@ import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import type { SpendBook } from '../store/store.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
+import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
 
 export type TrialSettings = {
   /** Absolute: relative paths of a draft are taken from its folder. */
@@ -98,11 +98,16 @@ class ServiceTrials implements ConfigTrials {
     return this.#settings.lookup.find(names, stop);
   }
 
-  async #validated({ validation }: Inspection): Promise<Validated> {
+  async #validated(inspection: Inspection): Promise<Validated> {
+    const { validation, folder } = inspection;
     const { problems } = validation;
     if (validation.kind === 'invalid') return { valid: false, problems };
-    const unseen = await warnOfPrivateTurns(validation.config, this.#settings.reader);
-    return { valid: true, problems: [...problems, ...unseen] };
+    const { config } = validation;
+    const unseen = await warnOfPrivateTurns(config, this.#settings.reader);
+    // Whoever has the token alone hears nothing of folders that come by hand only.
+    const elsewhere = await fieldsByHand(config, this.#settings.config(), folder);
+    const skills = elsewhere.length > 0 ? [] : await warningsOfSkills(inspection);
+    return { valid: true, problems: [...problems, ...skills, ...unseen] };
   }
 
   #inspect(text: string): Promise<Inspection> {
@@ -181,9 +186,7 @@ type SkillsOfBrain =
 async function skillsOf(brains: readonly BrainConfig[], name: string): Promise<SkillsOfBrain> {
   const read = await readSkills(brains);
   if (read.kind === 'read') return { kind: 'read', text: read.texts.get(name) ?? null };
-  const remedy = 'Make the folder readable, or remove the field.';
-  const problem = problemWithoutPlace('skills_missing', read.path, read.message, remedy);
-  return { kind: 'problem', problem: { ...problem, severity: 'error' } };
+  return { kind: 'problem', problem: problemOfSkills(read) };
 }
 
 function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {

@@ -46,7 +46,7 @@ export type HttpRequest = {
    * Called with the body piece by piece as it comes; the answer has all of it as well. What it
    * throws rejects the call.
    */
-  readonly heard?: (status: number, part: Buffer) => void;
+  readonly heard?: (status: number, part: Buffer, headers: AnswerHeaders) => void;
   /**
    * Only to this machine and private networks, as `isNear` says of the address that is connected
    * to; elsewhere it is `connect_failed` with `farAddressCode`, and no connection is begun.
@@ -54,11 +54,13 @@ export type HttpRequest = {
   readonly nearOnly?: boolean;
 };
 
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
 export type HttpResult =
   | {
       readonly kind: 'answer';
       readonly status: number;
-      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly headers: AnswerHeaders;
       /** As UTF-8; empty where bytes were asked for. */
       readonly body: string;
       /** Absent: they were not asked for. */

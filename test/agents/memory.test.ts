@@ -1,6 +1,6 @@
 /** What an agent keeps and is told, in the running program. */
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { ModelCall, Script } from '../fake/model-server.ts';
@@ -38,10 +38,11 @@ async function stage(t: TestContext, agent: object, script: Script) {
       const replies = await receiver.waitFor(++sent);
       return String(replies[sent - 1]!.body['text']);
     },
-    async read(path: string, method = 'GET'): Promise<unknown> {
-      const headers = { authorization: `Bearer ${token}` };
+    async read(path: string, method = 'GET', body: string | null = null): Promise<unknown> {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const url = `http://127.0.0.1:${adminPort}/api/v1/${path}`;
-      return (await fetch(url, { method, headers })).json();
+      const init = { method, headers, ...(body !== null && { body }) };
+      return (await fetch(url, init)).json();
     },
   };
 }
@@ -129,6 +130,49 @@ test('skills are told to an agent; their faults are in the log and the status', 
   const { warnings } = (await on.read('status')) as { warnings: { code: string; path: string }[] };
   const warning = warnings.find(({ code }) => code === 'skill_faulty');
   assert.equal(warning?.path, 'brains[0].agent.skills_dir');
+});
+
+test('check, doctor, the API and a start say the same of the skills', async (t) => {
+  const agent = { tools: ['time'], skills_dir: 'skills', skills_body_budget: 20 };
+  const on = await stage(t, agent, () => ({ answer: 'Well.' }));
+  const said = ['skill "broken" is skipped', 'long: its text is left out'];
+  for (const [name, text] of [
+    ['hours', '---\nname: hours\ndescription: Use when: asked for hours.\n---\n9 to 5.\n'],
+    ['long', `---\nname: long\ndescription: Long.\n---\n${'x'.repeat(30)}\n`],
+    ['broken', '---\nname: broken\ndescription: [half\n---\n'],
+  ] as const) {
+    await mkdir(join(on.folder, 'skills', name), { recursive: true });
+    await writeFile(join(on.folder, 'skills', name, 'SKILL.md'), text);
+  }
+  const env = { WEBHOOK_SECRET: 'x'.repeat(20), TEST_ADMIN: token, NO_COLOR: '1' };
+  const told: Record<string, string> = {};
+  for (const command of ['config check', 'doctor', 'doctor --json', 'config check --json']) {
+    const ran = await runCommand(command.split(' '), { cwd: on.folder, env });
+    told[command] = ran.out;
+    if (command === 'config check') assert.equal(ran.code, 0, 'a warning is no problem');
+    assert.match(ran.out, /brains\[0\]\.agent\.skills_dir/, command);
+  }
+  await using program = await on.start();
+  await on.say('c', 'When are you open?');
+  told['serve'] = program.log();
+  told['status'] = JSON.stringify(await on.read('status'));
+  const draft = await readFile(join(on.folder, 'svc.json'), 'utf8');
+  for (const path of ['config/validate', 'config/preflight']) {
+    told[path] = JSON.stringify(await on.read(path, 'POST', draft));
+  }
+  for (const [where, text] of Object.entries(told)) {
+    const plain = text.replaceAll('\\', '');
+    for (const sentence of said) assert.ok(plain.includes(sentence), `${where}: ${text}`);
+    assert.doesNotMatch(plain, /hours: its|"hours" is skipped/);
+  }
+  assert.match(promptOf(on.model.calls[0]!), /- hours: Use when: asked for hours\.\n/);
+});
+
+test('the check names a folder of skills that cannot be read', async (t) => {
+  const agent = { tools: ['time'], skills_dir: 'svc.json' };
+  const on = await stage(t, agent, () => ({ answer: 'Well.' }));
+  const { out } = await runCommand(['config', 'check'], { cwd: on.folder, env: {} });
+  assert.equal(out.split('svc.json; serve will not start without it').length, 2, out);
 });
 
 test('without its folder of skills svc does not start, and says which; chat neither', async (t) => {

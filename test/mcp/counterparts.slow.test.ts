@@ -1,15 +1,19 @@
 /** Servers of others, and the conformance suite of the protocol, without a network. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { steadyNow } from '../../src/lib/clock.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Connection } from '../../src/tool/mcp/connection.ts';
 import { resultOf } from '../../src/tool/mcp/result-text.ts';
-import { scratch } from '../support/program.ts';
-import { patienceMs } from '../support/waiting.ts';
+import { isSessionOver } from '../../src/tool/mcp/url-fault.ts';
+import { freePort, scratch } from '../support/program.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 
 const root = join(import.meta.dirname, '../..');
 const packages = join(root, 'node_modules/@modelcontextprotocol');
@@ -45,8 +49,59 @@ test('the server that has everything gives its tools, and no more is asked of it
   assert.deepEqual(told, { kind: 'done', text: 'Echo: hello', cut: false });
   const image = await server.call('get-tiny-image', {});
   assert.match(image.text, /\[image, \d+ (?:bytes|kB)\]/);
+  const weather = await server.call('get-structured-content', { location: 'New York' });
+  assert.equal(weather.text.split('temperature').length, 2, 'it is told once');
   const wrong = await server.call('echo', {});
   assert.equal(wrong.kind, 'failed');
+});
+
+test('over HTTP it is used the same, and says when it has forgotten the session', async () => {
+  const port = await freePort();
+  const program = join(packages, 'server-everything/dist/index.js');
+  const started = async () => {
+    const env = { PATH: process.env['PATH'], PORT: `${port}` };
+    const child = spawn(process.execPath, [program, 'streamableHttp'], { env, stdio: 'ignore' });
+    await until('it listens', async () => {
+      return fetch(`http://127.0.0.1:${port}/mcp`).then(
+        () => true,
+        () => false,
+      );
+    });
+    return child;
+  };
+  const ended = async (child: ChildProcess): Promise<void> => {
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+  let child = await started();
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs });
+  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+  const own = { url, token: null, nearOnly: true, timeoutMs: patienceMs, http, version: '0' };
+  const connection = new Connection({
+    reach: { kind: 'url', ...own, steady: steadyNow },
+    version: '0',
+    steady: steadyNow,
+    initMs: patienceMs,
+    toolsChanged: () => {},
+  });
+  const call = async (name: string, given: Record<string, unknown>): Promise<string> => {
+    const result = await connection.call(name, given, { signal, timeoutMs: patienceMs });
+    return resultOf(result, (text) => text).text;
+  };
+  try {
+    await connection.open(signal);
+    assert.ok((await connection.tools(signal)).some(({ name }) => name === 'echo'));
+    assert.equal(await call('echo', { message: 'hello' }), 'Echo: hello');
+    assert.match(await call('get-structured-content', { location: 'New York' }), /temperature/);
+    await ended(child);
+    child = await started();
+    await assert.rejects(call('echo', { message: 'again' }), isSessionOver);
+  } finally {
+    await connection.close();
+    await http.close();
+    await ended(child);
+  }
 });
 
 test('the server of files reads its folder, and no other', async () => {

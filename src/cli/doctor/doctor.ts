@@ -1,6 +1,8 @@
 import type { Config } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
+import { warningsOfSkills } from '../../control/skill-warnings.ts';
+import { withWarnings } from '../frame/config-check.ts';
 import { findStorage } from '../frame/find-storage.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
@@ -58,7 +60,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'doctor', parsed.message);
   const file = findConfigFile(parsed.flags.config, io);
-  const inspection = await inspectConfigFile(file, io);
+  const inspected = await inspectConfigFile(file, io);
+  const inspection = withWarnings(inspected, await warningsOfSkills(inspected));
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const deleting = parsed.flags['delete-webhook'];

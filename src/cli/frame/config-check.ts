@@ -13,10 +13,11 @@ export type Preflight = (
 ) => Promise<readonly PreflightLine[]>;
 
 /**
- * What the database of a valid config warns of; it is read beside the service that runs on it.
+ * What the skills and the database of a valid config warn of; the database is read beside the
+ * service that runs on it.
  * @param io null: nothing is to be reached, and so no server
  */
-export type LookAtStorage = (
+export type LookFurther = (
   inspection: Inspection,
   io: Io | null,
 ) => Promise<readonly ConfigProblem[]>;
@@ -34,14 +35,14 @@ Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
 
 const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
 
-export function createConfigCheck(preflight: Preflight, lookAtStorage: LookAtStorage): Command {
+export function createConfigCheck(preflight: Preflight, lookFurther: LookFurther): Command {
   return {
     name: 'config check',
     summary: 'Check a configuration file',
     usage,
     flags: table,
     takes: 'file',
-    run: (args, io) => run(args, io, preflight, lookAtStorage),
+    run: (args, io) => run(args, io, preflight, lookFurther),
   };
 }
 
@@ -49,7 +50,7 @@ async function run(
   args: readonly string[],
   io: Io,
   preflight: Preflight,
-  lookAtStorage: LookAtStorage,
+  lookFurther: LookFurther,
 ): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
@@ -58,7 +59,7 @@ async function run(
   const inspected = await inspectConfigFile(file, io);
   const inspection = withWarnings(
     inspected,
-    await lookAtStorage(inspected, flags.preflight ? io : null),
+    await lookFurther(inspected, flags.preflight ? io : null),
   );
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
@@ -73,7 +74,7 @@ async function run(
   return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }
 
-function withWarnings(inspection: Inspection, more: readonly ConfigProblem[]): Inspection {
+export function withWarnings(inspection: Inspection, more: readonly ConfigProblem[]): Inspection {
   const { validation } = inspection;
   const problems = [...validation.problems, ...more];
   return { ...inspection, validation: { ...validation, problems } };

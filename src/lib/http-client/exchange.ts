@@ -107,7 +107,7 @@ export class Exchange extends Linked {
   /** It is called out of a socket: what a listener throws there would end the process. */
   #hear(part: Buffer): void {
     try {
-      this.request.heard?.(this.#status, part);
+      this.request.heard?.(this.#status, part, this.#headers);
     } catch (error) {
       this.#reject(error);
       this.#cancel();

@@ -23,6 +23,9 @@ const waitingBytesMax = 1024 * 1024;
 /** From being asked to end until it is made to. */
 const endMs = 700;
 
+/** Why it is over when svc ended it. */
+export const endedBySvc = 'it was ended';
+
 /** Where programs are when `env` says nothing of it. */
 const plainPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -85,7 +88,7 @@ export class CommandTransport implements Transport {
   async close(): Promise<void> {
     this.#isEnding = true;
     const child = this.#child;
-    if (child === null || child.pid === undefined) return this.#over('it was ended');
+    if (child === null || child.pid === undefined) return this.#over(endedBySvc);
     const exited = new Promise<void>((resolve) => {
       if (child.exitCode !== null || child.signalCode !== null) resolve();
       else child.once('exit', () => resolve());
@@ -100,7 +103,7 @@ export class CommandTransport implements Transport {
     child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
-    this.#over('it was ended');
+    this.#over(endedBySvc);
   }
 
   #take(bytes: Buffer): void {

@@ -4,11 +4,12 @@
  * roots) is answered with "method not found"; resources and prompts are not asked for.
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { CommandTransport, type CommandOptions } from './command-transport.ts';
+import { Client } from '@modelcontextprotocol/client';
+import { CommandTransport, endedBySvc, type CommandOptions } from './command-transport.ts';
 import { definitionOf, type Definition } from './definition.ts';
 import { MessageGuard, toolsMax } from './message-guard.ts';
-import { fetchOver, type UrlOptions } from './url-fetch.ts';
+import { sessionOver } from './url-fault.ts';
+import { UrlTransport, type UrlOptions } from './url-transport.ts';
 
 export type ConnectionOptions = {
   readonly reach:
@@ -23,20 +24,33 @@ export type ConnectionOptions = {
 export type CallOptions = { readonly signal: AbortSignal; readonly timeoutMs: number };
 
 const pagesMax = 8;
+const noServer = 'it did not answer as an MCP server';
+
+type Loose = Readonly<Record<string, unknown>>;
+
+/**
+ * The library would refuse a whole list for one tool whose schema is no object, and a whole result
+ * for one part of a new kind (mcpx#28). svc reads each by itself.
+ */
+const asItIs = {
+  '~standard': { version: 1 as const, vendor: 'svc', validate: (value: unknown) => ({ value }) },
+};
 
 export class Connection {
   readonly #client: Client;
   readonly #guard: MessageGuard;
-  readonly #command: CommandTransport | null;
+  readonly #inner: CommandTransport | UrlTransport;
   readonly #options: ConnectionOptions;
   readonly #ended = Promise.withResolvers<string>();
+  #calls = 0;
+  #idle: (() => void) | null = null;
   #isOver = false;
 
   constructor(options: ConnectionOptions) {
     const { reach, steady, toolsChanged } = options;
     this.#options = options;
-    this.#command = reach.kind === 'command' ? new CommandTransport(reach) : null;
-    const inner = this.#command ?? overHttp(options);
+    const inner = reach.kind === 'command' ? new CommandTransport(reach) : new UrlTransport(reach);
+    this.#inner = inner;
     const flooded = (): void => void this.#end('it sent more than it was asked for');
     this.#guard = new MessageGuard(inner, { steady, toolsChanged, flooded });
     const info = { name: 'svc', version: options.version };
@@ -44,7 +58,9 @@ export class Connection {
     this.#client = new Client(info, { capabilities: {} });
     this.#client.onclose = () => {
       this.#isOver = true;
-      this.#ended.resolve(this.#command?.ended ?? 'the connection ended');
+      const own = inner instanceof CommandTransport ? inner.ended : inner.fault?.reason;
+      // The library closes a connection on which the first words fail.
+      this.#ended.resolve(own === endedBySvc ? noServer : (own ?? noServer));
     };
     // Faults of single messages; the calls that they belong to end by their time.
     this.#client.onerror = () => {};
@@ -73,39 +89,57 @@ export class Connection {
     for (let page = 0; page < pagesMax; page++) {
       const params = cursor === undefined ? {} : { cursor };
       const limits = { signal, timeout: initMs, maxTotalTimeout: initMs };
-      const answer = await this.#client.request({ method: 'tools/list', params }, limits);
-      for (const tool of answer.tools) {
+      const listing = { method: 'tools/list', params };
+      const answer = (await this.#client.request(listing, asItIs, limits)) as Loose;
+      if (!Array.isArray(answer['tools'])) throw new Error('the list of tools is no list');
+      for (const tool of answer['tools'] as readonly unknown[]) {
         const definition = definitionOf(tool);
         if (definition === null || found.has(definition.name)) continue;
         if (found.size < toolsMax) found.set(definition.name, definition);
       }
-      cursor = answer.nextCursor;
+      const next = answer['nextCursor'];
+      cursor = typeof next === 'string' ? next : undefined;
       if (!cursor || found.size >= toolsMax) break;
     }
     return [...found.values()];
   }
 
   /** @throws what keeps the result from coming */
-  call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown> {
+  async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown> {
     const { signal, timeoutMs } = options;
     const limits = { signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
     const params = { name, arguments: args };
-    return this.#client.request({ method: 'tools/call', params }, limits);
+    this.#calls++;
+    try {
+      return await this.#client.request({ method: 'tools/call', params }, asItIs, limits);
+    } finally {
+      if (--this.#calls === 0) this.#idle?.();
+    }
+  }
+
+  /**
+   * Its session is over: `ended` says so, and another connection takes its place. It is closed once
+   * no call is under way, or when the signal aborts.
+   */
+  async retire(signal: AbortSignal): Promise<void> {
+    this.#ended.resolve(sessionOver);
+    if (this.#calls > 0 && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#idle = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      await promise;
+    }
+    await this.#end(endedBySvc);
   }
 
   close(): Promise<void> {
-    return this.#end('it was ended');
+    return this.#end(endedBySvc);
   }
 
   async #end(why: string): Promise<void> {
     this.#isOver = true;
     this.#ended.resolve(why);
     await this.#client.close().catch(() => {});
-    await this.#command?.close();
+    await this.#inner.close();
   }
-}
-
-function overHttp({ reach }: ConnectionOptions): StreamableHTTPClientTransport {
-  if (reach.kind !== 'url') throw new Error('a command is not reached over HTTP');
-  return new StreamableHTTPClientTransport(reach.url, { fetch: fetchOver(reach) });
 }

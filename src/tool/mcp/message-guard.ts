@@ -127,6 +127,6 @@ function lightened(method: string, result: Loose): Loose {
     return { ...result, tools: result['tools'].slice(0, toolsMax) };
   }
   if (method !== 'tools/call') return result;
-  const { structuredContent: _, content, ...rest } = result;
-  return { ...rest, content: Array.isArray(content) ? content.slice(0, partsMax) : [] };
+  const { content } = result;
+  return { ...result, content: Array.isArray(content) ? content.slice(0, partsMax) : [] };
 }

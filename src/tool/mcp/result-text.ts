@@ -1,18 +1,51 @@
 /** What a call of an MCP tool came to, as text for the model: bounded, and text alone. */
+import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolResult } from '../tool.ts';
+import { UrlFault } from './url-fault.ts';
 
 const bytesMax = 64 * 1024;
 const partsMax = 64;
 
 /** @param result of `tools/call` @param clean takes secrets of the server's environment out */
 export function resultOf(result: unknown, clean: (text: string) => string): ToolResult {
-  const { content, isError } = (result ?? {}) as Record<string, unknown>;
+  const { content, structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
   const parts = Array.isArray(content) ? content : [];
   const told = parts.slice(0, partsMax).map(partInWords);
   if (parts.length > partsMax) told.push(`[${parts.length - partsMax} more parts]`);
+  const structured = structuredContent == null ? null : canonicalJson(structuredContent);
+  if (structured !== null && !isTold(structuredContent, parts)) told.push(structured);
   const { text, cut } = bounded(clean(told.join('\n')));
   if (isError === true) return { kind: 'failed', text: `The server says that it failed: ${text}` };
   return { kind: 'done', text: text === '' ? 'It gave back nothing.' : text, cut };
+}
+
+/**
+ * Whether texts say the same as the structured part of a result. The protocol asks servers to give
+ * it as text too (MCP 2025-11-25, server/tools, "Structured Content"); many give it alone. A value
+ * that is no object stands under one name (FastMCP's `result`, `content` of the server of files),
+ * and beside it as one text, or as one for each item of a list.
+ */
+function isTold(structured: unknown, parts: readonly unknown[]): boolean {
+  const texts = parts.slice(0, partsMax).flatMap((part) => {
+    const { text } = (part ?? {}) as { text?: unknown };
+    return typeof text === 'string' ? [text] : [];
+  });
+  if (texts.length === 0) return false;
+  const values = texts.map(valueOf);
+  const inner = typeof structured === 'object' ? Object.values(structured ?? {}) : [];
+  const wanted = new Set(
+    [structured, ...(inner.length === 1 ? inner : [])].map((one) => canonicalJson(one)),
+  );
+  return [...texts, ...values, texts, values].some((one) => wanted.has(canonicalJson(one)));
+}
+
+/** Of a text that is JSON what it says; else the text. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function partInWords(part: unknown): string {
@@ -50,13 +83,19 @@ function bounded(text: string): { readonly text: string; readonly cut: boolean }
   return { text: bytes.toString('utf8').replace(/\uFFFD$/, '') + cutMark, cut: true };
 }
 
+const notKnown = 'Whether the call took effect is not known.';
+
 /** What a server answered instead of a result, or what kept it from answering. */
 export function saidOf(error: unknown): string {
+  if (error instanceof UrlFault) {
+    const ran = error.mayHaveRun ? notKnown : 'The call was not run.';
+    return `The call failed: ${error.what}. ${ran}`;
+  }
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === 'REQUEST_TIMEOUT') {
-    return 'The server did not answer in time. Whether the call took effect is not known.';
+    return `The server did not answer in time. ${notKnown}`;
   }
-  if (typeof code !== 'number') return 'The call failed before an answer came.';
+  if (typeof code !== 'number') return `The call failed before an answer came. ${notKnown}`;
   const said = typeof message === 'string' ? message.slice(0, 2_000).toWellFormed() : '';
   return `The server answered with an error (${code}): ${said}`;
 }

@@ -3,7 +3,9 @@
  *
  * States: starting → up → down → (after a pause) starting …; ended from each of them. A start that
  * fails, a connection that ends and a server that floods are one case: down, with a pause that
- * doubles from 1 s to 60 s and begins anew once it was up for a minute.
+ * doubles from 1 s to 60 s and begins anew once it was up for a minute. A server at a url that was
+ * up and has forgotten the session (after its restart) goes from up to starting at once: what is
+ * called meanwhile waits for the new session, and what met the old one is called again, once.
  */
 import type { McpServerConfig } from '../../config/config.ts';
 import { pause } from '../../lib/backoff.ts';
@@ -14,6 +16,7 @@ import type { Definition } from './definition.ts';
 import type { McpServerState, McpStanding, McpToolState } from '../../domain/mcp.ts';
 import type { McpCall, McpServer, PinnedDefinition } from './mcp.ts';
 import type { PinsFile } from './pins-file.ts';
+import { isSessionOver, reasonOf, sessionOver } from './url-fault.ts';
 
 export type ServerOptions = {
   readonly brain: string;
@@ -52,6 +55,8 @@ export class SupervisedServer implements McpServer {
   #definitions: ReadonlyMap<string, Definition> | null = null;
   #calls = 0;
   #changed: (() => void) | null = null;
+  /** While a new session is begun; resolves when that has worked, or has failed. */
+  #renewal: PromiseWithResolvers<void> | null = null;
   #run: Promise<void> | null = null;
 
   constructor(options: ServerOptions) {
@@ -99,9 +104,6 @@ export class SupervisedServer implements McpServer {
     args: Record<string, unknown>,
     { signal, timeoutMs, nearOnly }: McpCall,
   ): Promise<ToolResult> {
-    const { resultOf } = await import('./result-text.ts');
-    const connection = this.#connection;
-    if (connection === null || this.definition(tool) === null) return unavailable;
     if (nearOnly && !this.#isCertainlyNear()) return notNear;
     if (this.#calls >= callsMax) {
       return { kind: 'failed', text: `${callsMax} calls wait for this server already.` };
@@ -109,26 +111,61 @@ export class SupervisedServer implements McpServer {
     this.#calls++;
     const given = new AbortController();
     const stop = AbortSignal.any([signal, given.signal]);
+    const until = this.#options.steady() + timeoutMs;
     try {
-      const result = await connection.call(tool, args, { signal: stop, timeoutMs });
-      return resultOf(result, this.#options.clean);
-    } catch (error) {
-      return this.#failed(error, connection);
+      const first = await this.#callOnce(tool, args, until, stop);
+      if (first !== sessionIsOver) return first;
+      const second = await this.#callOnce(tool, args, until, stop);
+      if (second !== sessionIsOver) return second;
+      this.#warn(`the MCP server ${this.config.name} ${forgetful}`);
+      return { kind: 'failed', text: 'The call was not run: the server keeps no session.' };
     } finally {
       given.abort();
       this.#calls--;
     }
   }
 
-  /** What a server wrote into its error is for the model alone, and bounded like a result. */
-  async #failed(error: unknown, connection: Connection): Promise<ToolResult> {
-    if (connection.isOver) {
-      const text =
-        'The server ended before it answered. Whether the call took effect is not known.';
-      return { kind: 'failed', text };
+  /** By the connection that there is, or the one that is about to be. */
+  async #callOnce(
+    tool: string,
+    args: Record<string, unknown>,
+    until: number,
+    signal: AbortSignal,
+  ): Promise<ToolResult | typeof sessionIsOver> {
+    const { steady, clean } = this.#options;
+    if (this.#renewal !== null) {
+      await Promise.race([this.#renewal.promise, pause(until - steady(), signal)]);
     }
-    const { saidOf } = await import('./result-text.ts');
-    return { kind: 'failed', text: this.#options.clean(saidOf(error)) };
+    const { resultOf, saidOf } = await import('./result-text.ts');
+    const connection = this.#connection;
+    const timeoutMs = until - steady();
+    // The server of a new session may say something else of its tools.
+    if (connection === null || this.definition(tool) === null || timeoutMs <= 0) return unavailable;
+    try {
+      return resultOf(await connection.call(tool, args, { signal, timeoutMs }), clean);
+    } catch (error) {
+      if (isSessionOver(error)) {
+        this.#renew(connection);
+        return sessionIsOver;
+      }
+      const reason = reasonOf(error);
+      if (reason !== null)
+        this.#warn(`a call of mcp.${this.config.name}.${tool} failed: ${reason}`);
+      // What a server wrote into its error is for the model alone, and bounded like a result.
+      return { kind: 'failed', text: connection.isOver ? endedMeanwhile : clean(saidOf(error)) };
+    }
+  }
+
+  /**
+   * Begins a new session in the place of that connection's.
+   * @returns false: another one has done it, or the session never was of use
+   */
+  #renew(connection: Connection): boolean {
+    if (this.#connection !== connection || this.#state !== 'up') return false;
+    this.#renewal = Promise.withResolvers<void>();
+    [this.#state, this.#connection] = ['starting', null];
+    void connection.retire(this.#ending.signal);
+    return true;
   }
 
   async #keep(): Promise<void> {
@@ -138,15 +175,25 @@ export class SupervisedServer implements McpServer {
     while (!signal.aborted) {
       const since = steady();
       const reason = await this.#once(signal).catch(() => 'it could not be asked');
-      [this.#connection, this.#definitions] = [null, null];
+      this.#connection = null;
       if (signal.aborted) break;
+      if (reason === sessionOver) continue;
+      this.#definitions = null;
       [this.#state, this.#reason] = ['down', reason];
+      this.#settle();
       this.#warn(`the MCP server ${this.config.name} is down: ${reason}`);
       failures = steady() - since >= provenMs ? 1 : failures + 1;
       await pause(Math.min(pauseMaxMs, firstPauseMs * 2 ** (failures - 1)), signal);
       if (!signal.aborted) this.#state = 'starting';
     }
     this.#state = 'ended';
+    this.#definitions = null;
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.#renewal?.resolve();
+    this.#renewal = null;
   }
 
   /** @returns why it is over */
@@ -157,13 +204,13 @@ export class SupervisedServer implements McpServer {
     const connection = new Made({ reach, version, steady, initMs, toolsChanged });
     this.#connection = connection;
     const ended = connection.ended;
+    let reason: string | null = null;
     try {
-      const first = this.#list(connection, signal);
-      const reason = await Promise.race([first, ended]);
-      if (reason !== null) return reason;
-      return await this.#follow(connection, ended, signal);
+      reason = await Promise.race([this.#list(connection, signal), ended]);
+      reason ??= await this.#follow(connection, ended, signal);
+      return reason;
     } finally {
-      await connection.close();
+      if (reason !== sessionOver) await connection.close();
     }
   }
 
@@ -171,23 +218,27 @@ export class SupervisedServer implements McpServer {
   async #list(connection: Connection, signal: AbortSignal): Promise<string | null> {
     try {
       await connection.open(signal);
-    } catch {
-      return connection.isOver ? await connection.ended : 'it did not answer as an MCP server';
+    } catch (error) {
+      if (connection.isOver) return connection.ended;
+      return reasonOf(error) ?? 'it did not answer as an MCP server';
     }
-    return (await this.#relist(connection, signal)) ? null : 'it did not list its tools';
+    return this.#relist(connection, signal);
   }
 
-  async #relist(connection: Connection, signal: AbortSignal): Promise<boolean> {
+  /** @returns null: its tools are known; else why they are not */
+  async #relist(connection: Connection, signal: AbortSignal): Promise<string | null> {
     try {
       const tools = await connection.tools(signal);
       await this.#options.pins.refresh();
-      if (signal.aborted || connection.isOver) return false;
+      if (signal.aborted || this.#isGone(connection)) return 'it was ended';
       this.#definitions = new Map(tools.map((tool) => [tool.name, tool]));
       [this.#state, this.#reason] = ['up', null];
+      this.#settle();
       this.tell();
-      return true;
-    } catch {
-      return false;
+      return null;
+    } catch (error) {
+      if (!isSessionOver(error)) return reasonOf(error) ?? 'it did not list its tools';
+      return this.#renew(connection) ? sessionOver : `it ${forgetful}`;
     }
   }
 
@@ -208,10 +259,14 @@ export class SupervisedServer implements McpServer {
       const paused = pause(changedPauseMs, signal).then(() => null);
       const during = await Promise.race([ended, paused]);
       if (during !== null) return during;
-      if (!(await this.#relist(connection, signal))) {
-        return connection.isOver ? ended : 'it did not list its tools';
-      }
+      const failed = await this.#relist(connection, signal);
+      if (failed !== null) return this.#isGone(connection) ? ended : failed;
     }
+  }
+
+  /** It has ended, or another one is to take its place. */
+  #isGone(connection: Connection): boolean {
+    return connection.isOver || connection !== this.#connection;
   }
 
   #stateOf(tool: string): McpToolState {
@@ -236,6 +291,16 @@ export class SupervisedServer implements McpServer {
     this.#options.warned(text);
   }
 }
+
+/** Of one try of a call: its session was over, so it did not run. */
+const sessionIsOver = Symbol('the session is over');
+
+const endedMeanwhile =
+  'The server ended before it answered. Whether the call took effect is not known.';
+
+const forgetful =
+  'knows nothing of the session that it has just begun: send all of svc to one process of it, or ' +
+  'run it without sessions';
 
 const whyNot = {
   missing: 'is not what its server offers, or is too large for a model: it is not announced',

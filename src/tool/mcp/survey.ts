@@ -2,6 +2,7 @@
 import type { BrainConfig, Secrets } from '../../config/config.ts';
 import { Connection } from './connection.ts';
 import type { Definition } from './definition.ts';
+import { reasonOf } from './url-fault.ts';
 import { reachOf, toolsOf, type McpKit } from './servers.ts';
 
 export type SurveyedServer = {
@@ -52,10 +53,9 @@ async function ask(
     await connection.open(signal);
     const tools = await connection.tools(signal);
     return { kind: 'listed', definitions: new Map(tools.map((tool) => [tool.name, tool])) };
-  } catch {
-    const reason = connection.isOver
-      ? await connection.ended
-      : 'it did not answer as an MCP server';
+  } catch (error) {
+    const why = reasonOf(error) ?? 'it did not answer as an MCP server';
+    const reason = connection.isOver ? await connection.ended : why;
     return { kind: 'down', reason };
   } finally {
     await connection.close();

@@ -1,0 +1,111 @@
+/** What a model is given of a schema that a server wrote. */
+// oxlint-disable unicorn/no-thenable -- JSON Schema has a keyword of this name
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { definitionOf, parametersForModel } from './definition.ts';
+
+const parameters = (inputSchema: object) =>
+  parametersForModel(definitionOf({ name: 'a', inputSchema })!);
+
+const text = { type: 'string' };
+
+/**
+ * As OpenAI and Anthropic check it (langchainjs#9804, python-sdk#494 of MCP): an object, and none
+ * of these at the top.
+ */
+function assertAccepted(schema: Readonly<Record<string, unknown>>): void {
+  assert.equal(schema['type'], 'object');
+  for (const key of ['oneOf', 'anyOf', 'allOf', 'enum', 'not', 'const', '$ref', 'if', 'then']) {
+    assert.equal(key in schema, false, key);
+  }
+  assert.equal(typeof schema['properties'], 'object');
+}
+
+test('a schema of one object stays as it is', () => {
+  const schema = {
+    type: 'object',
+    properties: { a: text, b: { anyOf: [text, { type: 'number' }] } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  assert.deepEqual(parameters({ $schema: 'x', ...schema }), schema);
+});
+
+test('branches at the top become one object, and what they want is told in words', () => {
+  const told = parameters({
+    type: 'object',
+    description: 'Which page.',
+    properties: { depth: { type: 'integer' } },
+    required: ['depth'],
+    anyOf: [
+      { properties: { url: text }, required: ['url'] },
+      { properties: { id: { type: 'integer' } }, required: ['id'] },
+    ],
+    additionalProperties: false,
+  });
+  assertAccepted(told);
+  assert.deepEqual(told, {
+    description: 'Which page. Give either url, or id.',
+    type: 'object',
+    properties: { depth: { type: 'integer' }, url: text, id: { type: 'integer' } },
+    required: ['depth'],
+  });
+});
+
+test('a union by a fixed value keeps the values, and what goes with each', () => {
+  const told = parameters({
+    oneOf: [
+      { properties: { kind: { const: 'file' }, path: text }, required: ['kind', 'path'] },
+      { properties: { kind: { const: 'page' }, url: text }, required: ['kind', 'url'] },
+      { properties: { kind: { enum: ['none'] } }, required: ['kind'] },
+    ],
+  });
+  assertAccepted(told);
+  assert.deepEqual(told, {
+    description: 'Give either kind "file" with path, or kind "page" with url.',
+    type: 'object',
+    properties: { kind: { enum: ['file', 'page', 'none'] }, path: text, url: text },
+    required: ['kind'],
+  });
+});
+
+test('all parts of allOf hold, also those behind a reference and a condition', () => {
+  const told = parameters({
+    $ref: '#/$defs/base',
+    $defs: { base: { type: 'object', properties: { a: text }, required: ['a'] } },
+    allOf: [
+      { properties: { a: { minLength: 1 }, b: text }, required: ['b'] },
+      { if: { properties: { a: { const: 'x' } } }, then: { properties: { c: text } } },
+    ],
+    if: { required: ['a'] },
+    then: { properties: { d: text }, required: ['d'] },
+    not: { required: ['z'] },
+  });
+  assertAccepted(told);
+  assert.deepEqual(told.properties, { a: { ...text, minLength: 1 }, b: text, c: text, d: text });
+  assert.deepEqual(told.required, ['a', 'b']);
+});
+
+test('an argument that differs between branches may be either', () => {
+  const told = parameters({
+    anyOf: [{ properties: { a: text } }, { properties: { a: { type: 'number' } } }, text],
+  });
+  assertAccepted(told);
+  assert.deepEqual(told.properties, { a: { anyOf: [text, { type: 'number' }] } });
+});
+
+test('references in a circle, and references that double, come to an end', () => {
+  const twice = (to: string): object => ({ allOf: [{ $ref: to }, { $ref: to }] });
+  const $defs = Object.fromEntries(
+    Array.from({ length: 60 }, (_, n) => [`d${n}`, twice(`#/$defs/d${n + 1}`)]),
+  );
+  for (const schema of [{ $ref: '#' }, { $ref: '#/$defs/a', $defs: { a: twice('#/$defs/a') } }]) {
+    assertAccepted(parameters(schema));
+  }
+  assertAccepted(parameters({ $ref: '#/$defs/d0', $defs }));
+});
+
+test('an argument without a schema is an argument of any kind', () => {
+  const told = parameters({ type: 'object', properties: { a: true, b: null, c: text } });
+  assert.deepEqual(told.properties, { a: {}, b: {}, c: text });
+});

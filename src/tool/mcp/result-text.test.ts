@@ -1,0 +1,47 @@
+/** What a model is told of a result, by the shapes that servers give it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { resultOf } from './result-text.ts';
+
+const told = (result: object): string => resultOf(result, (text) => text).text;
+const text = (said: string): object => ({ type: 'text', text: said });
+
+test('a structure without a text is told as JSON', () => {
+  assert.equal(told({ content: [], structuredContent: { b: 2, a: [1] } }), '{"a":[1],"b":2}');
+  assert.equal(told({ structuredContent: [1, 2] }), '[1,2]');
+  assert.equal(told({ content: [], structuredContent: {} }), '{}');
+  assert.equal(told({ content: [], structuredContent: { rows: [] } }), '{"rows":[]}');
+  assert.equal(told({ structuredContent: 'ab' }), '"ab"');
+  assert.equal(told({ content: [], structuredContent: null }), 'It gave back nothing.');
+});
+
+test('a text that says something else does not hide the structure', () => {
+  const content = [text('2 rows found.')];
+  const structuredContent = { rows: [{ id: 1 }, { id: 2 }] };
+  assert.equal(told({ content, structuredContent }), '2 rows found.\n{"rows":[{"id":1},{"id":2}]}');
+  const failed = resultOf({ isError: true, content: [], structuredContent }, (one) => one);
+  assert.deepEqual(failed, {
+    kind: 'failed',
+    text: 'The server says that it failed: {"rows":[{"id":1},{"id":2}]}',
+  });
+});
+
+for (const [what, content, structuredContent] of [
+  ['the same JSON', ['{ "b": 2,\n "a": 1 }'], { a: 1, b: 2 }],
+  ['a number under "result"', ['5'], { result: 5 }],
+  ['a text under "result"', ['five'], { result: 'five' }],
+  ['a text of digits under "result"', ['5'], { result: '5' }],
+  ['a text under another name', ['what stands there'], { content: 'what stands there' }],
+  ['a list with a text for each item', ['a', 'b'], { result: ['a', 'b'] }],
+  ['a list of objects', ['{"id": 1}', '{"id": 2}'], { result: [{ id: 1 }, { id: 2 }] }],
+] as const) {
+  test(`a structure that the texts say already is not told twice: ${what}`, () => {
+    assert.equal(told({ content: content.map(text), structuredContent }), content.join('\n'));
+  });
+}
+
+test('a long structure is cut, with a mark', () => {
+  const cut = told({ structuredContent: { a: 'x'.repeat(200_000) } });
+  assert.match(cut, /\[cut: the rest is too long\]$/);
+  assert.ok(cut.length < 66_000);
+});

@@ -1,0 +1,103 @@
+/**
+ * Which tools a model is to be asked without, after its provider refused a request for a tool. One
+ * schema that a server of others wrote makes a provider refuse the whole request.
+ */
+import type { AnnouncedTool } from './tool.ts';
+
+export type RefusedTools = {
+  /** By which the model knows them, in offered order; empty: no tool is to be left out. */
+  readonly names: readonly string[];
+  /**
+   * How they were found: the provider named them, or told their place in the list; or it said only
+   * that a schema is wrong, and they are those of MCP servers with more than plain arguments, or
+   * all tools of MCP servers.
+   */
+  readonly by: 'name' | 'place' | 'schema' | 'server';
+};
+
+const none: RefusedTools = { names: [], by: 'name' };
+
+/** The beginning of what a provider says may be long. */
+const wordsMax = 16_384;
+
+/**
+ * @param words of the provider's error, whole
+ * @param offered in the order of the request
+ * @returns for the words of OpenAI ("Invalid schema for function 'x'"), Anthropic
+ *   ("tools.3.custom.input_schema: …"), Gemini ("tools[0].function_declarations[3]…"), Bedrock,
+ *   FastAPI and llama.cpp ("failed to parse grammar") alike
+ */
+export function refusedTools(words: string, offered: readonly AnnouncedTool[]): RefusedTools {
+  const said = words.slice(0, wordsMax);
+  if (noTools.test(said)) return none;
+  const isOfSchemas = ofSchemas.test(said);
+  const named = offered.filter(({ name }) => isNamed(name, said));
+  // A name alone may stand in a quotation of the request.
+  if (named.length > 0 && (isOfSchemas || ofTools.test(said))) return found(named, 'name');
+  const placed = [...new Set(placesIn(said))].flatMap((at) => offered[at] ?? []);
+  if (placed.length > 0) return found(placed, 'place');
+  if (!isOfSchemas) return none;
+  const foreign = offered.filter(({ name }) => name.startsWith('mcp_'));
+  const odd = foreign.filter(({ parameters }) => !isPlain(parameters));
+  return odd.length > 0 ? found(odd, 'schema') : found(foreign, 'server');
+}
+
+function found(tools: readonly AnnouncedTool[], by: RefusedTools['by']): RefusedTools {
+  return { names: tools.map(({ name }) => name), by };
+}
+
+/** The model has no tools at all, or none just now: another remedy than to leave one out. */
+const noTools = new RegExp(
+  [
+    "(?:does not|doesn't|do not|not) support (?:\\w+ ){0,2}(?:tools?\\b|functions?\\b)",
+    'tool_choice',
+    'tool use is not',
+  ].join('|'),
+  'i',
+);
+
+const ofTools = /\b(?:tools?|functions?|toolSpec|function_?declarations)\b/i;
+
+/** Of a schema, or of the grammar that a server of llama.cpp makes of all schemas. */
+const ofSchemas =
+  /schema|grammar|initialize samplers|function_?declarations|\btools?\b.*\bparameters?\b/is;
+
+/** As a word of its own: `mcp_a_b` is not named by `mcp_a_b_c`. */
+function isNamed(name: string, said: string): boolean {
+  const edge = /[\w-]/;
+  for (let at = said.indexOf(name); at >= 0; at = said.indexOf(name, at + 1)) {
+    const [before, after] = [said.charAt(at - 1), said.charAt(at + name.length)];
+    if (!edge.test(before) && !edge.test(after)) return true;
+  }
+  return false;
+}
+
+/** Gemini has all functions in its first tool. */
+const functionPlaces = /function_?declarations[[.](\d+)/gi;
+/** `tools[3]`, `tools.3`, `tools/3`, `"tools", 3`. */
+const toolPlaces = /\btools(?:[[./]|["'],\s*)(\d+)/gi;
+
+function placesIn(said: string): readonly number[] {
+  const functions = Array.from(said.matchAll(functionPlaces), ([, at]) => Number(at));
+  if (functions.length > 0) return functions;
+  return Array.from(said.matchAll(toolPlaces), ([, at]) => Number(at));
+}
+
+const plainTypes = new Set(['string', 'number', 'integer', 'boolean']);
+const plainKeys = new Set(['type', 'description', 'title', 'default', 'examples', 'enum']);
+
+/** Arguments of simple types, or lists of them, without a rule that a grammar could fail at. */
+function isPlain(parameters: AnnouncedTool['parameters']): boolean {
+  return Object.values(parameters.properties).every((schema) => {
+    const { items, ...own } = schema as Readonly<Record<string, unknown>>;
+    if (own['type'] !== 'array') return isPlainValue(schema);
+    return isPlainValue({ ...own, type: 'string' }) && (items === undefined || isPlainValue(items));
+  });
+}
+
+function isPlainValue(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  const { type } = schema as { type?: unknown };
+  const isKnown = Object.keys(schema).every((key) => plainKeys.has(key));
+  return isKnown && typeof type === 'string' && plainTypes.has(type);
+}
