@@ -20,15 +20,16 @@ export function callInText(
   tools: readonly ToolNotice[],
 ): ToolCall | null {
   if (tools.length === 0) return null;
-  const found = harmonyCall(whole) ?? callOf(withoutFence(said.trim()), tools);
+  const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(said).trim()), tools);
   const tool = tools.find(({ name }) => name === found?.name);
   if (found === null || tool === undefined) return null;
   return { id: 'call_0', name: tool.name, arguments: found.arguments ?? {} };
 }
 
 /** The text without blocks of calls that begin a line, outside code. */
-export function withoutCallMarkup(text: string): string {
-  if (!callMarks.some(({ open }) => text.includes(open))) return text;
+export function withoutCallMarkup(said: string): string {
+  const text = inOneForm(said);
+  if (!callMarks.some(({ open }) => text.includes(open))) return said;
   const lines: string[] = [];
   let fence: string | null = null;
   let at = 0;
@@ -53,21 +54,27 @@ export function withoutCallMarkup(text: string): string {
   return lines.join('').trim();
 }
 
+/** DeepSeek's models write their bars once or twice, and in more than one way: command-code#909. */
+function inOneForm(text: string): string {
+  if (!text.includes('DSML')) return text;
+  return text.replace(/<(\/?)[｜‖|]{1,2}DSML[｜‖|]{1,2}[ ]?/g, '<$1｜DSML｜');
+}
+
 function callOf(text: string, tools: readonly ToolNotice[]): Named | null {
   const inner = innerOf(text);
-  return (
-    jsonCall(inner, tools) ??
-    (inner === text && !text.startsWith('<function=')
-      ? null
-      : (namedJson(inner) ?? xmlCall(inner, tools)))
-  );
+  const isMarked = inner !== text || beginsAsCall(text);
+  return jsonCall(inner, tools) ?? (isMarked ? (namedJson(inner) ?? xmlCall(inner, tools)) : null);
+}
+
+function beginsAsCall(text: string): boolean {
+  return callMarks.some(({ open, isCall }) => isCall === true && text.startsWith(open));
 }
 
 /** What stands in the marks around the whole text; without marks the text itself. */
 function innerOf(text: string): string {
-  for (const { open, close } of callMarks) {
+  for (const { open, close, isCall } of callMarks) {
     if (!text.startsWith(open)) continue;
-    if (open === '<function=') return text;
+    if (isCall === true) return text;
     const end = text.indexOf(close, open.length);
     if (end >= 0 && text.slice(end + close.length).trim() !== '') return text;
     return innerOf(text.slice(open.length, end < 0 ? text.length : end).trim());
