@@ -169,6 +169,7 @@ export const errorWords = {
     // Doubao
     'exceed max message tokens',
     'string_above_max_length',
+    'token limit exceeded',
     'too many (?:input |prompt )?tokens',
   ),
   /** The account has no money or no quota left: asking again does not help. */

@@ -44,10 +44,12 @@ const wordKeys = [
  * Known shapes: `{"error": {code, type, message}}` (OpenAI), a text there (Ollama), a list of that
  * (Gemini), `{"object": "error", "message"}` (old vLLM, Mistral), `{"detail": "…"}` or a list of
  * `{loc, msg}` there (FastAPI), `{"errors": […]}`, `{"base_resp": {status_code, status_msg}}`
- * (MiniMax), a text alone. A web page says nothing.
+ * (MiniMax), an error in a choice (OpenRouter), a text alone. Of a stream its errors are read. A
+ * web page says nothing.
  */
 export function errorIn(body: string): ToldError {
-  const read = parseJson(body) ?? errorOfStream(body);
+  const whole = parseJson(body);
+  const read = whole === undefined ? errorOfStream(body) : whole;
   if (read === undefined) {
     const text = body.trim();
     return { words: text.startsWith('<') ? '' : text.slice(0, wordsMax), code: null };
