@@ -50,7 +50,12 @@ export const opensInPrompt = /\br1\b|qwq|thinking|reason|magistral|deephermes|gl
  * What stands around calls that a model writes as a text. Without its end a block reaches to the
  * end of the text: the end is a stop word of many templates.
  */
-export type CallMark = { readonly open: string; readonly close: string };
+export type CallMark = {
+  readonly open: string;
+  readonly close: string;
+  /** The mark is the beginning of the call itself, not of something around it. */
+  readonly isCall?: true;
+};
 
 export const callMarks: readonly CallMark[] = [
   // Hermes, Qwen, GLM
@@ -64,14 +69,18 @@ export const callMarks: readonly CallMark[] = [
   { open: '<minimax:tool_call>', close: '</minimax:tool_call>' },
   // Llama 3
   { open: '<|python_tag|>', close: '<|eom_id|>' },
-  { open: '<function=', close: '</function>' },
+  { open: '<function=', close: '</function>', isCall: true },
+  // LFM 2
+  { open: '<|tool_call_start|>', close: '<|tool_call_end|>' },
   // Mistral
   { open: '[TOOL_CALLS]', close: '</s>' },
   // DeepSeek V3, R1
   { open: '<｜tool▁calls▁begin｜>', close: '<｜tool▁calls▁end｜>' },
-  // DeepSeek V3.2
+  // DeepSeek V3.2, V4; calls may lack what stands around them: sglang#40236
   { open: '<｜DSML｜function_calls>', close: '</｜DSML｜function_calls>' },
   { open: '<｜DSML｜tool_calls>', close: '</｜DSML｜tool_calls>' },
+  { open: '<｜DSML｜calls>', close: '</｜DSML｜calls>' },
+  { open: '<｜DSML｜invoke name=', close: '</｜DSML｜invoke>', isCall: true },
   // Kimi K2
   { open: '<|tool_calls_section_begin|>', close: '<|tool_calls_section_end|>' },
 ];
@@ -112,8 +121,9 @@ export function endedBy(reason: string): EndedBy | null {
 }
 
 const endings: readonly (readonly [RegExp, EndedBy])[] = [
-  // `model_length`: Mistral; `max_tokens`: those that pass on another API's word.
+  // `model_length`: Mistral; `model_context…`: Zhipu; `max_tokens`: passed on from another API.
   [/^(?:length|max_?tokens|max_output_tokens|model_length|context_length)$/i, 'cut'],
+  [/^model_context_window_exceeded$/i, 'cut'],
   [/malformed_function_call|malformed_tool/i, 'bad_call'],
   [/content_?filter|safety|recitation|sensitive|blocklist|prohibited|^refusal$/i, 'filtered'],
   // DeepSeek
@@ -144,9 +154,12 @@ export const errorWords = {
     'prompt_tokens_exceeded',
     // Kimi
     'exceeded model token limit',
-    // SGLang
-    'input (?:length|tokens?)\\b[^]{0,60}exceeds?',
+    'max length exceeded',
+    // SGLang, Bedrock
+    '(?:input|prompt) (?:length|tokens?)\\b[^]{0,60}exceeds?',
     'longer than the (?:model|maximum)',
+    // LM Studio
+    'n_keep\\b[^]{0,20}n_ctx',
     // Text Generation Inference
     'inputs\\W{1,3}must have less than \\d',
     'inputs\\W{1,3}tokens\\W{1,3}\\+\\W{1,3}max_new_tokens',
@@ -158,6 +171,7 @@ export const errorWords = {
     // Doubao
     'exceed max message tokens',
     'string_above_max_length',
+    'token limit exceeded',
     'too many (?:input |prompt )?tokens',
   ),
   /** The account has no money or no quota left: asking again does not help. */
@@ -171,8 +185,10 @@ export const errorWords = {
     'insufficient (?:account )?(?:balance|credits?|funds)',
     'exceeded_current_quota_error',
     '余额不足|欠费',
-    // OpenRouter, Together
-    '(?:not enough|requires more|out of|no|add more) credits',
+    // OpenRouter, Together, xAI
+    '(?:not enough|requires more|out of|no|any|add more|purchase more) credits',
+    'credit limit exceeded',
+    'spending limit',
     // DashScope
     '\\barrearage\\b|in arrears',
     'payment required',
@@ -186,6 +202,9 @@ export const errorWords = {
     'data_?inspection_?failed',
     'flagged by (?:our )?moderation',
     'sensitive content',
+    '敏感内容',
+    // DeepSeek
+    'content exists risk',
   ),
   /** Its model calls no tools, or not at this address. */
   noTools: anyOf(

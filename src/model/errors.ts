@@ -4,7 +4,7 @@
  */
 import { failure, type Failure } from '../domain/failure.ts';
 import { errorWords } from '../domain/model-habits.ts';
-import { parseJson, recordOf } from './json.ts';
+import { listOf, parseJson, recordOf } from './json.ts';
 
 /** `words`: everything that it says, as one text; `code`: an HTTP status that it names. */
 export type ToldError = { readonly words: string; readonly code: number | null };
@@ -44,10 +44,12 @@ const wordKeys = [
  * Known shapes: `{"error": {code, type, message}}` (OpenAI), a text there (Ollama), a list of that
  * (Gemini), `{"object": "error", "message"}` (old vLLM, Mistral), `{"detail": "…"}` or a list of
  * `{loc, msg}` there (FastAPI), `{"errors": […]}`, `{"base_resp": {status_code, status_msg}}`
- * (MiniMax), a text alone. A web page says nothing.
+ * (MiniMax), an error in a choice (OpenRouter), a text alone. Of a stream its errors are read. A
+ * web page says nothing.
  */
 export function errorIn(body: string): ToldError {
-  const read = parseJson(body);
+  const whole = parseJson(body);
+  const read = whole === undefined ? errorOfStream(body) : whole;
   if (read === undefined) {
     const text = body.trim();
     return { words: text.startsWith('<') ? '' : text.slice(0, wordsMax), code: null };
@@ -55,6 +57,26 @@ export function errorIn(body: string): ToldError {
   const words: string[] = [];
   collect(read, 0, words);
   return { words: words.join(' ').slice(0, wordsMax), code: codeIn(read) };
+}
+
+/** Of events, or of JSON in each line, what tells of an error; undefined: it is no such body. */
+function errorOfStream(body: string): unknown {
+  const errors: unknown[] = [];
+  let isStream = false;
+  let event = '';
+  for (const line of body.split(/\r?\n|\r/)) {
+    const [, field = '', rest = line] = /^(data|event):(.*)$/.exec(line) ?? [];
+    const text = rest.trim();
+    if (field === 'event') event = text;
+    const read = parseJson(text);
+    const record = recordOf(read);
+    isStream ||= field !== '' || record !== null;
+    if (record !== null && (Boolean(record['error']) || event === 'error')) errors.push(record);
+    const isWords = field === 'data' && read === undefined;
+    if (isWords && (event === 'error' || /^error\b/i.test(text))) errors.push(text);
+    if (line === '') event = '';
+  }
+  return isStream ? errors : undefined;
 }
 
 function collect(value: unknown, depth: number, words: string[]): void {
@@ -72,6 +94,10 @@ function collect(value: unknown, depth: number, words: string[]): void {
   for (const key of wordKeys) {
     if (Object.hasOwn(record, key)) collect(record[key], depth + 1, words);
   }
+  // What else stands in a choice is the model's.
+  for (const choice of listOf(record['choices'])) {
+    collect(recordOf(choice)?.['error'], depth + 1, words);
+  }
 }
 
 /** Some answer 200 and hold the real status in the error. */
@@ -87,7 +113,9 @@ function codeIn(read: unknown): number | null {
 
 /** The failure that a status stands for, with the help of the error's own words. */
 export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
-  if (status === 402 || (status >= 400 && status < 500 && errorWords.noCredit.test(words))) {
+  // MiniMax answers 500, or 200 with no status in it.
+  const own = status < 500 ? words : unquoted(words);
+  if (status === 402 || (status >= 400 && errorWords.noCredit.test(own))) {
     return failure('no_credit', { status });
   }
   if (status === 401 || status === 403) return failure('unauthorized', { status });

@@ -20,15 +20,16 @@ export function callInText(
   tools: readonly ToolNotice[],
 ): ToolCall | null {
   if (tools.length === 0) return null;
-  const found = harmonyCall(whole) ?? callOf(withoutFence(said.trim()), tools);
+  const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(said).trim()), tools);
   const tool = tools.find(({ name }) => name === found?.name);
   if (found === null || tool === undefined) return null;
   return { id: 'call_0', name: tool.name, arguments: found.arguments ?? {} };
 }
 
 /** The text without blocks of calls that begin a line, outside code. */
-export function withoutCallMarkup(text: string): string {
-  if (!callMarks.some(({ open }) => text.includes(open))) return text;
+export function withoutCallMarkup(said: string): string {
+  const text = inOneForm(said);
+  if (!callMarks.some(({ open }) => text.includes(open))) return said;
   const lines: string[] = [];
   let fence: string | null = null;
   let at = 0;
@@ -53,26 +54,37 @@ export function withoutCallMarkup(text: string): string {
   return lines.join('').trim();
 }
 
+/** DeepSeek's models write their bars once or twice, and in more than one way: command-code#909. */
+function inOneForm(text: string): string {
+  if (!text.includes('DSML')) return text;
+  return text.replace(/<(\/?)[｜‖|]{1,2}DSML[｜‖|]{1,2}[ ]?/g, '<$1｜DSML｜');
+}
+
 function callOf(text: string, tools: readonly ToolNotice[]): Named | null {
   const inner = innerOf(text);
-  return (
-    jsonCall(inner, tools) ??
-    (inner === text && !text.startsWith('<function=')
-      ? null
-      : (namedJson(inner) ?? xmlCall(inner, tools)))
-  );
+  const isMarked = inner !== text || beginsAsCall(text);
+  return jsonCall(inner, tools) ?? (isMarked ? (namedJson(inner) ?? xmlCall(inner, tools)) : null);
 }
+
+function beginsAsCall(text: string): boolean {
+  return callMarks.some(({ open, isCall }) => isCall === true && text.startsWith(open));
+}
+
+/** So many marks stand in each other at most. */
+const nestedMax = 3;
 
 /** What stands in the marks around the whole text; without marks the text itself. */
 function innerOf(text: string): string {
-  for (const { open, close } of callMarks) {
-    if (!text.startsWith(open)) continue;
-    if (open === '<function=') return text;
-    const end = text.indexOf(close, open.length);
-    if (end >= 0 && text.slice(end + close.length).trim() !== '') return text;
-    return innerOf(text.slice(open.length, end < 0 ? text.length : end).trim());
+  let inner = text;
+  for (let nested = 0; nested < nestedMax; nested++) {
+    const mark = callMarks.find(({ open }) => inner.startsWith(open));
+    if (mark === undefined || mark.isCall === true) break;
+    const { open, close } = mark;
+    const end = inner.indexOf(close, open.length);
+    if (end >= 0 && inner.slice(end + close.length).trim() !== '') break;
+    inner = inner.slice(open.length, end < 0 ? inner.length : end).trim();
   }
-  return text;
+  return inner;
 }
 
 const keysOfCall: ReadonlySet<string> = new Set(['name', 'arguments', 'parameters', 'type', 'id']);
@@ -116,10 +128,15 @@ function namedJson(text: string): Named | null {
   return given === null ? null : { name, arguments: given };
 }
 
+/** How the values of a call are written; each `open` has the name of one. */
 const valueForms = [
-  /<(?:｜DSML｜)?parameter(?:=| name=")([\w.-]+)"?[^>]*>([^]*?)<\/(?:｜DSML｜)?parameter>/g,
-  /<arg_key>([^<]*)<\/arg_key>\s*<arg_value>([^]*?)<\/arg_value>/g,
-];
+  { open: /<parameter(?:=| name=")([\w.-]{1,200})"?[^<>]{0,200}>/g, close: '</parameter>' },
+  {
+    open: /<｜DSML｜parameter name="([\w.-]{1,200})"[^<>]{0,200}>/g,
+    close: '</｜DSML｜parameter>',
+  },
+  { open: /<arg_key>([^<]*)<\/arg_key>\s*<arg_value>/g, close: '</arg_value>' },
+] as const;
 
 /** Qwen's `<function=…>`, `<invoke …>` of Claude, MiniMax and DeepSeek, GLM's `<arg_key>`. */
 function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
@@ -133,15 +150,25 @@ function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
   // A second call in it makes it more than one.
   if (text.slice(head[0].length).search(/<function=|invoke name="/) >= 0) return null;
   const given: Record<string, unknown> = {};
-  for (const form of valueForms) {
-    for (const [, key = '', value = ''] of text.matchAll(form)) {
-      Object.defineProperty(given, key.trim(), {
-        value: valueOf(value, key.trim(), tool),
-        enumerable: true,
-      });
-    }
+  for (const [key, value] of valuesIn(text)) {
+    Object.defineProperty(given, key, { value: valueOf(value, key, tool), enumerable: true });
   }
   return { name, arguments: given };
+}
+
+/** One that has no end, and all behind it, are none. */
+function valuesIn(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const { open, close } of valueForms) {
+    open.lastIndex = 0;
+    for (let found = open.exec(text); found !== null; found = open.exec(text)) {
+      const end = text.indexOf(close, open.lastIndex);
+      if (end < 0) break;
+      values.set(found[1]!.trim(), text.slice(open.lastIndex, end));
+      open.lastIndex = end + close.length;
+    }
+  }
+  return values;
 }
 
 /** In these forms all values are texts: the schema says which are meant as such. */
