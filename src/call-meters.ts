@@ -24,6 +24,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'deadline',
   'context_overflow',
   'filtered',
+  'tool_refused',
   'tools_unsupported',
   'pictures_unsupported',
   'picture_refused',

@@ -152,6 +152,7 @@ export class ModelCall implements Slot {
   /** @param turnAt when the turn began */
   step(turnAt: SteadyTime): TraceStep {
     const { outcome } = this;
+    const { refusedTools } = this.view;
     const startedAt = this.#startedAt ?? turnAt;
     const answered = outcome?.kind === 'answer';
     const { said, status = null } = outcome?.kind === 'failed' ? outcome.failure : {};
@@ -167,6 +168,7 @@ export class ModelCall implements Slot {
       linesDropped: answered ? outcome.linesDropped : 0,
       usage: answered ? outcome.usage : null,
       ...(answered && outcome.isCut && { isCut: true }),
+      ...(refusedTools.length > 0 && { withoutTools: refusedTools.join(', ') }),
       ...(status !== null && { status }),
       ...(said !== undefined && { said }),
       ...(cost === null ? {} : { cost }),
@@ -189,10 +191,10 @@ export class ModelCall implements Slot {
   }
 
   /** With what less the model is asked again; null: that would be no other request. */
-  #lessThan(request: ModelRequest, { failure: { kind } }: Failed): View | null {
+  #lessThan(request: ModelRequest, { failure: why }: Failed): View | null {
     // Where it failed without the unanswered messages as well, these are not the cause.
     if (!this.view.unanswered) this.#isUncaused = true;
-    const views = narrower(this.view, kind).filter((view) => view.unanswered || !this.#isUncaused);
+    const views = narrower(this.view, why).filter((view) => view.unanswered || !this.#isUncaused);
     const less = views.find((view) => {
       const next = this.#requestFor(view, this.model);
       return (view.private || next.sensitivity === 'public') && !isSame(next, request);
@@ -223,5 +225,6 @@ function isSame(one: ModelRequest, other: ModelRequest): boolean {
     if (said === undefined || line.text !== said.text) return false;
     return picturesOn(line).length === picturesOn(said).length;
   });
-  return isSaid && one.lines.length === lines.length && one.system === system;
+  const isAlike = one.system === system && one.tools.length === other.tools.length;
+  return isSaid && isAlike && one.lines.length === lines.length;
 }

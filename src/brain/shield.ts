@@ -5,7 +5,7 @@
 import { unshownQuote } from '../domain/surroundings.ts';
 import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
-import type { FailureKind } from '../domain/failure.ts';
+import type { Failure, FailureKind } from '../domain/failure.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Model } from '../model/model.ts';
 
@@ -42,11 +42,15 @@ export type View = {
   readonly unanswered: boolean;
   readonly pictures: boolean;
   readonly nativeTools: boolean;
+  /** Tools that its provider does not take as they are described: it is not told of them. */
+  readonly refusedTools: readonly string[];
 };
 
 /** What a model is shown as long as nothing speaks against it. */
 export function viewOf({ locality }: Located): View {
-  return { private: locality === 'local', unanswered: true, pictures: true, nativeTools: true };
+  const isLocal = locality === 'local';
+  const all = { unanswered: true, pictures: true, nativeTools: true, refusedTools: [] };
+  return { private: isLocal, ...all };
 }
 
 /** The turns that it is shown; the same list where that is all of them. */
@@ -106,8 +110,13 @@ const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'timeout',
 ]);
 
+type Failed = Pick<Failure, 'kind' | 'tools'>;
+
 /** With what less the model may answer after this failure: the least change comes first. */
-export function narrower(view: View, failed: FailureKind): readonly View[] {
+export function narrower(view: View, { kind: failed, tools = [] }: Failed): readonly View[] {
+  if (failed === 'tool_refused') {
+    return [{ ...view, refusedTools: [...view.refusedTools, ...tools] }];
+  }
   if (failed === 'tools_unsupported') {
     return view.nativeTools ? [{ ...view, nativeTools: false }] : [];
   }

@@ -36,10 +36,11 @@ function explainStep(step: TraceStep): string {
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
       const remedy = step.result === 'answer' ? null : remedyForModel(step.result, step.model);
       const told = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
+      const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
       const status = step.status == null ? '' : `, status ${step.status}`;
       const said = step.said == null ? '' : `. Its provider said: "${step.said}"`;
       const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
-      return `${told}${status}${cut}${said}${remedy === null ? '' : `. ${remedy}`}`;
+      return `${told}${without}${status}${cut}${said}${remedy === null ? '' : `. ${remedy}`}`;
     }
     case 'tool': {
       const asks = step.mode === 'ask' && step.outcome === 'rehearsed';

@@ -28,6 +28,7 @@ const failures = {
   rejected: row(false, 'operator', 'the request was refused as invalid'),
   redirected: row(false, 'operator', 'it answered with a redirect, which is never followed'),
   context_overflow: row(false, 'provider', 'the conversation is longer than the model can read'),
+  tool_refused: row(false, 'operator', 'the provider does not take a tool as it is described'),
   tools_unsupported: row(false, 'provider', 'the model cannot call tools'),
   pictures_unsupported: row(false, 'provider', 'the model cannot see pictures'),
   picture_refused: row(false, 'provider', 'the provider did not take the picture'),
@@ -58,6 +59,8 @@ export type Failure = {
   readonly whose: ActionBy;
   readonly status: number | null;
   readonly detail: string;
+  /** The tools that are not taken, as the model knows them; absent: none is known. */
+  readonly tools?: readonly string[];
   /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
   readonly opensAt?: number;
   /**

@@ -18,6 +18,10 @@ const credited = (): string =>
 const reworded = (): string =>
   "The provider's words in the log and the trace say what it does not take.";
 
+const reshaped = (): string =>
+  'It was asked without the tools that it refused, as the trace says: take them out of ' +
+  'agent.tools, or have their server describe them more simply.';
+
 const larger = (): string =>
   'Give the model a larger context where it runs, or name another model beside it.';
 
@@ -36,6 +40,7 @@ const remedies = {
     timeout: () => 'Ollama hangs, or is too slow: `ollama ps` shows what it does; start it again.',
     overloaded: () => 'Ollama has too much to do: name another model beside it.',
     rejected: reworded,
+    tool_refused: reshaped,
     malformed_answer: () => 'Check that Ollama answers at base_url, and nothing else does.',
     context_overflow: larger,
     far_address: nearer,
@@ -51,6 +56,7 @@ const remedies = {
     rejected: reworded,
     malformed_answer: () => 'Check that base_url leads to an API of the OpenAI kind.',
     no_credit: credited,
+    tool_refused: reshaped,
     filtered,
     context_overflow: larger,
     rate_limited: () =>

@@ -206,9 +206,10 @@ function sayModel(step: ModelStep): string {
   const name = sayModelName(step.model);
   const told = spent === null ? '' : `, ${spent}`;
   const cut = step.isCut === true ? ', cut off at a limit of its length' : '';
+  const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
   const status = step.status == null ? '' : `, status ${step.status}`;
   const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
-  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}${status}${cut}${said}`;
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}${without}${status}${cut}${said}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

@@ -62,6 +62,8 @@ export type TraceStep =
       readonly cost?: string | null;
       /** Its provider cut the answer at a limit of its length; absent: it is whole. */
       readonly isCut?: boolean | null;
+      /** Tools that it was not told of, since its provider refused them; absent: none. */
+      readonly withoutTools?: string | null;
       /** The HTTP status of the failure; absent: no answer came. */
       readonly status?: number | null;
       /** What its provider said of the failure, scrubbed; absent: nothing. */

@@ -17,6 +17,7 @@ import { errorIn, pictureFailureOf } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
+import { refusedTools } from './refused-tools.ts';
 import { streamBytesMax, type Listening } from './streaming.ts';
 
 /** What a runtime is made of. */
@@ -112,7 +113,8 @@ export async function callProvider(
           callable(request),
         );
   const ofPictures = pictures.length === 0 ? read : unlessOfPictures(read, result);
-  const parsed = withWordsOf(result, ofPictures, options.apiKey, request);
+  const ofTools = unlessOfTools(ofPictures, result, callable(request));
+  const parsed = withWordsOf(result, ofTools, options.apiKey, request);
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
   const used = usedBy(result, parsed, most, options.payable);
   paid.settle(used);
@@ -139,6 +141,16 @@ function withWordsOf(
   const sent = [system ?? '', ...lines.map(({ text }) => text)];
   const said = providerWords(errorIn(withoutMark(result.body)).words, apiKey, sent);
   return said === null ? parsed : { ...parsed, failure: { ...parsed.failure, said } };
+}
+
+/** Of a tool that the provider does not take, the others need not be left out. */
+function unlessOfTools(parsed: Parsed, result: HttpResult, tools: readonly ToolNotice[]): Parsed {
+  if (tools.length === 0 || parsed.kind === 'answer' || result.kind === 'fault') return parsed;
+  const { kind, status } = parsed.failure;
+  if (kind !== 'rejected' && kind !== 'server_error') return parsed;
+  const { names } = refusedTools(errorIn(withoutMark(result.body)).words, tools);
+  if (names.length === 0) return parsed;
+  return { ...parsed, failure: { ...failure('tool_refused'), status, tools: names } };
 }
 
 /** An error of a request with pictures may say that its model takes none, or not this one. */

@@ -64,6 +64,22 @@ for (const wire of wires) {
       assert.deepEqual(toolsOf(scene.model.calls[3]!), ['calc'], 'one bad turn is not for ever');
     });
 
+    test('a tool that its provider does not take is left out alone, and named', async () => {
+      const message = "Invalid schema for function 'calc': schema must have type 'object'";
+      const script: Script = (asked) =>
+        toolsOf(asked).includes('calc')
+          ? { status: 400, body: JSON.stringify({ error: { message, code: 400 } }) }
+          : { answer: 'It is noon.' };
+      await using scene = await stage(wire, { tools: ['calc', 'time'] }, script);
+      for (let turns = 0; turns < 2; turns++) {
+        assert.equal(await scene.say('What time is it?'), 'It is noon.');
+      }
+      const offered = scene.model.calls.map(toolsOf);
+      assert.deepEqual(offered, [['calc', 'time'], ['time'], ['time']], 'found out once');
+      const told = /tool_refused \(status 400\).*Invalid schema for function 'calc'/;
+      assert.match(scene.log(), told);
+    });
+
     test('thinking, text beside a call and odd calls do no harm', async () => {
       const odd = [
         { name: 'calc', arguments: '{"expression": "1+1"', id: 'same' },

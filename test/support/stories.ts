@@ -44,7 +44,16 @@ function model(
   const of = `local_runtime/${name}` as ModelName;
   const usage = result === 'answer' ? { inputTokens: 40, outputTokens: 7 } : null;
   const call = { model: of, rank, startMs, ms, result, tries: [], linesDropped: 0 };
-  return { kind: 'model', ...call, usage, cost: null, isCut: null, status: null, said: null };
+  return {
+    kind: 'model',
+    ...call,
+    usage,
+    cost: null,
+    isCut: null,
+    withoutTools: null,
+    status: null,
+    said: null,
+  };
 }
 
 /** Accepted, waited 10 ms, decided after 115, delivered by its second try. */

@@ -69,7 +69,13 @@ const traceStep = kinds(
       linesDropped: integer,
       usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
     },
-    { cost: maybeText, isCut: maybeBoolean, status: maybeInteger, said: maybeText },
+    {
+      cost: maybeText,
+      isCut: maybeBoolean,
+      withoutTools: maybeText,
+      status: maybeInteger,
+      said: maybeText,
+    },
   ),
   object({
     kind: oneOf('tool'),

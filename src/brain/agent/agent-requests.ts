@@ -10,7 +10,7 @@ import { quoteFor, turnsIn, type View } from '../shield.ts';
 import type { Seers } from '../sight.ts';
 import { linesOfTurn } from '../turn-lines.ts';
 import type { AgentOptions } from './agent.ts';
-import type { InText } from './models.ts';
+import type { InText, RefusedTools } from './models.ts';
 import { systemPrompt } from './prompt.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
 
@@ -56,13 +56,15 @@ export class AgentRequests {
   }
 
   /** @param mayCall whether tools may be called at this step */
-  at(mayCall: boolean, inText: InText): RequestFor {
+  at(mayCall: boolean, inText: InText, refused: RefusedTools): RequestFor {
     return (view, model) => {
       const protocol = inText({ model, view }) ? 'text' : 'native';
       // Later steps need not find it out once more.
       if (!view.pictures) this.#blind.add(model);
       const pictured = this.#blind.has(model) ? null : (this.#parts.seers.get(model) ?? null);
-      return this.#request({ protocol, model, mayCall, view: this.#view ?? view, pictured });
+      const refusedTools = refused({ model, view });
+      const shown = this.#view ?? view;
+      return this.#request({ protocol, model, mayCall, refusedTools, view: shown, pictured });
     };
   }
 
@@ -82,8 +84,10 @@ export class AgentRequests {
     );
   }
 
-  #request({ protocol, model, mayCall, view, pictured }: Asking): ModelRequest {
-    const { agent, turn, desk, transcript, announced, mark } = this.#parts;
+  #request(asking: Asking): ModelRequest {
+    const { protocol, model, mayCall, refusedTools, view, pictured } = asking;
+    const { agent, turn, desk, transcript, mark } = this.#parts;
+    const announced = this.#parts.announced.filter(({ name }) => !refusedTools.includes(name));
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
     const quoted = quoteFor(turn, view);
@@ -118,6 +122,7 @@ type Asking = {
   readonly protocol: 'native' | 'text';
   readonly model: ModelName;
   readonly mayCall: boolean;
+  readonly refusedTools: readonly string[];
   readonly view: TextView;
   readonly pictured: EarlierPictures | null;
 };

@@ -106,7 +106,7 @@ export class AgentTurn {
     { notes, earlier, sensitivity, seers }: TurnContext,
   ) {
     this.#options = options;
-    this.#models = new AgentModels(candidates, learned.textOnly);
+    this.#models = new AgentModels(candidates, learned);
     this.#learned = learned;
     this.#desk = desk;
     this.#followed = turn.followed ?? null;
@@ -185,7 +185,7 @@ export class AgentTurn {
     }
     const inText = this.#models.inText();
     const members = this.#models.allowed(this.#requests.sensitivity, this.#desk);
-    const requestFor = this.#requests.at(withTools, inText);
+    const requestFor = this.#requests.at(withTools, inText, this.#models.refused);
     const { verdict, calls } = await dispatch(members, requestFor, this.#desk, this.#options);
     if (calls.length === 0) throw new Error('a turn that was given up was asked for');
     for (const call of calls) this.#desk.addStep(call.step(this.#turnAt));

@@ -7,7 +7,6 @@
 import type { ChannelType } from '../../config/config.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/cloud-tag.ts';
-import type { ModelName } from '../../domain/ids.ts';
 import type { NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
@@ -19,6 +18,7 @@ import type { DispatchKit } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../shield.ts';
 import { sighted } from '../sight.ts';
 import { AgentTurn } from './agent-turn.ts';
+import type { LearnedOfModels } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
 export { askingOf } from './asking.ts';
@@ -56,9 +56,7 @@ export function createAgent(options: AgentOptions): Brain {
 }
 
 /** What one turn finds out about the agent's models, kept for the turns that follow. */
-export type LearnedLimits = {
-  /** Models that have no tool calls of their own. */
-  readonly textOnly: Set<ModelName>;
+export type LearnedLimits = LearnedOfModels & {
   /** How much of what tools gave back the models can read. */
   findingsCharactersMax: number;
 };
@@ -72,6 +70,7 @@ class Agent implements Brain {
   readonly #options: AgentOptions;
   readonly #learned: LearnedLimits = {
     textOnly: new Set(),
+    refusedTools: new Map(),
     findingsCharactersMax: transcriptCharactersMax,
   };
 

@@ -8,21 +8,32 @@ import { shield } from '../shield.ts';
 /** After so many calls that its provider refused, a model is told of tools in words. */
 const malformedMax = 2;
 
+/** The tools that a model is not told of, since its provider refused them. */
+export type RefusedTools = (asked: Pick<ModelCall, 'model' | 'view'>) => readonly string[];
+
 /** Whether a model is told of tools in words, and calls them so. */
 export type InText = (asked: Pick<ModelCall, 'model' | 'view'>) => boolean;
+
+/** What turns have found out about models. */
+export type LearnedOfModels = {
+  /** Models that have no tool calls of their own. */
+  readonly textOnly: Set<ModelName>;
+  /** Tools that a model's provider does not take as they are described. */
+  readonly refusedTools: Map<ModelName, readonly string[]>;
+};
 
 export class AgentModels {
   /** In the order in which they are asked. */
   #candidates: readonly Candidate[];
-  readonly #learned: Set<ModelName>;
+  readonly #learned: LearnedOfModels;
   /** How often a provider refused what its model wrote as a call. */
   readonly #malformed = new Map<ModelName, number>();
 
   /**
    * @param candidates best rank first
-   * @param learned models that have no tool calls of their own, over all turns
+   * @param learned is kept over all turns
    */
-  constructor(candidates: readonly Candidate[], learned: Set<ModelName>) {
+  constructor(candidates: readonly Candidate[], learned: LearnedOfModels) {
     this.#candidates = candidates;
     this.#learned = learned;
   }
@@ -48,13 +59,22 @@ export class AgentModels {
   /** For one question: which models are told of tools in words, as far as is known now. */
   inText(): InText {
     const refused = [...this.#malformed].filter(([, times]) => times >= malformedMax);
-    const known = new Set([...this.#learned, ...refused.map(([model]) => model)]);
+    const known = new Set([...this.#learned.textOnly, ...refused.map(([model]) => model)]);
     return ({ model, view }) => {
       // Other turns that begin meanwhile need not find it out once more.
-      if (!view.nativeTools) this.#learned.add(model);
+      if (!view.nativeTools) this.#learned.textOnly.add(model);
       return !view.nativeTools || known.has(model);
     };
   }
+
+  /** Other turns that begin meanwhile need not find it out once more. */
+  readonly refused: RefusedTools = ({ model, view }) => {
+    const { refusedTools } = this.#learned;
+    const known = refusedTools.get(model) ?? [];
+    const all = [...new Set([...known, ...view.refusedTools])];
+    if (all.length > known.length) refusedTools.set(model, all);
+    return all;
+  };
 
   /**
    * A model that has failed is asked in later steps only where all others fail, too.

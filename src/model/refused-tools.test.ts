@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusedTools } from './refused-tools.ts';
-import type { AnnouncedTool } from './tool.ts';
+import type { ToolNotice } from './model.ts';
 
-const tool = (name: string, schema: object = { type: 'string' }): AnnouncedTool => ({
+const tool = (name: string, schema: object = { type: 'string' }): ToolNotice => ({
   name,
   description: '',
   parameters: {

@@ -2,7 +2,8 @@
  * Which tools a model is to be asked without, after its provider refused a request for a tool. One
  * schema that a server of others wrote makes a provider refuse the whole request.
  */
-import type { AnnouncedTool } from './tool.ts';
+import { recordOf } from './json.ts';
+import type { ToolNotice } from './model.ts';
 
 export type RefusedTools = {
   /** By which the model knows them, in offered order; empty: no tool is to be left out. */
@@ -27,7 +28,7 @@ const wordsMax = 16_384;
  *   ("tools.3.custom.input_schema: …"), Gemini ("tools[0].function_declarations[3]…"), Bedrock,
  *   FastAPI and llama.cpp ("failed to parse grammar") alike
  */
-export function refusedTools(words: string, offered: readonly AnnouncedTool[]): RefusedTools {
+export function refusedTools(words: string, offered: readonly ToolNotice[]): RefusedTools {
   const said = words.slice(0, wordsMax);
   if (noTools.test(said)) return none;
   const isOfSchemas = ofSchemas.test(said);
@@ -42,7 +43,7 @@ export function refusedTools(words: string, offered: readonly AnnouncedTool[]): 
   return odd.length > 0 ? found(odd, 'schema') : found(foreign, 'server');
 }
 
-function found(tools: readonly AnnouncedTool[], by: RefusedTools['by']): RefusedTools {
+function found(tools: readonly ToolNotice[], by: RefusedTools['by']): RefusedTools {
   return { names: tools.map(({ name }) => name), by };
 }
 
@@ -87,8 +88,9 @@ const plainTypes = new Set(['string', 'number', 'integer', 'boolean']);
 const plainKeys = new Set(['type', 'description', 'title', 'default', 'examples', 'enum']);
 
 /** Arguments of simple types, or lists of them, without a rule that a grammar could fail at. */
-function isPlain(parameters: AnnouncedTool['parameters']): boolean {
-  return Object.values(parameters.properties).every((schema) => {
+function isPlain(parameters: ToolNotice['parameters']): boolean {
+  const { properties } = parameters as { readonly properties?: unknown };
+  return Object.values(recordOf(properties) ?? {}).every((schema) => {
     const { items, ...own } = schema as Readonly<Record<string, unknown>>;
     if (own['type'] !== 'array') return isPlainValue(schema);
     return isPlainValue({ ...own, type: 'string' }) && (items === undefined || isPlainValue(items));
