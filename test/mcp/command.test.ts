@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startHttpMcp } from '../fake/mcp/http-server.ts';
 import { fakeServer } from '../fake/mcp/stage.ts';
 import { scratch, webhookConfig, writeConfig } from '../support/program.ts';
 import { runCommand } from '../support/in-process.ts';
@@ -75,6 +76,35 @@ test('svc doctor asks each server, and tells which tool is not as it was pinned'
   assert.match(changed.out, /! mcp\.fake\.echo: is no longer what was pinned \(description\)/);
   await using down = await folderWith('crash_init');
   assert.match((await down.svc('doctor')).out, /! MCP server fake: is down: it ended with 2/);
+});
+
+test('of a program that ended its last words are told, without its secrets', async () => {
+  const env = { TOKEN: 'WEBHOOK_SECRET' };
+  await using place = await folderWith('crash_says', undefined, { env });
+  const said = 'it ended with 1; it wrote: TypeError: no account for [secret]';
+  for (const command of ['mcp list', 'doctor']) {
+    const { out } = await place.svc(command);
+    assert.ok(out.includes(said), out);
+    assert.ok(!out.includes('\u001B[2J') && !out.includes(hookSecret.WEBHOOK_SECRET), out);
+  }
+  assert.ok((await place.svc('mcp pin --yes')).err.includes(`${said}[2J.`));
+  const { servers } = JSON.parse((await place.svc('mcp list --json')).out) as {
+    servers: { reason: string; stderr: string }[];
+  };
+  assert.deepEqual(
+    servers.map(({ reason, stderr }) => [reason, stderr]),
+    [['it ended with 1', 'TypeError: no account for [secret][2J']],
+  );
+});
+
+test('of a server at a url that is down the reason is told by name', async () => {
+  await using server = await startHttpMcp('unauthorized');
+  await using place = await folderWith('', undefined, { command: undefined, url: server.url });
+  const said = 'it wants a token (HTTP 401): name the variable that holds the token in token_env';
+  for (const command of ['mcp list', 'doctor']) {
+    const { out } = await place.svc(command);
+    assert.ok(out.includes(`down: ${said}`), out);
+  }
 });
 
 test('a server that is down and a tool that is not there are told', async () => {

@@ -5,7 +5,7 @@ import type { Io } from '../cli.ts';
 import { readSecrets } from '../frame/boot.ts';
 import { isOfMcpServer } from '../../config/secrets.ts';
 import { plural } from '../../domain/plural.ts';
-import { askServers, nameOf, toolLines, type Surveyed } from '../mcp/survey.ts';
+import { askServers, nameOf, sayDown, toolLines, type Surveyed } from '../mcp/survey.ts';
 
 /**
  * Each MCP server is asked, as svc mcp list asks it. What has no pin, pins that cannot be read and
@@ -29,9 +29,8 @@ function linesOf(surveyed: Surveyed['servers'][number], pins: Pins): readonly Pr
   const { server, answer, listed } = surveyed;
   const subject = `MCP server ${server}`;
   if (answer.kind === 'down') {
-    const remedy =
-      'Its tools are not there until it answers. Start it by hand to see what it says.';
-    return [warning(subject, `is down: ${answer.reason}`, remedy)];
+    const remedy = 'Its tools are not there until it answers.';
+    return [warning(subject, `is down: ${sayDown(answer)}`, remedy)];
   }
   const tools = toolLines(surveyed, pins).filter(({ tool }) => listed.includes(tool));
   const pinned = tools.filter(({ state }) => state === 'pinned').length;

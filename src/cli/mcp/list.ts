@@ -2,7 +2,7 @@ import { plainJson } from '../../lib/plain-text.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { left, table as tableOf } from '../ledger/table.ts';
-import { nameOf, survey, toolLines, type Surveyed } from './survey.ts';
+import { nameOf, sayDown, survey, toolLines, type Surveyed } from './survey.ts';
 
 const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
@@ -13,10 +13,11 @@ export const mcpList: Command = {
 
 Connects to every MCP server that an agent lists, as a running svc does (a command is started for
 this, and ended), and shows each tool: pinned; changed since it was pinned, and what of it; not
-pinned; not offered by the server; or not listed, which no agent can use. No tool is called.
+pinned; not offered by the server; or not listed, which no agent can use. Of a server that is down
+it tells why, and of a program what it wrote last to its stderr. No tool is called.
 
   --config <file>  the configuration file (default: svc.json)
-  --json           print {"servers": [{"server", "state", "reason", "tools"}]}
+  --json           print {"servers": [{"server", "state", "reason", "stderr", "tools"}]}
 
 Exit codes: 0 all that is listed is as it was pinned, 1 something is not, 2 wrong usage, 78 the
 configuration has a problem or a secret is missing.
@@ -44,8 +45,9 @@ function asJson({ servers, pins }: Surveyed): string {
   const told = servers.map((one) => {
     const { server, answer } = one;
     const isDown = answer.kind === 'down';
-    const reason = isDown ? answer.reason : null;
-    return { server, state: isDown ? 'down' : 'connected', reason, tools: toolLines(one, pins) };
+    const [reason, stderr] = isDown ? [answer.reason, answer.said] : [null, null];
+    const state = isDown ? 'down' : 'connected';
+    return { server, state, reason, stderr, tools: toolLines(one, pins) };
   });
   return `${plainJson({ servers: told }, 2)}\n`;
 }
@@ -53,7 +55,7 @@ function asJson({ servers, pins }: Surveyed): string {
 function asTable({ servers, pins }: Surveyed): string {
   const rows = servers.flatMap((one) => {
     const { server, answer } = one;
-    const state = answer.kind === 'down' ? `down: ${answer.reason}` : 'connected';
+    const state = answer.kind === 'down' ? `down: ${sayDown(answer)}` : 'connected';
     const lines = toolLines(one, pins).map(({ tool, state: own, changed }) => [
       nameOf(server, tool),
       changed.length === 0 ? own : `${own}: ${changed.join(', ')}`,

@@ -89,5 +89,10 @@ export function toolLines({ server, listed, answer }: SurveyedServer, pins: Pins
   ];
 }
 
+/** Why a server is down, and what its program said of it. */
+export function sayDown({ reason, said }: { reason: string; said: string | null }): string {
+  return said === null ? reason : `${reason}; it wrote: ${said}`;
+}
+
 /** Without what could drive a terminal. */
 export const nameOf = (server: string, tool: string): string => plainLine(`mcp.${server}.${tool}`);

@@ -6,7 +6,9 @@
  * Source: MCP 2025-11-25, basic/transports, "stdio".
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { plainLine } from '../../lib/plain-text.ts';
 
 export type CommandOptions = {
   readonly program: string;
@@ -20,6 +22,7 @@ const lineBytesMax = 1024 * 1024;
 const linePartsMax = 256;
 /** What a server does not read waits here; more is not sent. */
 const waitingBytesMax = 1024 * 1024;
+const writtenBytesMax = 4_096;
 /** From being asked to end until it is made to. */
 const endMs = 700;
 
@@ -40,6 +43,10 @@ export class CommandTransport implements Transport {
   ended: string | null = null;
   readonly #options: CommandOptions;
   #child: ChildProcess | null = null;
+  /** The end of what it wrote to stderr. */
+  #written: Buffer = Buffer.alloc(0);
+  #isWrittenCut = false;
+  readonly #writtenEnd = Promise.withResolvers<void>();
   #line: Buffer[] = [];
   #lineBytes = 0;
   /** What it still writes is read, so that it can end, and let fall. */
@@ -59,8 +66,13 @@ export class CommandTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    // What it writes there may hold anything, and nobody reads it; unread it would stand still.
-    child.stderr?.resume();
+    // It may hold anything, and goes into no log. Unread the server would stand still.
+    child.stderr?.on('data', (bytes: Buffer) => {
+      const all = Buffer.concat([this.#written, bytes]);
+      this.#isWrittenCut ||= all.length > writtenBytesMax;
+      this.#written = all.subarray(-writtenBytesMax);
+    });
+    child.stderr?.once('close', () => this.#writtenEnd.resolve());
     child.stdin?.on('error', () => {});
     child.stdout?.on('error', () => {});
     child.stdout?.on('data', (bytes: Buffer) => this.#take(bytes));
@@ -82,6 +94,24 @@ export class CommandTransport implements Transport {
     if (!stdin || this.ended !== null || !stdin.writable) throw new Error('the server is gone');
     if (stdin.writableLength > waitingBytesMax) throw new Error('the server does not read');
     stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /**
+   * For whoever asks why it ended: the line of its stderr that tells an error, else the last one.
+   * It is the server's word.
+   * @param clean takes secrets out of all that is looked at
+   * @returns null: it wrote nothing
+   */
+  async lastWords(clean: (text: string) => string): Promise<string | null> {
+    const child = this.#child;
+    const hasExited = child !== null && (child.exitCode !== null || child.signalCode !== null);
+    if (hasExited) await Promise.race([this.#writtenEnd.promise, pause(endMs)]);
+    const lines = clean(this.#written.toString('utf8')).split(/[\r\n]+/);
+    // It may begin in the middle of a secret.
+    if (this.#isWrittenCut) lines.shift();
+    const told = lines.map((line) => plainLine(line).trim()).filter((line) => line !== '');
+    const own = told.filter((line) => !/^Node\.js v\d/.test(line));
+    return own.findLast((line) => /^[\w.]*(?:Error|Exception)\b/.test(line)) ?? own.at(-1) ?? null;
   }
 
   /** Its stdin closes, the group is told to end, and after a moment is made to. */

@@ -75,6 +75,11 @@ export class Connection {
     return this.#isOver;
   }
 
+  /** What a program wrote to stderr last, cleaned; null: nothing, or it is no program. */
+  async lastWords(clean: (text: string) => string): Promise<string | null> {
+    return this.#inner instanceof CommandTransport ? this.#inner.lastWords(clean) : null;
+  }
+
   /** @throws when it cannot be connected to in time */
   async open(signal: AbortSignal): Promise<void> {
     const { initMs } = this.#options;

@@ -1,5 +1,6 @@
 /** Asks each server once what it offers, for an operator who looks at it; nothing is called. */
 import type { BrainConfig, Secrets } from '../../config/config.ts';
+import { Mask } from '../../lib/mask.ts';
 import { Connection } from './connection.ts';
 import type { Definition } from './definition.ts';
 import { reasonOf } from './url-fault.ts';
@@ -11,13 +12,17 @@ export type SurveyedServer = {
   readonly listed: readonly string[];
   readonly answer:
     | { readonly kind: 'listed'; readonly definitions: ReadonlyMap<string, Definition> }
-    /** Words of svc. */
-    | { readonly kind: 'down'; readonly reason: string };
+    /**
+     * `reason`: words of svc. `said`: what the program wrote last to its stderr, in one line and
+     * without the values of its environment; null: nothing.
+     */
+    | { readonly kind: 'down'; readonly reason: string; readonly said: string | null };
 };
 
 export type SurveyKit = Pick<McpKit, 'http' | 'steady' | 'version'>;
 
 const initMs = 30_000;
+const saidMax = 300;
 
 /** Servers of one name are one server: the check of the configuration holds it. */
 export async function surveyServers(
@@ -46,7 +51,7 @@ async function ask(
   const brain = own.find(({ sensitivity }) => sensitivity === 'private') ?? own[0]!;
   const config = brain.agent!.mcp.find((one) => one.name === name)!;
   const { version, steady } = kit;
-  const { reach } = reachOf(brain, config, (env) => secrets.get(env) ?? '', kit);
+  const { reach, secret } = reachOf(brain, config, (env) => secrets.get(env) ?? '', kit);
   const toolsChanged = (): void => {};
   const connection = new Connection({ reach, version, steady, initMs, toolsChanged });
   try {
@@ -56,7 +61,10 @@ async function ask(
   } catch (error) {
     const why = reasonOf(error) ?? 'it did not answer as an MCP server';
     const reason = connection.isOver ? await connection.ended : why;
-    return { kind: 'down', reason };
+    const mask = new Mask();
+    mask.add(secret);
+    const words = await connection.lastWords((text) => mask.clean(text));
+    return { kind: 'down', reason, said: words?.slice(0, saidMax) ?? null };
   } finally {
     await connection.close();
   }

@@ -104,6 +104,10 @@ function take(line) {
     told('initialize');
     if (mode === 'silent') return;
     if (mode === 'crash_init') return process.exit(2);
+    if (mode === 'crash_says') {
+      console.error('reading the settings\u001B[31m');
+      throw new TypeError(`no account for ${process.env.TOKEN}\u001B[2J`);
+    }
     if (mode === 'bad_init') return answer(id, { nothing: true });
     const { protocolVersion } = params;
     const capabilities = { tools: { listChanged: true } };
