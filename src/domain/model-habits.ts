@@ -107,7 +107,7 @@ export const ownLineFields: ReadonlySet<string> = new Set([
 export const ownCallFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function']);
 export const ownFunctionFields: ReadonlySet<string> = new Set(['name', 'arguments', 'index']);
 
-/** The error asks for an assistant line's thinking, which an empty one stands for: DeepSeek, Kimi. */
+/** It asks for an assistant line's thinking, which an empty one stands for: DeepSeek, Kimi. */
 export const wantsThinkingBack =
   /(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content|reasoning_content[^]{0,80}(?:is missing|must be|is required|required)/i;
 

@@ -149,7 +149,8 @@ test('while a text grows no piece of its thinking is seen, nor of the mark befor
     `8\n\n${open}\n\`\`\`\n${thought}\n\`\`\`\n${close}\n8 9`,
   ]);
   const channels = [
-    `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant<|channel|>final<|message|>8 9`,
+    `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant` +
+      '<|channel|>final<|message|>8 9',
     `<|start|>assistant<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant` +
       '<|channel|>final<|message|>8 9<|return|>',
   ];

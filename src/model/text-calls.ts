@@ -138,7 +138,7 @@ const valueForms = [
   { open: /<arg_key>([^<]*)<\/arg_key>\s*<arg_value>/g, close: '</arg_value>' },
 ] as const;
 
-/** Qwen's `<function=…>`, `<invoke name="…">` of Claude, MiniMax and DeepSeek, GLM's `<arg_key>`. */
+/** Qwen's `<function=…>`, `<invoke name="…">` of Claude, MiniMax, DeepSeek, GLM's `<arg_key>`. */
 function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
   const head =
     /^<function=([\w.-]+)>/.exec(text) ??
