@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutThinkBlock } from './think-block.ts';
+import { thinkingMarks } from './model-habits.ts';
+import { mayHoldThinking, withoutGrowingMark } from './think-block.ts';
+import { withoutThinkBlock, withoutThinking } from './think-block.ts';
 
 test('the thinking before an answer goes, and nothing else', () => {
   const cases: readonly (readonly [string, string])[] = [
@@ -21,18 +23,186 @@ test('the thinking before an answer goes, and nothing else', () => {
   for (const [text, answer] of cases) assert.equal(withoutThinkBlock(text), answer, text);
 });
 
+/** How each mark of the table is written, and where it ends. */
+const written: readonly (readonly [string, string])[] = [
+  ['<think>', '</think>'],
+  ['<think duration="3s">', '</think>'],
+  ['<THINK>', '</Think>'],
+  ['<thinking>', '</thinking>'],
+  ['<thought>', '</thought>'],
+  ['<reasoning>', '</reasoning>'],
+  ['<seed:think>', '</seed:think>'],
+  ['◁think▷', '◁/think▷'],
+  ['[THINK]', '[/THINK]'],
+  ['<|begin_of_thought|>', '<|end_of_thought|>'],
+  ['<|START_THINKING|>', '<|END_THINKING|>'],
+  ['<|channel>thought', '<channel|>'],
+];
+
+test('every mark of the table is among those that are tried', () => {
+  for (const { open, close } of thinkingMarks) {
+    const mark = new RegExp(`^${open}$`, 'i');
+    const found = written.find(([begin, end]) => mark.test(begin) && end === close);
+    assert.notEqual(found, undefined, open);
+  }
+});
+
+test('of each mark the thinking goes, wherever its block begins or ends a line', () => {
+  for (const [open, close] of written) {
+    const cases: readonly (readonly [string, string])[] = [
+      [`${open}hm${close}8`, '8'],
+      [`${open}\nhm\n${close}\n\n8`, '8'],
+      [`${open}hm${close}\n${open}hm${close}\n8`, '8'],
+      [`${open}hm`, ''],
+      [`${open}\nhm\n`, ''],
+      // The template wrote the beginning.
+      [`hm\n${close}\n\n8`, '8'],
+      [`hm\n\nhm\n ${close} \n8\n\n9`, '8\n\n9'],
+      [`hm\n${close}\nhm\n${close}\n8`, '8'],
+      [`hm\r\n${close}\r\n8`, '8'],
+      // Behind a first word.
+      [`Well.\n${open}\nhm\n${close}\n8`, '8'],
+      [`Well. ${open}\nhm\n${close}\n8`, '8'],
+      [`8\n${open}hm${close}`, '8'],
+      [`8\n${open}\nhm`, '8'],
+    ];
+    for (const [text, answer] of cases) {
+      assert.equal(withoutThinking(text).trim(), answer, JSON.stringify(text));
+    }
+  }
+});
+
+test('code in the thinking, or in the answer, hides no end of it', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['I write\n```\nx\n```\n</think>\n8\n```\ny\n```', '8\n```\ny\n```'],
+    ['<think>\n```\nx\n</think>\n8\n```\ny\n```', '8\n```\ny\n```'],
+    ['I write\n```\nx\n</think>\n8', '8'],
+    ['~~~\n```\n</think>\n~~~\n</think>\n8', '8'],
+  ];
+  for (const [text, answer] of cases) assert.equal(withoutThinking(text).trim(), answer, text);
+});
+
+test('of a model that speaks in channels the final one alone is the answer', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>8', '8'],
+    ['<|channel|>final<|message|>8<|return|>', '8'],
+    ['<|start|>assistant<|channel|>final<|message|>8<|end|>', '8'],
+    [
+      '<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary<|message|>' +
+        'I look.<|end|><|start|>assistant<|channel|>final<|message|>8',
+      '8',
+    ],
+    ['<|channel|>analysis<|message|>hm', ''],
+    ['<|channel|>analysis', ''],
+    ['<|channel|>commentary to=functions.a <|constrain|>json<|message|>{}<|call|>', ''],
+    ['analysisThey ask.assistantfinal8', '8'],
+    ['commentaryThey ask.assistantfinal8', '8'],
+    ['analysisThey ask.assistantcommentaryI look.assistantfinal8', '8'],
+    // A name in code, which begins a sentence.
+    ['analysisResult is null.', 'analysisResult is null.'],
+  ];
+  for (const [text, answer] of cases) assert.equal(withoutThinking(text).trim(), answer, text);
+});
+
+test('what stands around the answer of a model that thinks goes as well', () => {
+  const text =
+    '<|begin_of_thought|>hm<|end_of_thought|>\n<|begin_of_solution|>8<|end_of_solution|>';
+  assert.equal(withoutThinking(text).trim(), '8');
+  const command = '<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>8<|END_RESPONSE|>';
+  assert.equal(withoutThinking(command).trim(), '8');
+});
+
+test('an answer about the marks is not cut', () => {
+  for (const [open, close] of written) {
+    const answers = [
+      `It ends with ${close}, and then comes the answer.`,
+      `It ends with \`${close}\`.`,
+      `\`${close}\` is its end.`,
+      `${close} is its end.`,
+      `- ${close}\n- and so on`,
+      `> ${close}`,
+      `It is written ${open}hm${close}, and then comes the answer.`,
+      `So it looks:\n\n\`\`\`\n${open}\nhm\n${close}\n8\n\`\`\`\n\nThat is all.`,
+      `So it looks:\n\n~~~~xml\n${close}\n~~~\n${close}\n~~~~\n`,
+      `So it looks:\n\n    hm\n    ${close}\n    8\n\nThat is all.`,
+      `So it looks:\n\n\t${close}\n`,
+    ];
+    for (const text of answers) assert.equal(withoutThinking(text), text, text);
+  }
+  for (const text of ['', 'Good day.', 'a < b', '<div>', '[A]', 'The <|channel|> token.']) {
+    assert.equal(withoutThinking(text), text);
+  }
+});
+
+/** What people see of a text that still grows. */
+function shown(text: string): string {
+  return withoutGrowingMark(mayHoldThinking(text) ? withoutThinking(text) : text).trim();
+}
+
+test('while a text grows no piece of its thinking is seen, nor of the mark before it', () => {
+  const thought = 'QQQ qqq.\n\nQQQ `q` < Q';
+  const texts = written.flatMap(([open, close]) => [
+    `${open}${thought}${close}8 9`,
+    `${open}\n${thought}\n${close}\n\n8 9`,
+    `  ${open}\n${thought}\n${close}\n${open}${thought}${close}8 9`,
+    `8\n${open}\n${thought}\n${close}\n8 9`,
+    `8\n\n${open}\n\`\`\`\n${thought}\n\`\`\`\n${close}\n8 9`,
+  ]);
+  const channels = [
+    `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant` +
+      '<|channel|>final<|message|>8 9',
+    `<|start|>assistant<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant` +
+      '<|channel|>final<|message|>8 9<|return|>',
+  ];
+  for (const text of [...texts, ...channels]) {
+    for (let length = 0; length <= text.length; length++) {
+      const seen = shown(text.slice(0, length));
+      assert.match(seen, /^(?:8(?: 9?)?)?$/, `${JSON.stringify(text)} at ${length}`);
+    }
+    assert.equal(shown(text), '8 9', text);
+  }
+});
+
+test('the same where the marks are gone, and the name of a channel alone shows it', () => {
+  const text = 'analysisQQQ qqq.\n\nQQQ.assistantfinal8 9';
+  for (let length = 0; length <= text.length; length++) {
+    const seen = shown(text.slice(0, length));
+    assert.ok('analysi'.startsWith(seen) || '8 9'.startsWith(seen), `${seen} at ${length}`);
+  }
+  assert.equal(shown(text), '8 9');
+});
+
+test('while an answer grows that holds none of it, all but its last mark is seen', () => {
+  const text = 'In <b>bold</b>, and:\n\n<ul>\n[x] a < b\n\n- `</think>` ends it.\n<think here>';
+  for (let length = 0; length <= text.length; length++) {
+    const piece = text.slice(0, length);
+    const seen = shown(piece);
+    assert.ok(piece.startsWith(seen), piece);
+    assert.ok(piece.trim().length - seen.length <= 200, piece);
+    assert.equal(piece.slice(seen.length).trim().includes('\n'), false, piece);
+  }
+});
+
 /** The least of some tries, in milliseconds: other programs make a try longer, and none shorter. */
-function leastMs(text: string): number {
-  const tries = Array.from({ length: 5 }, () => {
+function leastMs(text: string, read: (text: string) => string): number {
+  const tries = Array.from({ length: 3 }, () => {
     const startedAt = performance.now();
-    assert.ok(withoutThinkBlock(text).length <= text.length);
+    assert.ok(read(text).length <= text.length);
     return performance.now() - startedAt;
   });
   return Math.min(...tries);
 }
 
+/** One pass over 64 times the text takes 64 times as long, two loops in each other 4,096. */
+function isReadInOnePass(begin: string, part: string, read: (text: string) => string): void {
+  const [size, times] = [4 * 1024, 64];
+  const textOf = (length: number): string => begin + part.repeat(length / part.length);
+  const small = leastMs(textOf(size), read);
+  const large = leastMs(textOf(size * times), read);
+  assert.ok(large < 1_000 * Math.max(small, 0.05), `${begin}${part}: ${small}, ${large} ms`);
+}
+
 test('a text made to be slow is read in one pass', () => {
-  const [size, times] = [8 * 1024, 64];
   const hostile = [
     '<think></think>',
     '<think>',
@@ -44,11 +214,30 @@ test('a text made to be slow is read in one pass', () => {
     '<thinking><think></think>',
   ];
   for (const part of hostile) {
-    for (const begin of ['', '<think>']) {
-      const textOf = (length: number): string => begin + part.repeat(length / part.length);
-      const [small, large] = [leastMs(textOf(size)), leastMs(textOf(size * times))];
-      // One pass over 64 times the text takes 64 times as long, two loops in each other 4,096.
-      assert.ok(large < 1_000 * Math.max(small, 0.05), `${begin}${part}: ${small}, ${large} ms`);
-    }
+    for (const begin of ['', '<think>']) isReadInOnePass(begin, part, withoutThinkBlock);
+  }
+});
+
+test('the same with marks of every kind in all places, also while it grows', () => {
+  const hostile = [
+    ...written.map(([open, close]) => `${open}${close}`),
+    '</think>\n',
+    '\n<think>',
+    'a\n',
+    '\n ',
+    ' ',
+    '<',
+    '\n<',
+    '<think a',
+    '```\n',
+    '```\n</think>\n',
+    '<|channel|>final',
+    '<|channel|>final<|message|>',
+    'assistantfinal',
+    'analysisA',
+  ];
+  const begins = ['', 'a\n</think>\n'];
+  for (const part of hostile) {
+    for (const begin of begins) isReadInOnePass(begin, part, shown);
   }
 });

@@ -47,7 +47,7 @@ export function mayHoldThinking(text: string): boolean {
 type Mark = {
   /** Matches at the place that `lastIndex` names. */
   readonly open: RegExp;
-  /** Matches the whole of a line. */
+  /** Matches the whole of a line. More spaces before it make it code. */
   readonly closesLine: RegExp;
   /** The place behind the next closing mark; null: there is none. */
   end(text: string, from: number): number | null;
@@ -57,7 +57,7 @@ const marks: readonly Mark[] = thinkingMarks.map(({ open, close }): Mark => {
   const closing = new RegExp(escaped(close), 'gi');
   return {
     open: new RegExp(open, 'iy'),
-    closesLine: new RegExp(`^\\s*${escaped(close)}\\s*$`, 'i'),
+    closesLine: new RegExp(`^ {0,3}${escaped(close)}\\s*$`, 'i'),
     end(text, from) {
       closing.lastIndex = from;
       return closing.test(text) ? closing.lastIndex : null;
@@ -170,13 +170,24 @@ function withoutAnswerMarks(text: string): string {
   return answer;
 }
 
-/** The same text with a mark that may still be growing at its end left out. */
+/** The same text with what may still turn out to be a mark, or thinking, left out. */
 export function withoutGrowingMark(text: string): string {
-  return text.replace(growingMark, '');
+  return channelName.test(text) ? '' : text.replace(growingMark, '');
 }
 
-/** A line that has begun as a mark begins. */
-const growingMark = /(?:^|(?<=\n))[ \t]*(?:<[/|]?[a-z_:|]{0,24}|◁[^▷\n]{0,8}|\[\/?[A-Z_]{0,12})$/i;
+/** A text that may be one of channels whose marks are gone. */
+const channelName = /^\s*(?:analysis|commentary)(?:[A-Z]|$)/;
+
+/**
+ * A line that has begun as a mark begins, with its attributes or the channel that it names; or the
+ * beginning of a mark that ends a channel.
+ */
+const growingMark = new RegExp(
+  '(?:^|(?<=\\n))[ \\t]*(?:<[/|]?[a-z_:|]{0,24}|<[a-z:]{1,24}\\s[^<>\\n]{0,200}|' +
+    '<\\|(?:channel|channel\\||start\\|)>[a-z]{0,12}(?:<[|a-z]{0,12})?|' +
+    '◁[^▷\\n]{0,8}|\\[\\/?[A-Z_]{0,12})$|<(?:\\|[a-z]{0,8}\\|?)?$',
+  'i',
+);
 
 function skipSpace(text: string, from: number): number {
   space.lastIndex = from;
