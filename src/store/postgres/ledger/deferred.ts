@@ -26,7 +26,7 @@ const answerMs = 5_000;
 const countedMax = 200_000;
 const groups = `
 SELECT channel, failure::json ->> 'kind' AS failure, (failure::json ->> 'status')::int AS status,
-  count(*)::float8 AS count, min(created_at)::float8 AS "oldestAt", min(due_at)::float8 AS "nextAt"
+  count(*)::bigint AS count, min(created_at)::bigint AS "oldestAt", min(due_at)::bigint AS "nextAt"
 FROM (
   SELECT channel, failure, created_at, due_at FROM svc.outbox
   WHERE failure IS NOT NULL AND due_at > $1 LIMIT ${countedMax}
