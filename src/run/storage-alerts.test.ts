@@ -62,6 +62,20 @@ test('a hold that ended by itself is told of', async () => {
   assert.match(await lines(), /"info".*hold_over.*its brain goes on.*"channel":"webhook"/);
 });
 
+test('a clock that was ahead is told with how far, and whose it is', async () => {
+  const day = 86_400_000;
+  const file = listen();
+  file.news.clockWasAhead!({ replies: 3, aheadMs: 40 * day });
+  const line = await file.lines();
+  assert.match(
+    line,
+    /"warn".*clock_was_ahead.*This machine's clock.*of 3 replies.*40 days too far/,
+  );
+  const server = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
+  server.news.clockWasAhead!({ replies: 1, aheadMs: 2 * 3_600_000 });
+  assert.match(await server.lines(), /The database server's clock.*of 1 reply lay up to 2 h/);
+});
+
 test('a database that is brought up to date is told of', async () => {
   const { news, lines } = listen();
   news.storageUpgrading!({ from: 6, to: 7 });

@@ -47,6 +47,14 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
         `taken over in ${Math.ceil(ms / 1_000)} s, unless that one is heard of.`;
       events.noticed({ code: 'storage_waits', message });
     },
+    clockWasAhead({ replies, aheadMs }) {
+      const whose = form === 'file' ? "This machine's clock" : "The database server's clock";
+      const message =
+        `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
+        `${replies === 1 ? 'reply' : 'replies'} lay up to ${sayTime(aheadMs)} too far ahead. They follow their schedule again. ` +
+        'See that the clock is right, and keep it so (NTP).';
+      events.warned({ code: 'clock_was_ahead', message });
+    },
     unroutable({ channel, rows, untilAt }) {
       const until = new Date(untilAt).toISOString();
       events.warned({
@@ -73,6 +81,14 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       return [warningOf(room, form), skew.warning].filter((one) => one !== null);
     },
   };
+}
+
+/** `40 days`, `2 h`, `30 s`: rounded. */
+function sayTime(ms: number): string {
+  const [day, hour, minute] = [86_400_000, 3_600_000, 60_000];
+  if (ms >= 2 * day) return `${Math.round(ms / day)} days`;
+  if (ms >= 2 * hour) return `${Math.round(ms / hour)} h`;
+  return ms >= 2 * minute ? `${Math.round(ms / minute)} min` : `${Math.ceil(ms / 1_000)} s`;
 }
 
 const hasRoomAgain = { code: 'storage_room', message: 'The database has room again.' };

@@ -28,6 +28,11 @@ export type LedgerNews = {
   readonly storageUpgrading?: (e: { readonly from: number; readonly to: number }) => void;
   /** Another process had the storage, and may be alive: it is waited for, so long at most. */
   readonly storageWaits?: (e: { readonly ms: number }) => void;
+  /**
+   * The clock that svc goes by was ahead when the next tries of so many replies were planned. They
+   * lay up to `aheadMs` further ahead than their schedule allows, and are sooner now.
+   */
+  readonly clockWasAhead?: (e: { readonly replies: number; readonly aheadMs: number }) => void;
   /** A dead letter that no claim made. */
   readonly buried?: (e: {
     readonly box: Box;

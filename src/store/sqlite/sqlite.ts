@@ -15,6 +15,7 @@ import type { NotedFailure } from './files/noted-end.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { findHeld } from './ledger/by-hand.ts';
+import { tellSooner } from '../ledger/recovering.ts';
 import { lastId, recover } from './ledger/recovery.ts';
 import { decideOnce, openStamps, type PublicNow } from './ledger/stamps.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
@@ -65,9 +66,10 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const publicNow = decideOnce(path, options.publicNow ?? null);
     const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
     const held = findHeld(reader, rows, now());
-    const { writes, suspects } = recover(reader, rows, now(), notedEnd(path));
+    const { writes, suspects, sooner } = recover(reader, rows, now(), notedEnd(path));
     await journal.write([...stampWrites, ...writes, ['holdsOver', now()], ['owned']]);
     forgetNotedEnd(path);
+    tellSooner(sooner, options.news);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
     const written = journal;
     const stopCrashNotes = onUncaughtException(() => {
