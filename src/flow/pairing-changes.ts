@@ -59,7 +59,7 @@ export function counts(one: PendingCode, now: number): boolean {
   return one.code !== null && isRecent(one, now);
 }
 
-/** Within the hour; one of a clock that was ahead is none: its sender would get no other for days. */
+/** Within the hour. One of a clock that was ahead is none: its sender would get no other. */
 export function isRecent({ until }: PendingCode, now: number): boolean {
   return until > now && until <= now + codeMs + skewMsMax;
 }

@@ -49,9 +49,10 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
     },
     clockWasAhead({ replies, aheadMs }) {
       const whose = form === 'file' ? "This machine's clock" : "The database server's clock";
+      const many = replies === 1 ? 'reply' : 'replies';
       const message =
         `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
-        `${replies === 1 ? 'reply' : 'replies'} lay up to ${sayTime(aheadMs)} too far ahead. They follow their schedule again. ` +
+        `${many} lay up to ${sayTime(aheadMs)} too far ahead. They follow their schedule again. ` +
         'See that the clock is right, and keep it so (NTP).';
       events.warned({ code: 'clock_was_ahead', message });
     },

@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
-  mkdirSync,
   openSync,
   readSync,
   statfsSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolderSync } from '../../../lib/make-folder.ts';
 import { holderOfFile } from '../../../lib/holders.ts';
 
 /** A process that asks whether there is an owner holds the lock's file for a moment. */
@@ -24,7 +24,7 @@ const askedMs = 200;
  */
 export function prepareFiles(path: string): void {
   const folder = dirname(path);
-  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
 }

@@ -8,6 +8,10 @@ const noRight = {
   sentence: 'cannot be written; give this user the right to, or name another storage.path',
 };
 const full = { code: 'storage_full', sentence: 'stands on a full disk; make room' };
+const noFolder = {
+  code: 'storage_unreachable',
+  sentence: 'cannot be made, since a part of its path is no folder; name another storage.path',
+};
 const noFiles = {
   code: 'storage_unusable',
   sentence: 'cannot be opened, since this process may open no more files; raise ulimit -n',
@@ -24,10 +28,8 @@ const bySystem: Readonly<Record<string, { readonly code: string; readonly senten
       'cannot be made, nor its folder; give this user the right to write there, or name another ' +
       'storage.path',
   },
-  ENOTDIR: {
-    code: 'storage_unreachable',
-    sentence: 'cannot be made, since a part of its path is no folder; name another storage.path',
-  },
+  ENOTDIR: noFolder,
+  EEXIST: noFolder,
   ENOSPC: full,
   EDQUOT: full,
   EMFILE: noFiles,
