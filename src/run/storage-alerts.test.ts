@@ -38,6 +38,18 @@ test('a disk without room is a warning, and unhealthy until there is some', asyn
   assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
 });
 
+test('a database that another program has locked is unhealthy, and that one is named', async () => {
+  const it = listen();
+  it.news.storageRoom!({ kind: 'locked', holder: 42 });
+  const line = await it.lines();
+  assert.match(line, /"warn".*storage_locked.*program \(process 42\) has the database locked/);
+  const reason = 'another program has the database locked';
+  assert.deepEqual(it.health(), { status: 'failing', reason });
+  it.news.storageRoom!({ kind: 'ok' });
+  assert.match(await it.lines(), /"info".*storage_free/);
+  assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
+});
+
 test('a server that does not answer is unhealthy until it answers again', async () => {
   const it = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
   const { news, lines } = it;

@@ -4,6 +4,7 @@ import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
 import { storageRemedies } from '../domain/storage-remedies.ts';
 import type { LedgerNews, StorageRoom } from '../store/news.ts';
+import { sayHolder } from '../lib/holders.ts';
 import { ClockSkew } from './clock-skew.ts';
 
 export type StorageAlerts = {
@@ -29,7 +30,8 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       room = now;
       const warning = warningOf(now, form);
       if (warning === null) {
-        events.noticed(before.kind === 'away' ? answersAgain : hasRoomAgain);
+        const again = before.kind === 'away' ? answersAgain : hasRoomAgain;
+        events.noticed(before.kind === 'locked' ? isFreeAgain : again);
         return;
       }
       const { code, path, message, remedy } = warning;
@@ -93,6 +95,7 @@ function sayTime(ms: number): string {
 }
 
 const hasRoomAgain = { code: 'storage_room', message: 'The database has room again.' };
+const isFreeAgain = { code: 'storage_free', message: 'The database can be written again.' };
 const answersAgain = { code: 'storage_back', message: 'The database server answers again.' };
 
 type Form = StoragePlace['kind'];
@@ -104,6 +107,8 @@ function healthOf({ kind }: StorageRoom, form: Form): Health {
       return { status: 'ok' };
     case 'full':
       return { status: 'failing', reason: `the ${diskOf[form]} is full` };
+    case 'locked':
+      return { status: 'failing', reason: 'another program has the database locked' };
     case 'low':
       return { status: 'failing', reason: `the ${diskOf[form]} is nearly full` };
     case 'away':
@@ -131,6 +136,13 @@ function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
         `The ${disk} is full: nothing is accepted, and what is finished waits to be ` +
         'written down. It is tried again every second.';
       return { ...withRemedy('storage_full'), path, message };
+    }
+    case 'locked': {
+      const message =
+        `Another program${sayHolder(room.holder)} has the database locked, by a transaction that ` +
+        'it has not ended: nothing is accepted, and what is finished waits to be written down. ' +
+        'It is tried again every second.';
+      return { ...withRemedy('storage_locked'), path, message };
     }
     case 'away': {
       const message =

@@ -240,6 +240,8 @@ export type GroupDone =
     }
   /** There was no room for it, and nothing of it was written. */
   | { readonly kind: 'full'; readonly number: number }
+  /** Another program writes there. Nothing of it was written, either. */
+  | { readonly kind: 'locked'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**
