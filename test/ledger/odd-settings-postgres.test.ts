@@ -51,6 +51,7 @@ const odd: Readonly<Record<string, string>> = {
   default_text_search_config: 'pg_catalog.german',
   row_security: 'off',
   xmloption: 'document',
+  quote_all_identifiers: 'on',
 };
 
 async function setOdd(url: string, settings = odd): Promise<string> {
@@ -140,7 +141,7 @@ postgresTest('what a killed process left goes on, is read, and is moved', async 
   const target = await setOdd(await newDatabase());
   await move({ kind: 'server', url }, { kind: 'file', path });
   await move({ kind: 'file', path }, { kind: 'server', url: target });
-  const before = await openSqliteReader(path);
+  const before = openSqliteReader(path);
   if ('kind' in before) throw new Error(before.message);
   await using _before = before;
   await using after = createPostgresReader(() => connect(target));

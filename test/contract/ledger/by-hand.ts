@@ -213,8 +213,8 @@ export const byHandCases: readonly LedgerCase[] = [
     it.shiftClock(-2 * holdMs);
     for (let starts = 0; starts < 2; starts++) {
       await it.reopen();
-      const [hold] = it.ledger.byHand.held();
-      assert.ok(hold!.untilAt <= Date.now() + holdMs, String(hold!.untilAt - Date.now()));
+      const [found] = it.ledger.byHand.held();
+      assert.ok(found!.untilAt <= Date.now() + holdMs, String(found!.untilAt - Date.now()));
     }
   }),
   durably('one that has ended while nobody ran is none any more', async (it) => {

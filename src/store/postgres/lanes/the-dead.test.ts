@@ -95,7 +95,7 @@ postgresTest('a clock that was ahead holds up nothing that another one takes ove
     told.map(({ replies }) => replies),
     [1],
   );
-  const bob = (claim: OutClaim): boolean => claim.reply.conversation === 'bob';
+  const bob = ({ reply }: OutClaim): boolean => reply.conversation === 'bob';
   await until('the parked one comes', async () => {
     const claims = [other, beside, third].map(({ ledger }) => ledger.claim('out', hook, 1));
     return (await Promise.all(claims)).flat().some(bob);

@@ -56,7 +56,7 @@ WITH due AS (
 UPDATE svc.outbox AS outbox SET due_at = $2, replayed = replayed + 1
 FROM due WHERE outbox.id = due.id`;
 
-const sooner =
+const soonerRows =
   'UPDATE svc.outbox AS was SET due_at = x.at ' +
   'FROM json_to_recordset($1) AS x(id text COLLATE "C", at bigint) ' +
   'WHERE was.id = x.id AND was.due_at > x.at';
@@ -64,7 +64,7 @@ const sooner =
 /** Of replies whose next try lay too far ahead. */
 export function soonerWrite(replies: readonly SoonerReply[]): Single {
   const rows = replies.map(({ row, dueAt }) => ({ id: row.head.id, at: dueAt }));
-  return { kind: 'single', text: sooner, values: [JSON.stringify(rows)] };
+  return { kind: 'single', text: soonerRows, values: [JSON.stringify(rows)] };
 }
 
 /** The same of parked replies, which belong to nobody. $2: so many are looked at, the farthest. */

@@ -65,7 +65,7 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
 }
 
 function open(
-  { path, pagesMax, lockedMs }: WriterData,
+  { path, pagesMax, busyMs, lockedMs }: WriterData,
   upgrading: (upgrade: Upgrade) => void,
 ): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: lockedMs });
@@ -81,6 +81,7 @@ function open(
     proveSync(db);
     if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
     migrate(db, upgrading);
+    db.exec(`PRAGMA busy_timeout = ${busyMs}`);
     return db;
   } catch (error) {
     db.close();
@@ -207,7 +208,6 @@ function serve(
   };
   // Before the first turn there is nothing of before to be taken in.
   indexOn();
-  db.exec(`PRAGMA busy_timeout = ${busyMs}`);
   const endSweeping = beginSweeping({ step: sweepOn, everyMs: sweepEveryMs });
   const rush = new Rush();
   const endIndexing = beginSweeping({
