@@ -50,6 +50,18 @@ test('a database that another program has locked is unhealthy, and that one is n
   assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
 });
 
+test('a storage that failed is a fault, unless another program had it locked', async () => {
+  const it = listen();
+  it.news.storageRoom!({ kind: 'locked', holder: null });
+  await it.lines();
+  it.failed(new Error('it is locked'));
+  assert.match(await it.lines(), /"warn".*storage_locked.*to the end.*End that program first/);
+  it.news.storageRoom!({ kind: 'ok' });
+  await it.lines();
+  it.failed(new Error('a failed sync'));
+  assert.match(await it.lines(), /"error".*"fault".*in the storage.*a failed sync/);
+});
+
 test('a server that does not answer is unhealthy until it answers again', async () => {
   const it = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
   const { news, lines } = it;

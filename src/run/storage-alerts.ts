@@ -11,6 +11,8 @@ export type StorageAlerts = {
   readonly news: LedgerNews;
   /** @param aheadMs how far the server's clock is ahead of this machine's; negative: behind */
   readonly clockIs: (aheadMs: number) => void;
+  /** The storage has failed for good: svc ends. */
+  readonly failed: (error: unknown) => void;
   /** Failing while nothing can be accepted. */
   health(): Health;
   warnings(): readonly WarningStatus[];
@@ -80,6 +82,13 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
     news,
     health: () => healthOf(room, form),
     clockIs: (aheadMs) => skew.is(aheadMs),
+    failed(error) {
+      if (room.kind !== 'locked') return events.faulted({ where: 'the storage', error });
+      const message =
+        `Another program${sayHolder(room.holder)} had the database locked to the end. What could ` +
+        'not be written is done again by the next start. End that program first.';
+      events.warned({ code: 'storage_locked', path: 'storage.path', message });
+    },
     warnings() {
       return [warningOf(room, form), skew.warning].filter((one) => one !== null);
     },
