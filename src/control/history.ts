@@ -2,8 +2,9 @@
  * The texts that a configuration file had before: one file each in `<file>.history`, named by when
  * the text was saved and by its revision. The newest ten are kept, each revision once.
  */
-import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../lib/make-folder.ts';
 import { readConfigText, revisionOf } from '../config/inspect.ts';
 import { syncFolder, writeNew } from './saved-file.ts';
 
@@ -67,7 +68,7 @@ export async function readKept(
 /** Resolves when the text is safe on the disk. @throws what the system says */
 export async function keep(file: string, text: string, savedAt: number): Promise<void> {
   const folder = await historyFolder(file);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const revision = revisionOf(text);
   const time = new Date(savedAt).toISOString().replaceAll(':', '-');
   const name = `${time}-${revision}.json`;

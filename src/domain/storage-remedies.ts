@@ -5,5 +5,6 @@ const makeRoom = 'Make room on that disk; svc goes on by itself.';
 export const storageRemedies = {
   storage_full: makeRoom,
   storage_low: makeRoom,
+  storage_locked: 'End that program, or its transaction; svc goes on by itself.',
   storage_away: 'Start the server, or make the way to it free; svc goes on by itself.',
 } as const;

@@ -66,7 +66,7 @@ export class KeptPairings {
   /** Reads it, unless it is known. Rejects where it was never read, and cannot be. */
   async load(): Promise<void> {
     if (this.#state === null) await this.#read();
-    else if (this.#doubted) await this.readAgain();
+    if (this.#doubted) await this.readAgain();
   }
 
   /** What is in memory, or is being read, may be outdated. */
@@ -118,7 +118,11 @@ export class KeptPairings {
   async #readNow(): Promise<boolean> {
     const changes = this.#changes;
     const kept = await readCursor(this.#ledger, this.#type);
-    if (this.#changes !== changes) return false;
+    if (this.#changes !== changes) {
+      // At the first reading it is better than nothing, and stays in doubt.
+      if (this.#state === null) this.#set(stateOf(kept), kept);
+      return false;
+    }
     const isKnown = this.#state !== null && !this.#doubted && kept === this.#expected;
     if (!isKnown) this.#set(stateOf(kept), kept);
     this.#doubted = false;

@@ -51,8 +51,17 @@ export function rowsOf(
   ];
 }
 
-export function counts({ code, until }: PendingCode, now: number): boolean {
-  return code !== null && until > now;
+export const codeMs = 60 * 60_000;
+/** Clocks that follow one another differ by less than this. */
+const skewMsMax = 60_000;
+
+export function counts(one: PendingCode, now: number): boolean {
+  return one.code !== null && isRecent(one, now);
+}
+
+/** Within the hour. One of a clock that was ahead is none: its sender would get no other. */
+export function isRecent({ until }: PendingCode, now: number): boolean {
+  return until > now && until <= now + codeMs + skewMsMax;
 }
 
 function silenced(asking: readonly PendingCode[], sender: string): readonly PendingCode[] {

@@ -125,6 +125,34 @@ test('a code that one gate gave is taken at the other, and each knows who was le
   }
 });
 
+test('who is let in elsewhere during the first look at the pairings is read again', async () => {
+  await using ledger = createMemoryLedger({ ...systemClock, ids });
+  const two = desk(ledger);
+  await two.knock('1');
+  const code = (await codesOf(ledger)).get('1')!;
+  let read: (() => Promise<void>) | null = async () => {
+    read = null;
+    assert.equal((await two.pairings.admit(code)).kind, 'admitted');
+    one.pairings.doubt('messenger_a');
+  };
+  const one = desk(
+    altered(ledger, {
+      async cursor(...asked: Parameters<Ledger['cursor']>) {
+        const kept = await ledger.cursor(...asked);
+        // Another instance changes it now, and tells so.
+        await read?.();
+        return kept;
+      },
+    }),
+  );
+  assert.equal((await one.knock('2')).kind, 'accepted');
+  assert.equal(one.pairings.isAdmitted('messenger_a', '1'), true);
+  assert.deepEqual(
+    (await two.pairings.list()).map(({ sender, state }) => `${sender} ${state}`),
+    ['1 admitted', '2 asking'],
+  );
+});
+
 test('of many who knock at two gates at once none is forgotten', async () => {
   for (const form of ['memory', 'storage'] as const) {
     await using storage = form === 'storage' ? await openStorage() : null;

@@ -15,9 +15,9 @@ import type { Inbound, Sender } from '../domain/message.ts';
 import type { Ledger } from '../store/store.ts';
 import { KeptPairings, readPairings } from './kept-pairings.ts';
 import type { Admitted, Change } from './kept-pairings.ts';
-import { admitting, counts, removing, rowsOf, silent, welcoming } from './pairing-changes.ts';
+import { admitting, codeMs, counts, isRecent, removing } from './pairing-changes.ts';
+import { rowsOf, silent, welcoming } from './pairing-changes.ts';
 
-const codeMs = 60 * 60_000;
 /** So long a code is left alone; then it gives way when there are too many. */
 const codeLeastMs = 10 * 60_000;
 const codesMax = 100;
@@ -100,7 +100,7 @@ export class Pairings implements Admissions {
   knock(type: string, { id: sender, name }: Sender): Knock {
     const kept = this.#of(type);
     const now = this.#now();
-    const asking = kept.state.asking.filter(({ until }) => until > now).slice(1 - askingMax);
+    const asking = kept.state.asking.filter((one) => isRecent(one, now)).slice(1 - askingMax);
     if (asking.some((one) => one.sender === sender)) {
       return { kind: 'turned_away', reason: 'code_pending' };
     }

@@ -1,10 +1,8 @@
 import type { Failure } from '../domain/failure.ts';
 import type { Deferral, DeliveryOutcome } from '../domain/reply.ts';
 import { spread } from '../lib/backoff.ts';
-import type { OutClaim, Durability } from '../store/store.ts';
+import { retryAfterMsMax, type OutClaim, type Durability } from '../store/store.ts';
 
-/** A receiver that asks for a longer pause than this is asked again after this one. */
-const retryAfterMsMax = 3_600_000;
 /** Between two tries of a reply that the platform limits. */
 const limitedMsMin = 1_000;
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { holderOfFile, holderOfPort, sayHolder } from './holders.ts';
+import { scratch } from '../../test/support/program.ts';
+import { holderOfFile, holderOfPort, lockerOfByte, sayHolder } from './holders.ts';
 
 const program = `
   const { openSync } = require('fs');
@@ -31,6 +33,26 @@ test(
     }
   },
 );
+
+test('another process is known by the byte that it has locked', { skip }, async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, 'a.db');
+  const locking = `
+    const db = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE a (b); BEGIN IMMEDIATE');
+    console.log('locked');
+    setInterval(() => {}, 1_000);`;
+  const child = spawn(process.execPath, ['-e', locking, path]);
+  try {
+    await once(child.stdout.setEncoding('utf8'), 'data');
+    assert.equal(lockerOfByte(`${path}-shm`, 120), child.pid);
+    assert.equal(lockerOfByte(`${path}-shm`, 119), null);
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  assert.equal(lockerOfByte(`${path}-shm`, 120), null);
+});
 
 test('of what nobody is known to hold nothing is said', () => {
   assert.equal(holderOfFile(`${import.meta.filename}.none`), null);

@@ -1,13 +1,31 @@
 /**
  * Who holds a file or a port, as Linux tells it in /proc: what other systems, and processes of
- * other users, do not tell is null. Format: proc_pid_fd(5), proc_pid_net(5).
+ * other users, do not tell is null. Format: proc_pid_fd(5), proc_pid_net(5), proc_locks(5).
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 
 /** The id of a process, not this one, that has the file open; null: nobody is known to. */
 export function holderOfFile(path: string): number | null {
   const real = readOrNull(() => realpathSync(path));
   return real === null ? null : processWith((link) => link === real);
+}
+
+/**
+ * The id of a process, not this one, that has that byte of the file locked for writing; null: not
+ * known. A row: number, POSIX, ADVISORY, WRITE, process, device and inode, first byte, last byte.
+ */
+export function lockerOfByte(path: string, byte: number): number | null {
+  const inode = readOrNull(() => statSync(path).ino);
+  if (inode === null) return null;
+  const text = readOrNull(() => readFileSync('/proc/locks', 'utf8')) ?? '';
+  for (const line of text.split('\n')) {
+    const [, kind, , mode, pid, file, first, last] = line.trim().split(/\s+/);
+    if (kind !== 'POSIX' || mode !== 'WRITE' || file?.split(':')[2] !== String(inode)) continue;
+    if (Number(first) > byte || byte > (last === 'EOF' ? Infinity : Number(last))) continue;
+    const found = Number(pid);
+    if (found > 0 && found !== process.pid) return found;
+  }
+  return null;
 }
 
 /** The id of the process that listens on the TCP port, at whatever address; null: not known. */

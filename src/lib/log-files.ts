@@ -11,7 +11,6 @@ import {
   closeSync,
   fchmodSync,
   fstatSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -19,6 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { makeFolderSync } from './make-folder.ts';
 
 export type LogFilesOptions = {
   /** Absolute; it is made where it is missing. */
@@ -36,7 +36,7 @@ export type LogFilesOptions = {
  */
 export function openLogFiles(options: LogFilesOptions): Writable & Disposable {
   const { folder, name, bytesMax = 1_048_576, filesMax = 5 } = options;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   chmodSync(folder, 0o700);
   return new LogFiles(folder, name, bytesMax, filesMax);
 }

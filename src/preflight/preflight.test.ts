@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { EnvName } from '../config/config.ts';
@@ -110,6 +111,16 @@ suite('the preflight', () => {
       JSON.stringify(lines),
     );
     assert.equal(readdirSync(folder).includes('new'), false, 'nothing was made');
+  });
+
+  const noProc = platform() !== 'linux' && 'there is no /proc';
+  test('a database where nothing can be made fails', { skip: noProc }, async () => {
+    const models = [local('small')];
+    const storage = '/proc/svc/data/svc.db';
+    assert.match(find(await look({ models, storage }), storage), /^failed: .*made in \/proc$/);
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'link'));
+    const linked = join(folder, 'link', 'svc.db');
+    assert.match(find(await look({ models, storage: linked }), linked), /^failed: .*is no folder$/);
   });
 
   test('a missing secret fails in its own way, and its provider is left alone', async () => {

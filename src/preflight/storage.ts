@@ -1,6 +1,7 @@
 /** The place of the database. */
-import { access, constants, open, stat } from 'node:fs/promises';
+import { access, constants, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isInPlace } from '../lib/in-place.ts';
 import { isFileOf } from '../lib/database-files.ts';
 import { failed, ok, type PreflightLine } from './lines.ts';
 
@@ -28,10 +29,18 @@ export async function storageLine(path: string, held: string | null): Promise<Pr
 /** The nearest folder above that exists decides. */
 async function placeLine(path: string, folder: string, remedy: string): Promise<PreflightLine> {
   const found = await stat(folder).catch(() => null);
-  if (found === null && dirname(folder) !== folder) return placeLine(path, dirname(folder), remedy);
+  const isMissing = found === null && !isInPlace(folder) && dirname(folder) !== folder;
+  if (isMissing) return placeLine(path, dirname(folder), remedy);
   if (found?.isDirectory() !== true) return failed(path, `${folder} is no folder`, remedy);
   if (!(await mayWrite(folder))) return failed(path, `${folder} cannot be written`, remedy);
+  if (await keepsNoFiles(folder)) return failed(path, `no file can be made in ${folder}`, remedy);
   return ok(path, 'is not there yet and can be made');
+}
+
+/** The views that a system gives of itself, /proc and /sys, have no block: nothing can be made. */
+async function keepsNoFiles(folder: string): Promise<boolean> {
+  const found = await statfs(folder).catch(() => null);
+  return found?.blocks === 0 && found.files === 0;
 }
 
 function mayWrite(path: string): Promise<boolean> {

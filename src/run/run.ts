@@ -187,7 +187,7 @@ class Run {
     const { config, secrets, startWriter, log, version } = this.#setup;
     const at = storageAt(this.#setup.storage, secrets);
     const failed = (error: unknown): void => {
-      this.#events.faulted({ where: 'the storage', error });
+      this.#alerts.failed(error);
       this.#state.storageFailed();
     };
     const { now, steady } = kit;

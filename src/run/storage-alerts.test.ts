@@ -38,6 +38,30 @@ test('a disk without room is a warning, and unhealthy until there is some', asyn
   assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
 });
 
+test('a database that another program has locked is unhealthy, and that one is named', async () => {
+  const it = listen();
+  it.news.storageRoom!({ kind: 'locked', holder: 42 });
+  const line = await it.lines();
+  assert.match(line, /"warn".*storage_locked.*program \(process 42\) has the database locked/);
+  const reason = 'another program has the database locked';
+  assert.deepEqual(it.health(), { status: 'failing', reason });
+  it.news.storageRoom!({ kind: 'ok' });
+  assert.match(await it.lines(), /"info".*storage_free/);
+  assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
+});
+
+test('a storage that failed is a fault, unless another program had it locked', async () => {
+  const it = listen();
+  it.news.storageRoom!({ kind: 'locked', holder: null });
+  await it.lines();
+  it.failed(new Error('it is locked'));
+  assert.match(await it.lines(), /"warn".*storage_locked.*to the end.*End that program first/);
+  it.news.storageRoom!({ kind: 'ok' });
+  await it.lines();
+  it.failed(new Error('a failed sync'));
+  assert.match(await it.lines(), /"error".*"fault".*in the storage.*a failed sync/);
+});
+
 test('a server that does not answer is unhealthy until it answers again', async () => {
   const it = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
   const { news, lines } = it;
@@ -60,6 +84,20 @@ test('a hold that ended by itself is told of', async () => {
   const { news, lines } = listen();
   news.holdOver!({ channel: 'webhook' as ChannelKey });
   assert.match(await lines(), /"info".*hold_over.*its brain goes on.*"channel":"webhook"/);
+});
+
+test('a clock that was ahead is told with how far, and whose it is', async () => {
+  const day = 86_400_000;
+  const file = listen();
+  file.news.clockWasAhead!({ replies: 3, aheadMs: 40 * day });
+  const line = await file.lines();
+  assert.match(
+    line,
+    /"warn".*clock_was_ahead.*This machine's clock.*of 3 replies.*40 days too far/,
+  );
+  const server = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
+  server.news.clockWasAhead!({ replies: 1, aheadMs: 2 * 3_600_000 });
+  assert.match(await server.lines(), /The database server's clock.*of 1 reply lay up to 2 h/);
 });
 
 test('a database that is brought up to date is told of', async () => {

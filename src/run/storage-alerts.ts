@@ -4,12 +4,15 @@ import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
 import { storageRemedies } from '../domain/storage-remedies.ts';
 import type { LedgerNews, StorageRoom } from '../store/news.ts';
+import { sayHolder } from '../lib/holders.ts';
 import { ClockSkew } from './clock-skew.ts';
 
 export type StorageAlerts = {
   readonly news: LedgerNews;
   /** @param aheadMs how far the server's clock is ahead of this machine's; negative: behind */
   readonly clockIs: (aheadMs: number) => void;
+  /** The storage has failed for good: svc ends. */
+  readonly failed: (error: unknown) => void;
   /** Failing while nothing can be accepted. */
   health(): Health;
   warnings(): readonly WarningStatus[];
@@ -29,7 +32,8 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
       room = now;
       const warning = warningOf(now, form);
       if (warning === null) {
-        events.noticed(before.kind === 'away' ? answersAgain : hasRoomAgain);
+        const again = before.kind === 'away' ? answersAgain : hasRoomAgain;
+        events.noticed(before.kind === 'locked' ? isFreeAgain : again);
         return;
       }
       const { code, path, message, remedy } = warning;
@@ -46,6 +50,15 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
         'The database was in use by another svc, which does not say whether it has ended. It is ' +
         `taken over in ${Math.ceil(ms / 1_000)} s, unless that one is heard of.`;
       events.noticed({ code: 'storage_waits', message });
+    },
+    clockWasAhead({ replies, aheadMs }) {
+      const whose = form === 'file' ? "This machine's clock" : "The database server's clock";
+      const many = replies === 1 ? 'reply' : 'replies';
+      const message =
+        `${whose} was ahead, and is right again or behind now: the next tries of ${replies} ` +
+        `${many} lay up to ${sayTime(aheadMs)} too far ahead. They follow their schedule again. ` +
+        'See that the clock is right, and keep it so (NTP).';
+      events.warned({ code: 'clock_was_ahead', message });
     },
     unroutable({ channel, rows, untilAt }) {
       const until = new Date(untilAt).toISOString();
@@ -69,13 +82,29 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
     news,
     health: () => healthOf(room, form),
     clockIs: (aheadMs) => skew.is(aheadMs),
+    failed(error) {
+      if (room.kind !== 'locked') return events.faulted({ where: 'the storage', error });
+      const message =
+        `Another program${sayHolder(room.holder)} had the database locked to the end. What could ` +
+        'not be written is done again by the next start. End that program first.';
+      events.warned({ code: 'storage_locked', path: 'storage.path', message });
+    },
     warnings() {
       return [warningOf(room, form), skew.warning].filter((one) => one !== null);
     },
   };
 }
 
+/** `40 days`, `2 h`, `30 s`: rounded. */
+function sayTime(ms: number): string {
+  const [day, hour, minute] = [86_400_000, 3_600_000, 60_000];
+  if (ms >= 2 * day) return `${Math.round(ms / day)} days`;
+  if (ms >= 2 * hour) return `${Math.round(ms / hour)} h`;
+  return ms >= 2 * minute ? `${Math.round(ms / minute)} min` : `${Math.ceil(ms / 1_000)} s`;
+}
+
 const hasRoomAgain = { code: 'storage_room', message: 'The database has room again.' };
+const isFreeAgain = { code: 'storage_free', message: 'The database can be written again.' };
 const answersAgain = { code: 'storage_back', message: 'The database server answers again.' };
 
 type Form = StoragePlace['kind'];
@@ -87,6 +116,8 @@ function healthOf({ kind }: StorageRoom, form: Form): Health {
       return { status: 'ok' };
     case 'full':
       return { status: 'failing', reason: `the ${diskOf[form]} is full` };
+    case 'locked':
+      return { status: 'failing', reason: 'another program has the database locked' };
     case 'low':
       return { status: 'failing', reason: `the ${diskOf[form]} is nearly full` };
     case 'away':
@@ -114,6 +145,13 @@ function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
         `The ${disk} is full: nothing is accepted, and what is finished waits to be ` +
         'written down. It is tried again every second.';
       return { ...withRemedy('storage_full'), path, message };
+    }
+    case 'locked': {
+      const message =
+        `Another program${sayHolder(room.holder)} has the database locked, by a transaction that ` +
+        'it has not ended: nothing is accepted, and what is finished waits to be written down. ' +
+        'It is tried again every second.';
+      return { ...withRemedy('storage_locked'), path, message };
     }
     case 'away': {
       const message =

@@ -1,7 +1,8 @@
 /** The one step that changes something: secrets into the keychain, and the file. */
 import { randomBytes } from 'node:crypto';
-import { constants, copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { constants, copyFile, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../lib/make-folder.ts';
 import { commandName, forShell } from '../lib/program.ts';
 import { inspectText } from '../config/inspect.ts';
 import { textOf } from '../config/templates/templates.ts';
@@ -56,7 +57,7 @@ type Saved = { readonly backup: string | null } | Problem;
 export async function writeFirst(file: string, shown: string, text: string): Promise<Saved> {
   let isOwn = false;
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // A file stands where the folder is to be.

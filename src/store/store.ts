@@ -163,6 +163,9 @@ export type Durability = {
   readonly drainsBacklog: boolean;
 };
 
+/** A receiver that asks for a longer pause than this is asked again after this one. */
+export const retryAfterMsMax = 3_600_000;
+
 export type CursorMove = {
   readonly channel: ChannelKey;
   readonly name: string;

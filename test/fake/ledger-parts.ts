@@ -81,6 +81,7 @@ export async function openParts(
     heldMax: 1_000,
     counting: new Counting(reads, steadyNow),
     lettersCounted() {},
+    sooner() {},
     now: () => now,
     steady: steadyNow,
   });

@@ -199,17 +199,17 @@ test('after a failed write nothing more is asked of the database, nor to close i
 test('a disk that is nearly full is told of once, and again only after it had recovered', () => {
   const told: StorageRoom[] = [];
   const watch = new DiskWatch(800, (room) => told.push(room));
-  for (const free of [900, 799, 700, 801, 899, 798]) watch.look(free, false);
+  for (const free of [900, 799, 700, 801, 899, 798]) watch.look(free, null);
   assert.deepEqual(told, [{ kind: 'low', freeBytes: 799, freeBytesMin: 800 }]);
   assert.equal(watch.hasRoom, false);
-  for (const free of [900, 850, 800, 799]) watch.look(free, false);
+  for (const free of [900, 850, 800, 799]) watch.look(free, null);
   assert.deepEqual(
     told.map(({ kind }) => kind),
     ['low', 'ok', 'low'],
   );
-  watch.look(10, true);
-  watch.look(10, false);
-  watch.look(1_000, false);
+  watch.look(10, 'full');
+  watch.look(10, null);
+  watch.look(1_000, null);
   assert.deepEqual(
     told.slice(3).map(({ kind }) => kind),
     ['full', 'low', 'ok'],

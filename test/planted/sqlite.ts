@@ -142,8 +142,22 @@ export const sqlite: readonly Fault[] = [
   {
     name: 'Messages are accepted though the disk is nearly full.',
     file: 'src/store/sqlite/files/disk-watch.ts',
-    find: "full ? 'full' : this.#low ? 'low' : 'ok'",
-    replace: "full ? 'full' : 'ok'",
+    find: "stuck ?? (this.#low ? 'low' : 'ok')",
+    replace: "stuck ?? 'ok'",
+  },
+  {
+    name: 'Another program that locks the database for a while ends svc.',
+    file: 'src/store/sqlite/write/writer.ts',
+    find: "if (isOf(error, sqliteBusy)) return { kind: 'locked', number };",
+    replace: '',
+    seenBy: ['test/ledger/locked-database.test.ts'],
+  },
+  {
+    name: 'A clock that was ahead holds up replies after a start.',
+    file: 'src/store/ledger/durability.ts',
+    find: 'dueAt === null || dueAt <= latest',
+    replace: 'dueAt === null || dueAt <= Infinity',
+    seenBy: ['test/ledger/sqlite.test.ts'],
   },
   {
     name: 'What an agent noted of a deleted conversation stays.',

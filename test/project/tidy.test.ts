@@ -190,6 +190,15 @@ test('a messenger is named by its own folder, its line of kinds.ts and its maker
   assert.deepEqual(faults, []);
 });
 
+test('folders are made by src/lib/make-folder.ts, since the one of Node may never end', () => {
+  const recursive = /\bmkdir(?:Sync)?\([^;]*recursive: true/;
+  const faults = sources.filter((file) => {
+    if (file.endsWith('.test.ts')) return false;
+    return recursive.test(readFileSync(join(root, file), 'utf8'));
+  });
+  assert.deepEqual(faults, []);
+});
+
 test('a file has at most 900 lines, a line at most 100 columns', () => {
   const folders = '{src,test,bench,scripts,bin,web/*}';
   const all = globSync(`${folders}/**/*.{ts,tsx,js,mjs,css}`, { cwd: root }).filter(

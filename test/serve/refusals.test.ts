@@ -1,6 +1,7 @@
 /** What `svc serve` says when it cannot start, all of it at once, and that it ends with 78. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCommand } from '../support/in-process.ts';
@@ -64,6 +65,20 @@ test('a signing key that is none is refused without a word of it', async () => {
 
 test('a file that is not there is named', async () => {
   assert.match(await serve(good, ['--config', 'nowhere.json']), /nowhere\.json/);
+});
+
+const noProc = platform() !== 'linux' && 'there is no /proc';
+test('a database where no folder can be made is refused at once', { skip: noProc }, async () => {
+  await using folder = await scratch();
+  symlinkSync(join(folder.path, 'nowhere'), join(folder.path, 'link'));
+  const env = { REFUSAL_HOOK: 'x'.repeat(16), REFUSAL_OUT: 'y'.repeat(16) };
+  for (const [path, why] of [
+    ['/proc/svc/data/svc.db', 'give this user the right to write there, or name another'],
+    [join(folder.path, 'link', 'data', 'svc.db'), 'a part of its path is no folder; name another'],
+  ] as const) {
+    const said = await serve({ ...good, storage: { path } }, [], env);
+    assert.match(said, new RegExp(`The database ${path} cannot be made.*${why} storage\\.path`));
+  }
 });
 
 test('wrong usage ends with 2 and is no configuration problem', async () => {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import type { ConversationId } from '../../src/domain/ids.ts';
+import { failure } from '../../src/domain/failure.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { endedByStorage, endedClean } from '../../src/store/postgres/ledger/instance.ts';
 import type { PostgresLimits } from '../../src/store/postgres/limits.ts';
@@ -27,7 +28,11 @@ import { farProcess, goneProcess } from '../fake/postgres/marks.ts';
 const version = 'the one before';
 /** Nothing that is suspected is tried as long as a case takes. */
 const limits = { besideMs: 3_600_000 };
-const later = Date.now() + 3_600_000;
+/** A receiver that asked for an hour. */
+const later = {
+  due_at: Date.now() + 3_600_000,
+  failure: JSON.stringify(failure('overloaded', { retryAfterMs: 3_600_000 })),
+};
 
 class Former implements AsyncDisposable {
   readonly url: string;
@@ -92,8 +97,9 @@ class Former implements AsyncDisposable {
       const row = { id: `${idOf(id)}-00`, message_id: idOf(id), seq: id, conversation };
       return { ...row, body: JSON.stringify(text), ...more };
     };
-    await put(client, 'outbox', reply(9, 'bob'), reply(20, 'eve', { due_at: later }));
-    await put(client, 'outbox', reply(30, 'fay', { due_at: later, parked: true, late: true }));
+    await put(client, 'outbox', reply(9, 'bob'));
+    await put(client, 'outbox', reply(20, 'eve', later));
+    await put(client, 'outbox', reply(30, 'fay', { ...later, parked: true, late: true }));
     await put(client, 'outbox', reply(40, 'gil', { due_at: 5, parked: true, late: true }));
   }
 

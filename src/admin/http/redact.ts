@@ -10,6 +10,7 @@ const meanings: Readonly<Record<string, string>> = {
   budget_nearly_used: 'A budget is nearly used for today',
   budget_used_up: 'A budget is used up for today',
   storage_full: 'The disk of the database is full',
+  storage_locked: 'Another program has the database locked',
   storage_away: 'The database server does not answer',
   storage_low: 'The disk of the database is nearly full',
 };

@@ -1,6 +1,7 @@
 /** The configuration's file under the hands of its person: what is replaced is kept. */
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import { inspectText, revisionOf } from '../../config/inspect.ts';
 import { validateText } from '../../config/validate.ts';
@@ -94,7 +95,7 @@ export class ConfigurationFile {
     if (disk.kind !== 'text' || !isValid(disk.text)) return;
     if ((await this.#worked())?.revision === disk.revision) return;
     const folder = await historyFolder(this.#file);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const part = join(folder, `${workedName}.new`);
     await writeNew(part, JSON.stringify({ savedAt: disk.savedAt, text: disk.text }));
     await rename(part, join(folder, workedName));

@@ -5,9 +5,10 @@
  * Formats: specifications.freedesktop.org/autostart-spec, launchd.plist(5), the key `Run` of HKCU.
  */
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { OwnProgram } from '../../lib/own-program.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -59,7 +60,7 @@ class AutostartFile implements Autostart {
     try {
       if (!on) await rm(this.#file, { force: true });
       else {
-        await mkdir(dirname(this.#file), { recursive: true });
+        await makeFolder(dirname(this.#file));
         await writeFile(this.#file, this.#text, { mode: 0o644 });
       }
       return null;

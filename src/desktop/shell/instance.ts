@@ -5,9 +5,10 @@
  * behind. It is removed under a lock, by one that has looked under the lock: so nobody removes the
  * socket of a start that came at the same time.
  */
-import { lstat, mkdir, rm } from 'node:fs/promises';
+import { lstat, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { FromStart, ToStart } from '../desktop.ts';
 import type { Places } from '../places.ts';
 import { call, speak } from '../lines.ts';
@@ -63,7 +64,7 @@ function sayRefused({ socket }: Where, code: string): string {
 /** Whoever can write there could stand in for the application: it is this user's own folder. */
 async function prepareFolder(folder: string): Promise<string | null> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const facts = await lstat(folder);
     const isOwn = facts.isDirectory() && facts.uid === process.getuid?.();
     if (isOwn && (facts.mode & 0o077) === 0) return null;

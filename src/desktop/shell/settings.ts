@@ -1,7 +1,8 @@
 /** What the shell remembers from one start to the next. Nothing of it is worth an error. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import type { OnClose } from '../desktop.ts';
 
@@ -44,7 +45,7 @@ export class SettingsFile {
   async #write(): Promise<boolean> {
     const beside = `${this.#file}.${randomUUID()}`;
     try {
-      await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(this.#file), 0o700);
       const text = `${JSON.stringify(this.#now, null, 2)}\n`;
       await writeFile(beside, text, { mode: 0o600, flag: 'wx' });
       await rename(beside, this.#file);

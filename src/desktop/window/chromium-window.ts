@@ -2,9 +2,10 @@
  * A Chromium that shows one page, with a profile of its own. It is not asked before it closes, and
  * lives on where the shell is killed: a page that is shown then is a second window of it.
  */
-import { mkdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolderSync } from '../../lib/make-folder.ts';
 import { livesWith } from '../../lib/living.ts';
 import type { ApplicationWindow } from '../desktop.ts';
 import { call } from '../lines.ts';
@@ -155,7 +156,7 @@ export class ChromiumWindow implements ApplicationWindow {
 /** @returns null, or a sentence on why there can be none */
 function makeProfile(folder: string): string | null {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolderSync(folder, 0o700);
     return null;
   } catch (error) {
     return `the folder of its profile cannot be made (${(error as NodeJS.ErrnoException).code})`;

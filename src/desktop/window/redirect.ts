@@ -1,7 +1,8 @@
 /** How a browser is given an address that holds a code: by a file that this user alone reads. */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { makeFolderSync } from '../../lib/make-folder.ts';
 import { redirectPrefix, writeRedirectFile, type RedirectFile } from '../../lib/redirect-file.ts';
 
 /** Longer than a code in it is good. */
@@ -21,7 +22,7 @@ export class Redirects implements Disposable {
   /** @returns the path of a file that leads there; null: none can be written */
   to(url: string): string | null {
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolderSync(this.#folder, 0o700);
       this.#sweep();
       const file = writeRedirectFile(url, { TMPDIR: this.#folder });
       this.#kept.set(file, setTimeout(() => this.#remove(file), keptMs).unref());

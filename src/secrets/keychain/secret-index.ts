@@ -5,9 +5,10 @@
  * two who write at once lose nothing, and a power cut leaves the old file or the new one.
  */
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { isEnvName } from '../../config/formats.ts';
 import { defaultStoragePath } from '../../config/inspect.ts';
 import type { KeychainFault, StoredSecret, StoredSecrets } from '../secrets.ts';
@@ -77,7 +78,7 @@ export class SecretIndex {
     next: (secrets: readonly StoredSecret[]) => readonly StoredSecret[],
   ): Promise<IndexChange> {
     try {
-      await mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(this.file), 0o700);
       await using handle = await this.#take();
       if (handle === null) return this.#busy();
       try {

@@ -30,7 +30,11 @@ export type HoldingParts = Clock & {
   readonly settled: () => void;
 };
 
-type Held = HeldConversation & { readonly end: Deadline };
+type Held = HeldConversation & {
+  readonly end: Deadline;
+  /** A clock that was ahead wrote a later end down: that does not pass by itself. */
+  readonly isFar: boolean;
+};
 type MakeEffects = (one: ByHandMessage, isLast: boolean) => Effects;
 
 export class Holding implements ByHand {
@@ -133,9 +137,12 @@ export class Holding implements ByHand {
     const where = { channel, conversation };
     const key = keyOf(where);
     this.#held.get(key)?.end.cancel();
-    const leftMs = Math.max(0, untilAt - this.#parts.now());
+    const now = this.#parts.now();
+    const latest = Math.round(now + holdMs);
+    const isFar = untilAt > latest;
+    const leftMs = Math.min(holdMs, Math.max(0, untilAt - now));
     const end = this.#deadlines.after(leftMs, () => void this.#expire(where));
-    this.#held.set(key, { ...where, since, untilAt, end });
+    this.#held.set(key, { ...where, since, untilAt: Math.min(untilAt, latest), end, isFar });
   }
 
   #lift(where: ConversationKey): void {
@@ -151,11 +158,12 @@ export class Holding implements ByHand {
   #expire(where: ConversationKey): Promise<void> {
     return this.#parts.asked.do(async () => {
       const { now, storage, news } = this.#parts;
-      const hold = this.of(where);
-      if (hold === null || this.#closed) return;
+      const hold = this.#held.get(keyOf(where));
+      if (hold === undefined || this.#closed) return;
       // The clock was set back meanwhile, or it was touched.
       if (now() < hold.untilAt) return this.#keep(where, hold);
-      storage.byHand.expired(now());
+      if (hold.isFar) await storage.byHand.keep(where, null);
+      else storage.byHand.expired(now());
       this.#lift(where);
       news.holdOver?.({ channel: where.channel });
     });

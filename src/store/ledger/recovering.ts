@@ -3,9 +3,11 @@
  * was under way when the process died, and which reply may have been sent. The storage hands the
  * rows in, and writes down what has changed by it.
  */
+import { plannedTry } from './durability.ts';
 import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from '../order/quarantine.ts';
 import type { InRow, MessageProgress, OutRow, OutState } from '../order/rows.ts';
 import type { StoredMessage, StoredReply } from '../order/rows.ts';
+import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 
 export type FoundMessage = {
@@ -17,7 +19,20 @@ export type FoundMessage = {
   /** It was dead, is to be tried again, and has an unsettled reply. */
   readonly answered: boolean;
 };
-export type FoundReply = { readonly stored: StoredReply; readonly state: OutState };
+export type FoundReply = {
+  readonly stored: StoredReply;
+  readonly state: OutState;
+  /** The pause that its receiver asked for at its last try, in milliseconds; null: none. */
+  readonly retryAfterMs: number | null;
+};
+
+/** Its next try was planned by a clock that was ahead, and is sooner now. */
+export type SoonerReply = {
+  readonly row: OutRow;
+  readonly dueAt: number;
+  /** How much too far ahead it lay. */
+  readonly aheadMs: number;
+};
 
 export type LastEnd = {
   /** The process ended without closing its storage. */
@@ -38,6 +53,7 @@ export type Recovered = {
   readonly marked: readonly { readonly row: InRow; readonly alone: number }[];
   /** Replies that were under way, and may have been sent: one attempt more, which moves nothing. */
   readonly died: readonly OutRow[];
+  readonly sooner: readonly SoonerReply[];
   readonly suspects: readonly Suspect[];
 };
 
@@ -50,6 +66,7 @@ export class Recovering {
   readonly #cleared: InRow[] = [];
   readonly #marked: { readonly row: InRow; readonly alone: number }[] = [];
   readonly #died: OutRow[] = [];
+  readonly #sooner: SoonerReply[] = [];
   readonly #tried: Suspect[] = [];
 
   /** @param now milliseconds since 1970: what was due by then may have been sent */
@@ -85,11 +102,15 @@ export class Recovering {
   }
 
   /** In the order in which they were made. */
-  reply({ stored, state }: FoundReply): void {
+  reply({ stored, state, retryAfterMs }: FoundReply): void {
     const { inReplyTo } = stored.head;
-    const row = this.#rows.restoreReply(stored, this.#progressOf.get(inReplyTo) ?? null, state);
+    const { dueAt, aheadMs } = plannedTry(state, retryAfterMs, this.#now);
+    const progress = this.#progressOf.get(inReplyTo) ?? null;
+    const row = this.#rows.restoreReply(stored, progress, { ...state, dueAt });
     this.#progressOf.set(inReplyTo, row.progress);
-    const wasDue = (state.dueAt ?? 0) <= this.#now;
+    if (dueAt !== null && aheadMs > 0) this.#sooner.push({ row, dueAt, aheadMs });
+    // By a clock that was ahead it may have been due, and be sent.
+    const wasDue = aheadMs > 0 || (dueAt ?? 0) <= this.#now;
     const isHead = row.parked || row.lane.outbox.peek() === row;
     if (!this.#end.unclean || !wasDue || !isHead) return;
     this.#died.push(row);
@@ -108,7 +129,18 @@ export class Recovering {
       cleared: this.#cleared,
       marked: this.#marked,
       died: this.#died,
+      sooner: this.#sooner,
       suspects,
     };
   }
+}
+
+/** @param news is told of the clock; of none there is nothing to tell */
+export function tellSooner(
+  sooner: readonly Pick<SoonerReply, 'aheadMs'>[],
+  news?: LedgerNews,
+): void {
+  if (sooner.length === 0) return;
+  const aheadMs = sooner.reduce((most, one) => Math.max(most, one.aheadMs), 0);
+  news?.clockWasAhead?.({ replies: sooner.length, aheadMs });
 }

@@ -48,9 +48,10 @@ const selects: Readonly<Record<TableName, string>> = {
   cuts: 'SELECT channel, conversation, session, at, reason FROM svc.cut',
   notes: `SELECT seq, brain, channel, conversation, message_id, at, private, text
     FROM svc.note ORDER BY seq`,
-  tool_uses: `SELECT seq, key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome,
-    arguments, told FROM svc.tool_use ORDER BY seq`,
-  tool_calls: 'SELECT key, message_id, tool, hash, private, text, outcome, ms FROM svc.tool_call',
+  tool_uses: `SELECT seq, key, message_id, channel, conversation, at, ms::numeric, tool, mode, rule,
+    outcome, arguments, told FROM svc.tool_use ORDER BY seq`,
+  tool_calls:
+    'SELECT key, message_id, tool, hash, private, text, outcome, ms::numeric FROM svc.tool_call',
   attachments: `SELECT message_id, place, channel, conversation, kind, name, type, private,
     content FROM svc.attachment`,
   keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM svc.dedupe',

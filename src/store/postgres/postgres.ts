@@ -4,6 +4,7 @@ import type { IdSource } from '../../domain/ids.ts';
 import type { ClockReading } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
+import { tellSooner } from '../ledger/recovering.ts';
 import type { LedgerNews } from '../news.ts';
 import type { GatheringClock } from '../order/gathering.ts';
 import { WorkingSet } from '../order/working-set.ts';
@@ -11,6 +12,7 @@ import type { Peers } from '../peers.ts';
 import type { StoreProblem } from '../problem.ts';
 import type { Ledger } from '../store.ts';
 import { ByHand } from './ledger/by-hand.ts';
+import { beginBounding, boundParked, type TooLate } from './ledger/deferred.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
 import { Counting } from './ledger/counting.ts';
 import { Figures } from './ledger/figures.ts';
@@ -113,6 +115,7 @@ async function open(
   const reach = (): Promise<Client> => again(given.signal);
   const giveUp = (): void => given.abort(new Error('the storage is closed'));
   opened.defer(giveUp);
+  const sooner = (replies: readonly TooLate[]): void => tellSooner(replies, news);
   const reads = opened.use(new ServerReads(reach, answerMs));
   const slowReads = opened.use(new ServerReads(reach, slowAnswerMs));
   const history = await History.open(reads);
@@ -128,6 +131,7 @@ async function open(
     steady,
     counting: new Counting(slowReads, steady),
     lettersCounted: (count) => letters?.counted(count),
+    sooner,
   });
   const writer = new Writer(client, { instance, connect: reach, answerMs });
   const flights: PostgresFlights = new Flights(writer, {
@@ -153,12 +157,14 @@ async function open(
   const beside = opened.use(new AsyncDisposableStack());
   beside.use(beginSweeping(swept));
   beside.use(beginIndexing({ reads: slowReads, now, isMine }));
+  beside.use(beginBounding({ reads: slowReads, now, isMine, sooner }));
   const figures = beside.use(new Figures(slowReads));
   const spend = beside.use(new Spend({ instance, flights, connect: reach }));
   const notes = failureNotes(instance, again);
   const own = { limits, deadLetters, byHand, beside, figures, spend, news, giveUp };
   const parts: PostgresParts = { ...shared, ...own, ...notes };
   const ledger = new LaneLedger({ ...options, rows, storage: new PostgresStorage(parts), news });
+  sooner(await boundParked(slowReads, now(), null));
   await lanes.start(given.signal);
   opened.move();
   return { ledger, peers };

@@ -19,6 +19,7 @@ import type {
 } from '../ledger/storage.ts';
 import { idsOf } from '../ledger/storage.ts';
 import { unroutableCursor } from '../order/unroutable.ts';
+import type { StorageRoom } from '../news.ts';
 import { isWhole, type InRow, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agent-reads.ts';
@@ -27,6 +28,7 @@ import { storedAttachments } from './ledger/attachments.ts';
 import { begunWrites } from './write/agent-writes.ts';
 import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
+import { writerOf } from './files/database-files.ts';
 import { DiskWatch } from './files/disk-watch.ts';
 import { Figures } from './ledger/figures.ts';
 import { Spend } from './ledger/spend.ts';
@@ -81,7 +83,9 @@ export class SqliteStorage implements LedgerStorage {
     this.approvals = new StoredApprovals(reader, journal);
     this.spend = new Spend(journal);
     this.byHand = storedByHand(parts, this.history);
-    this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
+    const { file } = reader.prepare('PRAGMA database_list').get() as { file: string };
+    const told = (room: StorageRoom): void => news.storageRoom?.(room);
+    this.#disk = new DiskWatch(limits.freeBytesMin, told, () => writerOf(file));
     this.quarantine = new Quarantine(suspects, {
       ...parts,
       mark: (row, alone) => this.#write(['inboxAlone', alone, row.seq]),
@@ -105,7 +109,7 @@ export class SqliteStorage implements LedgerStorage {
 
   listen({ failed, roomChanged }: StorageTold): void {
     const look = (): void => {
-      this.#disk.look(this.#journal.freeBytes, this.#journal.full);
+      this.#disk.look(this.#journal.freeBytes, this.#journal.stuck);
       roomChanged();
     };
     this.#journal.onDisk(look);

@@ -55,6 +55,27 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     assert.ok(size < 16 * 1_024 * 1_024, `${size} bytes`);
   });
 
+  test('tell of a clock that was ahead, and keep the sooner times', async () => {
+    await using place = await LedgerFolder.make();
+    const it = await place.open();
+    await accept(it, said('ann', 'hi'));
+    await answer(it, await oneIn(it), 'to ann');
+    const how = { park: true, possibleDuplicate: false };
+    const far = Date.now() + 40 * 86_400_000;
+    await it.ledger.defer(await oneOut(it), far, failure('server_error'), how);
+    await it.ledger[Symbol.asyncDispose]();
+    const told: { readonly replies: number; readonly aheadMs: number }[] = [];
+    const news = { clockWasAhead: (one: (typeof told)[number]) => void told.push(one) };
+    const again = await place.open({ news });
+    await again.ledger[Symbol.asyncDispose]();
+    assert.deepEqual([told.length, told[0]?.replies], [1, 1]);
+    assert.ok(told[0]!.aheadMs > 39 * 86_400_000);
+    using db = new DatabaseSync(place.path);
+    assert.ok(
+      Number(db.prepare('SELECT due_at AS at FROM outbox').get()!['at']) < Date.now() + 1e4,
+    );
+  });
+
   test('have one owner at a time', async () => {
     await using place = await LedgerFolder.make();
     const it = await place.open();

@@ -15,9 +15,11 @@ import type { NotedFailure } from './files/noted-end.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { findHeld } from './ledger/by-hand.ts';
+import { tellSooner } from '../ledger/recovering.ts';
 import { lastId, recover } from './ledger/recovery.ts';
 import { decideOnce, openStamps, type PublicNow } from './ledger/stamps.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
+import type { Write } from './write/statements.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
 
@@ -50,8 +52,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     rewriteLog(path);
     const limits = { ...sqliteLimits, ...options.limits };
     const start = options.startWriter ?? startWriter;
-    const { pagesMax, busyMs } = limits;
-    const data = { path, retentionDays, pagesMax, busyMs };
+    const { pagesMax, busyMs, lockedMs } = limits;
+    const data = { path, retentionDays, pagesMax, busyMs, lockedMs };
     const started = await start(data, (upgrade) => options.news?.storageUpgrading?.(upgrade));
     if ('errcode' in started) {
       lock.release();
@@ -65,9 +67,11 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const publicNow = decideOnce(path, options.publicNow ?? null);
     const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
     const held = findHeld(reader, rows, now());
-    const { writes, suspects } = recover(reader, rows, now(), notedEnd(path));
-    await journal.write([...stampWrites, ...writes, ['holdsOver', now()], ['owned']]);
+    const { writes, suspects, sooner } = recover(reader, rows, now(), notedEnd(path));
+    const found: readonly Write[] = [...stampWrites, ...writes, ['holdsOver', now()], ['owned']];
+    await journal.write(found, lockedMs);
     forgetNotedEnd(path);
+    tellSooner(sooner, options.news);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
     const written = journal;
     const stopCrashNotes = onUncaughtException(() => {

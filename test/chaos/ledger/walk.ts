@@ -13,7 +13,9 @@ import type { Step } from './steps.ts';
 import { effectsOf, short, tellEffects } from './turns.ts';
 import type { World } from './worlds.ts';
 
-const why = failure('server_error');
+/** The receiver asks for an hour, which is as long as a start leaves a reply waiting for it. */
+const askedMs = 3_600_000;
+const why = failure('server_error', { retryAfterMs: askedMs });
 const channels = ['webhook', 'messenger_a:77'] as ChannelKey[];
 const pausesMs = [0, 40, 1_000, 60_000, 3_600_000, 3 * 86_400_000];
 const lengths = [3, 3, 3, 3, 900, 7_000];
@@ -277,7 +279,8 @@ export class Walk {
       assert.equal(await ledger.bury(claim, why), true, 'buried');
     } else {
       const [, pause = 0, park = 0, twice = 0] = dice;
-      const at = this.#world.now + pick(pausesMs, pause) - (pause < 0.05 ? 7 : 0);
+      const pauseMs = Math.min(askedMs, pick(pausesMs, pause));
+      const at = this.#world.now + pauseMs - (pause < 0.05 ? 7 : 0);
       const how = {
         park: row.parked || park > 0.6,
         possibleDuplicate: row.possibleDuplicate || twice > 0.6,

@@ -206,6 +206,17 @@ export const byHandCases: readonly LedgerCase[] = [
     assert.equal(await answered(it, null, 'by hand'), 1);
     assert.equal(await sentNext(it), 'by hand');
   }),
+  durably('a clock that was ahead holds none longer than an hour after a start', async (it) => {
+    it.shiftClock(2 * holdMs);
+    await accept(it, said('ann', 'first'));
+    await hold(it);
+    it.shiftClock(-2 * holdMs);
+    for (let starts = 0; starts < 2; starts++) {
+      await it.reopen();
+      const [found] = it.ledger.byHand.held();
+      assert.ok(found!.untilAt <= Date.now() + holdMs, String(found!.untilAt - Date.now()));
+    }
+  }),
   durably('one that has ended while nobody ran is none any more', async (it) => {
     await hold(it);
     await accept(it, said('ann', 'one'));

@@ -19,12 +19,14 @@ import {
   textsOut,
   until,
   type Bench,
+  type ClockedBench,
   type HasLedger,
   type LedgerCase,
 } from './kit.ts';
 import { patienceMs } from '../../support/waiting.ts';
 
-const broken = failure('server_error', { status: 500 });
+/** Its receiver asks for an hour, so that may lie ahead, also after a start. */
+const broken = failure('server_error', { status: 500, retryAfterMs: 3_600_000 });
 const refused = failure('connect_failed');
 const hot = { park: false, possibleDuplicate: false };
 const parked = { park: true, possibleDuplicate: false };
@@ -223,4 +225,44 @@ export const deferredCases: readonly LedgerCase[] = [
     const claim = await next(it);
     assert.deepEqual([claim.reply.id, claim.attempt, claim.attemptOfSchedule], [id, 2, 1]);
   }),
+  ...[2 * hour, 40 * 24 * hour].map((aheadMs) =>
+    durably(`a clock that was ${aheadMs / hour} h ahead holds up no reply after a start`, (it) =>
+      clockWasAhead(it, aheadMs),
+    ),
+  ),
 ];
+
+/** One waits in its lane and one parked, each as its schedule says, and then the clock is right. */
+async function clockWasAhead(it: ClockedBench, aheadMs: number): Promise<void> {
+  it.shiftClock(aheadMs);
+  const plan = async (who: string, afterMs: number, why: Failure, how = hot): Promise<string> => {
+    await exchange(it, who, 'hi', `to ${who}`);
+    const claim = await oneOut(it);
+    await it.ledger.defer(claim, Date.now() + aheadMs + afterMs, why, how);
+    return claim.reply.id;
+  };
+  const id = await plan('ann', 1_000, refused);
+  await plan('bob', 1_000, failure('timeout'), parked);
+  await plan('cid', hour, broken);
+  await accept(it, said('ann', 'one more'));
+  await answer(it, await oneIn(it), 'behind it');
+  it.shiftClock(-aheadMs);
+  await it.reopen();
+  it.ledger.serve([hook]);
+  const laterThan = async (ms: number): Promise<readonly string[]> => {
+    const groups = await it.ledger.deferred.groups();
+    const far = groups.filter(({ nextAt }) => nextAt > Date.now() + ms);
+    return far.map((group) => group.failure);
+  };
+  await until('none lies too far ahead', async () => (await laterThan(hour)).length === 0);
+  assert.deepEqual(await laterThan(10_000), ['server_error'], 'as its receiver asked');
+  const texts: string[] = [];
+  while (texts.length < 3) {
+    const claim = await next(it);
+    if (claim.reply.id === id) assert.equal(claim.attempt, 2);
+    texts.push(claim.reply.text);
+    await deliver(it, claim);
+  }
+  assert.ok(texts.indexOf('to ann') < texts.indexOf('behind it'), texts.join());
+  assert.ok(texts.includes('to bob'));
+}

@@ -4,7 +4,8 @@
  *
  * gone → begun → connected ⇄ lost → gone
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { makeFolderSync } from '../../../lib/make-folder.ts';
 import { ownProgram } from '../../../lib/own-program.ts';
 import type { ApplicationWindow, FromWindow, ToWindow } from '../../desktop.ts';
 import type { Connection, Heard } from '../../lines.ts';
@@ -129,8 +130,8 @@ export class WebviewWindow implements ApplicationWindow {
 
   #begin(): WindowChild {
     const { env, places } = this.#options;
-    mkdirSync(places.runtime, { recursive: true, mode: 0o700 });
-    mkdirSync(places.profile, { recursive: true, mode: 0o700 });
+    makeFolderSync(places.runtime, 0o700);
+    makeFolderSync(places.profile, 0o700);
     const orders: WindowOrders = {
       socket: places.socket,
       profile: `${places.profile}/webview`,

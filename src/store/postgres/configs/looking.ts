@@ -43,7 +43,7 @@ export async function behindIn(
 ): Promise<Pick<ConfigsSeen, 'current' | 'ageMs' | 'behind'>> {
   const current = (await newestNumber(ask)) ?? 0;
   const [age] = await ask<{ ms: number }>(
-    'SELECT extract(epoch FROM clock_timestamp() - at)::float8 * 1000 AS ms ' +
+    'SELECT floor(extract(epoch FROM clock_timestamp() - at) * 1000)::bigint AS ms ' +
       'FROM svc.config WHERE n = $1',
     current,
   );

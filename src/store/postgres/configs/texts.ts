@@ -9,7 +9,7 @@ const keptMax = 100;
 export async function newest(ask: Ask, revision?: string): Promise<SharedConfig | null> {
   const which = revision === undefined ? '' : 'WHERE revision = $1 ';
   const [row] = await ask<SharedConfig>(
-    'SELECT n, revision, text, floor(extract(epoch FROM at) * 1000)::float8 AS at ' +
+    'SELECT n, revision, text, floor(extract(epoch FROM at) * 1000)::bigint AS at ' +
       `FROM svc.config ${which}ORDER BY n DESC LIMIT 1`,
     ...(revision === undefined ? [] : [revision]),
   );
@@ -24,7 +24,7 @@ export async function newestNumber(ask: Ask): Promise<number | null> {
 /** Newest first, each revision once. */
 export function listKept(ask: Ask): Promise<readonly KeptRow[]> {
   return ask<KeptRow>(
-    'SELECT n, revision, floor(extract(epoch FROM at) * 1000)::float8 AS at, ' +
+    'SELECT n, revision, floor(extract(epoch FROM at) * 1000)::bigint AS at, ' +
       'octet_length(text) AS bytes FROM svc.config AS one WHERE NOT EXISTS (' +
       'SELECT FROM svc.config WHERE revision = one.revision AND n > one.n) ORDER BY n DESC',
   );

@@ -23,7 +23,8 @@ async function reading() {
   const faults: unknown[] = [];
   const failed = (error: unknown): void => void faults.push(error);
   const quarantine = { hold() {}, suspects: 0 };
-  const laneReads = new LaneReads({ rows, lanes, history, reads, quarantine, failed });
+  const untold = { now: Date.now, sooner() {} };
+  const laneReads = new LaneReads({ ...untold, rows, lanes, history, reads, quarantine, failed });
   lanes.take({ channel: hook, conversation: 'ann' as ConversationId }, 1, 5);
   const run = laneReads.run();
   await isAsked;

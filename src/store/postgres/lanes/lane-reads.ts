@@ -1,5 +1,7 @@
 /** What lies unsettled in lanes: read, and put into the working set in its order. */
 import type { Message } from '../../../domain/message.ts';
+import { plannedTry } from '../../ledger/durability.ts';
+import type { SoonerReply } from '../../ledger/recovering.ts';
 import { aloneMax, attemptsMax, chooseSuspects } from '../../order/quarantine.ts';
 import type { Quarantine, Suspect } from '../../order/quarantine.ts';
 import type { Lane, MessageProgress } from '../../order/rows.ts';
@@ -37,6 +39,10 @@ export type LaneReadsParts = {
   readonly history: Pick<History, 'drop'>;
   readonly reads: Reads;
   /** Holds messages that may have ended a process. */
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Is told of replies whose next try lay too far ahead. */
+  readonly sooner: (replies: readonly SoonerReply[]) => void;
   readonly quarantine: Pick<Quarantine, 'hold' | 'suspects'>;
   /** Nothing can be read any more. */
   readonly failed: (error: unknown) => void;
@@ -170,14 +176,19 @@ export class LaneReads {
   }
 
   #enterReplies(known: Lane, outbox: Rows, progressOf: Map<string, MessageProgress>): void {
-    const { rows } = this.#parts;
+    const { rows, now, sooner } = this.#parts;
+    const moved: SoonerReply[] = [];
     for (const found of outbox) {
-      const { stored, state } = foundReply(found, rows.nextSeq());
+      const { stored, state, retryAfterMs } = foundReply(found, rows.nextSeq());
       if (known.hasReply(stored.head.id)) continue;
       const { inReplyTo } = stored.head;
-      const row = rows.restoreReply(stored, progressOf.get(inReplyTo) ?? null, state);
+      const { dueAt, aheadMs } = plannedTry(state, retryAfterMs, now());
+      const progress = progressOf.get(inReplyTo) ?? null;
+      const row = rows.restoreReply(stored, progress, { ...state, dueAt });
       progressOf.set(inReplyTo, row.progress);
+      if (dueAt !== null && aheadMs > 0) moved.push({ row, dueAt, aheadMs });
     }
+    if (moved.length > 0) sooner(moved);
   }
 }
 

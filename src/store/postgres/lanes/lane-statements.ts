@@ -6,6 +6,7 @@
  * with many rows the planner would read the whole table. A lane that changes between the look and
  * the lock is left as it is, and not told.
  */
+import { latestTry } from '../ledger/stored-rows.ts';
 import { aloneMax, attemptsMax } from '../../order/quarantine.ts';
 
 /** So many lanes change hands in one statement. */
@@ -113,7 +114,7 @@ const nextReply = rowsIn('outbox', 'AND NOT parked ORDER BY seq LIMIT 1');
 /**
  * Makes lanes free whose owner is no more. What was first in them counts as tried, unless the owner
  * ended by a fault of the storage, or in order: then nothing in them does any more. A reply that
- * was due may have been sent. $2: now.
+ * was due may have been sent, and so may one that was due by a clock that was ahead. $2: now.
  */
 export const free = `
 WITH lost AS (
@@ -143,6 +144,6 @@ WITH lost AS (
 ), sent AS (
   UPDATE svc.outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = true
   WHERE ${theirs("'crash', 'storage'", nextReply, rowsIn('outbox', 'AND parked OFFSET 0'))}
-    AND coalesce(due_at, 0) <= $2
+    AND (coalesce(due_at, 0) <= $2 OR due_at > ${latestTry('$2')})
 )
 SELECT channel, conversation FROM freed`;

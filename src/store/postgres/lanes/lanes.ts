@@ -6,10 +6,12 @@
 import type { ChannelKey } from '../../../domain/ids.ts';
 import { aborted } from '../../../lib/aborted.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
+import type { SoonerReply } from '../../ledger/recovering.ts';
 import type { Theirs } from '../../ledger/storage.ts';
 import type { Quarantine } from '../../order/quarantine.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { Counting } from '../ledger/counting.ts';
+import { soonerWrite } from '../ledger/deferred.ts';
 import type { History } from '../ledger/history.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import type { Taker } from '../write/accepts.ts';
@@ -42,6 +44,8 @@ export type LanesParts = {
   readonly counting: Counting;
   /** Is told how many dead letters there are; null: as many as this instance knows of. */
   readonly lettersCounted: (letters: number | null) => void;
+  /** Is told of replies whose next try lay too far ahead. */
+  readonly sooner: (replies: readonly SoonerReply[]) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly steady: () => SteadyTime;
@@ -95,7 +99,13 @@ export class Lanes {
     this.#peers = peers;
     this.#quarantine = quarantine;
     const lanes = this.owned;
-    const reading = new LaneReads({ rows, lanes, history, reads, quarantine, failed });
+    const sooner = (replies: readonly SoonerReply[]): void => {
+      this.#parts.sooner(replies);
+      flights.add(soonerWrite(replies));
+      flights.flushSoon(() => {});
+    };
+    const read = { rows, lanes, history, reads, now, sooner, quarantine, failed };
+    const reading = new LaneReads(read);
     this.#reading = reading;
     lanes.onChange(() => {
       if (lanes.unread.hasAny) void reading.run();

@@ -81,8 +81,9 @@ async function askedByReads(): Promise<readonly Asked[]> {
   const reads = noting(asked);
   const { rows, lanes } = ownedLanes();
   const quarantine = { hold() {}, suspects: 0 };
+  const untold = { now: Date.now, sooner() {} };
   const failed = (error: unknown): void => assert.fail(error as Error);
-  await new LaneReads({ rows, lanes, history, reads, quarantine, failed }).run();
+  await new LaneReads({ ...untold, rows, lanes, history, reads, quarantine, failed }).run();
   const { conversation } = named[0]!;
   const of = { id: 'r' as ReplyId, inReplyTo: 'm' as MessageId, conversation, brain: 'b' };
   const address = { channel: hook, target: '' };

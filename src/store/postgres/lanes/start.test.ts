@@ -15,7 +15,11 @@ import { statements } from '../../sqlite/write/statements.ts';
 
 const hook = 'webhook' as ChannelKey;
 const now = Date.now();
-const later = now + 3_600_000;
+/** Its receiver asked for an hour. */
+const later = {
+  due_at: now + 3_600_000,
+  failure: JSON.stringify(failure('overloaded', { retryAfterMs: 3_600_000 })),
+};
 const quick = { limits: { aloneMs: 30_000, besideMs: 0, stallMs: 120_000 } };
 
 type End = { readonly what: string; readonly ended: object | null };
@@ -29,7 +33,7 @@ const message = (id: number, conversation: string, n: number, more: Columns = {}
   return { attempts: 0, alone: 0, id: idOf(id), conversation, n, ...more };
 };
 const reply = (id: string, conversation: string, seq: number, of: number, more: Columns = {}) => {
-  const usual = { attempts: 0, parked: false, due_at: null };
+  const usual = { attempts: 0, parked: false, due_at: null, failure: null };
   return { ...usual, id, conversation, seq, message_id: idOf(of), ...more };
 };
 
@@ -45,7 +49,7 @@ const messages = [
 const replies = [
   reply(`${idOf(11)}-00`, 'ann', 11, 10, { attempts: 2 }),
   reply(`${idOf(11)}-01`, 'ann', 12, 10),
-  reply(`${idOf(12)}-00`, 'bob', 13, 1, { due_at: later }),
+  reply(`${idOf(12)}-00`, 'bob', 13, 1, later),
   reply(`${idOf(13)}-00`, 'cid', 14, 3, { parked: true, due_at: 1 }),
   reply(`${idOf(14)}-00`, 'cid', 15, 3, { due_at: now - 1 }),
 ];

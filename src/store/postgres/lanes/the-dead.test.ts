@@ -22,6 +22,7 @@ import {
 import { handClock } from '../../../../test/support/hand-clock.ts';
 import { patienceMs } from '../../../../test/support/waiting.ts';
 import { failure } from '../../../domain/failure.ts';
+import type { OutClaim } from '../../store.ts';
 
 const quick = { limits: { aloneMs: 30_000, besideMs: 0, stallMs: 120_000 } };
 
@@ -32,7 +33,7 @@ async function atWork(one: TestStore): Promise<void> {
   await exchange(one, 'eve', 'hello', 'to eve');
   const reply = await comesOut(one);
   const how = { park: false, possibleDuplicate: false };
-  const why = failure('server_error');
+  const why = failure('server_error', { retryAfterMs: 3_600_000 });
   assert.equal(await one.ledger.defer(reply, Date.now() + 3_600_000, why, how), true);
   await accept(one, said('ann', 'in hand'), said('ann', 'behind'));
   await comesIn(one);
@@ -70,6 +71,35 @@ postgresTest('a reply that was due may have been sent, and no other', async () =
     return `${claim.reply.text} ${claim.attempt} ${claim.possibleDuplicate}`;
   });
   assert.deepEqual(told.toSorted(), ['also to bob 2 true', 'to eve 3 true']);
+});
+
+postgresTest('a clock that was ahead holds up nothing that another one takes over', async () => {
+  await using all = await TestStores.open();
+  const day = 86_400_000;
+  const why = JSON.stringify(failure('server_error'));
+  const [one, other] = await all.beginTwo();
+  const next = { attempts: 1, failure: why, due_at: Date.now() + 40 * day };
+  await put(all.client, 'lane', { owner: one.id, tail: 1 });
+  await put(all.client, 'outbox', next);
+  await all.bury(one);
+  const claim = await comesOut(other);
+  assert.deepEqual([claim.attempt, claim.possibleDuplicate], [3, true], 'it may have been sent');
+  const beside = await all.begin();
+  await until('both know each other', () => other.peers.share() + beside.peers.share() === 4);
+  await put(all.client, 'lane', { conversation: 'bob', waits: 1 });
+  const bobs = { id: `${idOf(2)}-00`, conversation: 'bob', parked: true };
+  await put(all.client, 'outbox', { ...next, ...bobs });
+  const told: { readonly replies: number }[] = [];
+  const third = await all.begin({ news: { clockWasAhead: (news) => told.push(news) } });
+  assert.deepEqual(
+    told.map(({ replies }) => replies),
+    [1],
+  );
+  const bob = ({ reply }: OutClaim): boolean => reply.conversation === 'bob';
+  await until('the parked one comes', async () => {
+    const claims = [other, beside, third].map(({ ledger }) => ledger.claim('out', hook, 1));
+    return (await Promise.all(claims)).flat().some(bob);
+  });
 });
 
 postgresTest('an orderly end blames nobody', async () => {

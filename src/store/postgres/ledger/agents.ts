@@ -13,11 +13,11 @@ const here = 'brain IS NULL AND channel = $1 AND conversation = $2';
 const notesHere = `${noteColumns} WHERE ${here} ORDER BY seq`;
 const notesOfBrain = `${noteColumns} WHERE brain = $1 ORDER BY seq`;
 const uses =
-  'SELECT key, at, ms, tool, mode, rule, outcome, arguments FROM svc.tool_use ' +
+  'SELECT key, at, ms::numeric, tool, mode, rule, outcome, arguments FROM svc.tool_use ' +
   'WHERE channel = $1 AND conversation = $2 ORDER BY seq DESC LIMIT $3';
 const calls =
   "SELECT c.key, c.hash, c.tool, coalesce(u.arguments, '') AS arguments, c.text, c.outcome, " +
-  'c.ms, c.private FROM svc.tool_call AS c LEFT JOIN svc.tool_use AS u ON u.key = c.key ' +
+  'c.ms::numeric, c.private FROM svc.tool_call AS c LEFT JOIN svc.tool_use AS u ON u.key = c.key ' +
   'WHERE c.message_id = $1 ORDER BY u.seq, c.key';
 
 export class AgentReads {

@@ -31,8 +31,11 @@ const laneGrows = `INSERT INTO svc.lane AS lane (channel, conversation, tail, wa
     waits = CASE WHEN lane.owner IS NULL THEN greatest(lane.waits, 2) ELSE lane.waits END
   RETURNING tail, owner`;
 
-/** At the end of what `messageBody` wrote. */
-const preview = `,"preview":"([^"\\\\]|\\\\.)*"\\}$`;
+/**
+ * At the end of what `messageBody` wrote. It goes as a value: where an administrator has set
+ * `standard_conforming_strings` off, a literal loses its backslashes.
+ */
+const preview = String.raw`,"preview":"([^"\\]|\\.)*"\}$`;
 
 /**
  * The turn that the message's burial left in the history goes in the same commit, and its preview:
@@ -49,7 +52,7 @@ WITH gone AS (
 )
 INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, replayed, body)
 SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, true,
-  regexp_replace(gone.body, '${preview}', '}')
+  regexp_replace(gone.body, $3, '}')
 FROM gone CROSS JOIN lane
 RETURNING ${messageColumns}, n AS tail, (SELECT owner FROM lane) AS owner`;
 const rerunBefore = `
@@ -197,7 +200,7 @@ export class DeadLetters {
 
   #rerun(id: string, told: (rows: Rows) => void): Single {
     const again = { text: rerunBefore, values: [id] };
-    return { kind: 'single', text: rerun, values: [id, this.#parts.now()], again, told };
+    return { kind: 'single', text: rerun, values: [id, this.#parts.now(), preview], again, told };
   }
 
   #resend(parts: readonly string[], told: (rows: Rows) => void): Single {

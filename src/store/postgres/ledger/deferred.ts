@@ -10,12 +10,15 @@ import type { DeferredFilter, DeferredGroup, WhichDeferred } from '../../../doma
 import type { StorageTold, StoredDeferred } from '../../ledger/storage.ts';
 import type { OutRow } from '../../order/rows.ts';
 import type { Peers } from '../../peers.ts';
+import type { SoonerReply } from '../../ledger/recovering.ts';
 import { ReadFailed } from '../../store.ts';
+import { Keeping } from './keeping.ts';
 import type { Lanes } from '../lanes/lanes.ts';
 import type { PostgresFlights, Reads } from '../parts.ts';
 import { Values } from '../read/ask.ts';
 import { onChannel } from '../read/lists.ts';
 import type { Rows } from '../write/statement.ts';
+import { latestTry } from './stored-rows.ts';
 import type { Single } from '../write/writes.ts';
 
 const tryNowKind = 'try_now';
@@ -26,7 +29,7 @@ const answerMs = 5_000;
 const countedMax = 200_000;
 const groups = `
 SELECT channel, failure::json ->> 'kind' AS failure, (failure::json ->> 'status')::int AS status,
-  count(*)::float8 AS count, min(created_at)::float8 AS "oldestAt", min(due_at)::float8 AS "nextAt"
+  count(*)::bigint AS count, min(created_at)::bigint AS "oldestAt", min(due_at)::bigint AS "nextAt"
 FROM (
   SELECT channel, failure, created_at, due_at FROM svc.outbox
   WHERE failure IS NOT NULL AND due_at > $1 LIMIT ${countedMax}
@@ -52,6 +55,66 @@ WITH due AS (
 )
 UPDATE svc.outbox AS outbox SET due_at = $2, replayed = replayed + 1
 FROM due WHERE outbox.id = due.id`;
+
+const soonerRows =
+  'UPDATE svc.outbox AS was SET due_at = x.at ' +
+  'FROM json_to_recordset($1) AS x(id text COLLATE "C", at bigint) ' +
+  'WHERE was.id = x.id AND was.due_at > x.at';
+
+/** Of replies whose next try lay too far ahead. */
+export function soonerWrite(replies: readonly SoonerReply[]): Single {
+  const rows = replies.map(({ row, dueAt }) => ({ id: row.head.id, at: dueAt }));
+  return { kind: 'single', text: soonerRows, values: [JSON.stringify(rows)] };
+}
+
+/** The same of parked replies, which belong to nobody. $2: so many are looked at, the farthest. */
+const parkedSooner = `
+WITH late AS (
+  SELECT id, due_at, ${latestTry('$1')} AS latest FROM (
+    SELECT * FROM svc.outbox WHERE parked AND due_at > $1 ORDER BY due_at DESC LIMIT $2
+  ) AS far OFFSET 0
+)
+UPDATE svc.outbox AS was SET due_at = late.latest FROM late
+WHERE was.id = late.id AND was.due_at > late.latest
+RETURNING late.due_at - late.latest AS "aheadMs"`;
+
+export type TooLate = Pick<SoonerReply, 'aheadMs'>;
+
+type BoundingParts = {
+  readonly reads: Reads;
+  readonly now: () => number;
+  /** Whether this instance is the one that does it. */
+  readonly isMine: () => boolean;
+  readonly sooner: (replies: readonly TooLate[]) => void;
+};
+
+/** The server's clock may be put right while instances run. */
+export function beginBounding({ reads, now, isMine, sooner }: BoundingParts): Keeping {
+  const step = async (): Promise<boolean> => {
+    const replies = await boundParked(reads, now(), farthestLooked);
+    sooner(replies);
+    return replies.length > 0;
+  };
+  return new Keeping({ isMine, everyMs: boundEveryMs, step });
+}
+
+const farthestLooked = 2_000;
+const boundEveryMs = 60_000;
+
+/**
+ * No parked reply waits longer than its schedule allows, whoever planned its next try.
+ * @param now milliseconds since 1970
+ * @param most so many are looked at; null: all
+ * @returns how much too far ahead each lay that is sooner now
+ */
+export async function boundParked(
+  reads: Reads,
+  now: number,
+  most: number | null,
+): Promise<readonly TooLate[]> {
+  const rows = await reads.ask({ text: parkedSooner, values: [now, most] });
+  return rows.map((row) => ({ aheadMs: Number(row['aheadMs']) }));
+}
 
 export type DeferredParts = {
   readonly reads: Reads;

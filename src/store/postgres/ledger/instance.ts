@@ -62,7 +62,8 @@ export type Other = {
   readonly id: number;
   readonly version: string;
   readonly process: string;
-  readonly began_at: Date;
+  /** Milliseconds since 1970 by the server's clock. */
+  readonly beganAt: number;
   readonly beat: string;
   /** Of the beat, in milliseconds. */
   readonly age: number;
@@ -91,7 +92,8 @@ export async function untilFree<Got>(
     const { inTheWay } = found;
     const known = beats.get(inTheWay.id);
     if (known !== undefined && known !== inTheWay.beat) {
-      const { began_at: since, version } = inTheWay;
+      const { beganAt, version } = inTheWay;
+      const since = new Date(beganAt);
       return { kind: 'locked', since, version, process: factsOf(inTheWay.process) };
     }
     if (known === undefined) {
@@ -114,9 +116,16 @@ export function hasEnded(
   return age >= deadMs || still.get(id) === beat || isGone(process, self);
 }
 
+/**
+ * A time crosses the wire as a number: how a timestamp reads is a setting of the database and of
+ * the role (`DateStyle`, `TimeZone`). A pooler keeps no setting of a session, so none is made.
+ */
+export const epochMs = (time: string): string =>
+  `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
+export const beganColumn = `${epochMs('began_at')} AS "beganAt"`;
 export const othersColumns =
-  'id, version, process, began_at, beat_at::text AS beat, ' +
-  'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age';
+  `id, version, process, ${beganColumn}, extract(epoch FROM beat_at)::text AS beat, ` +
+  `${epochMs('clock_timestamp() - beat_at')} AS age`;
 
 /** An orderly end: the next start need not wait, and blames nobody. */
 export const endedClean = {

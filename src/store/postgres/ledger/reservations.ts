@@ -37,7 +37,7 @@ SELECT pg_advisory_xact_lock(key) FROM (
 
 const totals = `
 SELECT spend.channel, spend.sender, spend.day, spend.brain, price_input, price_output,
-  sum(input + open_input)::float8 AS input, sum(output + open_output)::float8 AS output
+  sum(input + open_input)::bigint AS input, sum(output + open_output)::bigint AS output
 FROM json_to_recordset($1) AS x(channel text COLLATE "C", sender text COLLATE "C",
   day text COLLATE "C", brain text COLLATE "C")
 JOIN svc.spend ON spend.channel = x.channel AND spend.sender = x.sender

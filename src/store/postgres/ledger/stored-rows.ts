@@ -3,6 +3,8 @@ import type { Failure } from '../../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import type { FoundMessage, FoundReply } from '../../ledger/recovering.ts';
 import { bytesOf } from '../../order/weight.ts';
+import { longestGapsMs, pacedMsMin } from '../../ledger/durability.ts';
+import { retryAfterMsMax } from '../../store.ts';
 import { fromText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
 
@@ -12,6 +14,17 @@ export const messageColumns =
 export const replyColumns =
   'id, channel, conversation, created_at, message_id, length(body) AS length, attempts, ' +
   'replayed, possible_duplicate, late, parked, due_at, failure';
+
+/**
+ * `plannedTry` of `ledger/durability.ts`, as a column of an outbox row: how far ahead its next try
+ * lies at most. @param now milliseconds since 1970, in SQL
+ */
+export function latestTry(now: string): string {
+  const gap = `coalesce(('{${longestGapsMs.join()}}'::float8[])[attempts - replayed], 0)`;
+  const asked = "coalesce((failure::json ->> 'retryAfterMs')::float8, 0)";
+  const most = `greatest(${gap}, least(${asked}, ${retryAfterMsMax}), ${pacedMsMin})`;
+  return `${now}::bigint + ceil(${most})::bigint`;
+}
 
 /** @param seq its number in this process */
 export function foundMessage(row: Rows[number], seq: number): Omit<FoundMessage, 'answered'> {
@@ -34,6 +47,7 @@ export function foundMessage(row: Rows[number], seq: number): Omit<FoundMessage,
 export function foundReply(row: Rows[number], seq: number): FoundReply {
   const conversation = fromText(String(row['conversation'])) as ConversationId;
   const { id, message_id: inReplyTo, due_at: dueAt } = row;
+  const why = whyOf(row['failure']);
   return {
     stored: {
       head: {
@@ -53,13 +67,12 @@ export function foundReply(row: Rows[number], seq: number): FoundReply {
       late: row['late'] === true,
       parked: row['parked'] === true,
       dueAt: dueAt === null ? null : Number(dueAt),
-      why: whyOf(row['failure']),
+      why: why === null ? null : { kind: why.kind, status: why.status },
     },
+    retryAfterMs: why?.retryAfterMs ?? null,
   };
 }
 
-function whyOf(failure: unknown): Pick<Failure, 'kind' | 'status'> | null {
-  if (typeof failure !== 'string') return null;
-  const { kind, status } = JSON.parse(failure) as Failure;
-  return { kind, status };
+function whyOf(failure: unknown): Failure | null {
+  return typeof failure === 'string' ? (JSON.parse(failure) as Failure) : null;
 }

@@ -6,6 +6,8 @@ import type { Client } from 'pg';
 import { steadyNow, type ClockReading } from '../../../lib/clock.ts';
 import type { Instance } from '../../peers.ts';
 import {
+  beganColumn,
+  epochMs,
   formerRows,
   hasEnded,
   isGone,
@@ -31,7 +33,7 @@ export type Joining = (Joined & { readonly kind: 'joined' }) | Locked;
 type Own = {
   readonly id: number;
   readonly read: number;
-  readonly began_at: Date;
+  readonly beganAt: number;
   readonly now: number;
 };
 
@@ -107,21 +109,20 @@ async function tryToJoin(
     const { rows: own } = await client.query<Own>(
       'INSERT INTO svc.instance (version, process, beside, board_read) ' +
         'SELECT $1, $2, true, coalesce(max(n), 0) FROM svc.board ' +
-        'RETURNING id, board_read AS read, began_at, ' +
-        'extract(epoch FROM clock_timestamp())::float8 * 1000 AS now',
+        `RETURNING id, board_read AS read, ${beganColumn}, ${epochMs('clock_timestamp()')} AS now`,
       [version, JSON.stringify(self)],
     );
-    const { id, read, began_at, now } = own[0]!;
+    const { id, read, beganAt, now } = own[0]!;
     follow?.({ now, askedAt, answeredAt: steady() });
     await client.query(formerRows);
     await client.query(readBoardRows);
-    const alive = [...rows.filter((row) => !gone.includes(row)), { id, version, began_at }];
+    const alive = [...rows.filter((row) => !gone.includes(row)), { id, version, beganAt }];
     return { got: { id, boardRead: read, alive: alive.map(instanceOf) } };
   } finally {
     await client.query('COMMIT');
   }
 }
 
-function instanceOf({ id, version, began_at }: Pick<Row, 'id' | 'version' | 'began_at'>): Instance {
-  return { id, version, beganAt: began_at.getTime(), posts: [] };
+function instanceOf({ id, version, beganAt }: Pick<Row, 'id' | 'version' | 'beganAt'>): Instance {
+  return { id, version, beganAt, posts: [] };
 }

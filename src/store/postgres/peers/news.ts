@@ -43,7 +43,7 @@ const unburiedMax = 1_000;
 
 /** One statement, so that all of it is of one moment. */
 const text = `
-SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
+SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'version', version, 'grp', grp,
       'beganAt', floor(extract(epoch FROM began_at) * 1000)::bigint, 'boardRead', board_read)
     ORDER BY id), '[]') FROM svc.instance WHERE NOT dead) AS alive,

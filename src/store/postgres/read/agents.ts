@@ -26,7 +26,7 @@ const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
-  `${num('at', 'at')}, ms, tool, mode, rule, outcome, arguments, told`;
+  `${num('at', 'at')}, ms::numeric, tool, mode, rule, outcome, arguments, told`;
 // The column, and not what is told of it: the key is in its order.
 const usesBehind = 'WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2';
 const uses = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;

@@ -28,7 +28,7 @@ export class Values {
 
 /** A bigint column as a number of ours. */
 export function num(column: string, name: string): string {
-  return `${column}::float8 AS "${name}"`;
+  return `${column}::bigint AS "${name}"`;
 }
 
 /** A whole number that a bigint holds, of what may be any number. */

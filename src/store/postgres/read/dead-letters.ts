@@ -21,7 +21,7 @@ const messages = (body: string): string =>
   `SELECT 'in' AS box, dead.id AS "messageId", ${num('dead.accepted_at', 'acceptedAt')}, ` +
   `NULL AS tries, ${columns(body)} FROM svc.message AS dead WHERE failure IS NOT NULL`;
 const acceptedIn = (table: string): string =>
-  `SELECT accepted_at::float8 FROM svc.${table} WHERE id = dead.message_id`;
+  `SELECT accepted_at::bigint FROM svc.${table} WHERE id = dead.message_id`;
 const replies = (body: string): string =>
   `SELECT 'out' AS box, dead.message_id AS "messageId", ` +
   `coalesce((${acceptedIn('message')}), (${acceptedIn('inbox')})) AS "acceptedAt", ` +

@@ -24,7 +24,7 @@ const head =
   'possible_duplicate AS "possibleDuplicate", failure';
 const columns = {
   outbox: `${head}, 0 AS state, ${num('due_at', 'dueAt')}`,
-  sent: `${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, NULL::float8 AS "dueAt"`,
+  sent: `${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, NULL::bigint AS "dueAt"`,
 } as const;
 const again: Again = {
   column: 'replayed_at',

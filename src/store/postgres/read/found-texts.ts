@@ -53,7 +53,7 @@ type List = { readonly found: readonly Found[]; readonly end: string | null };
 
 const turnOf =
   'message.id, message.channel, message.conversation, ' +
-  `coalesce(turn.at, message.accepted_at)::float8 AS at, message.sender, message.body, ` +
+  `coalesce(turn.at, message.accepted_at)::bigint AS at, message.sender, message.body, ` +
   'turn.text, turn.reply';
 const settledState = 'CASE WHEN message.failure IS NULL THEN 1 ELSE 2 END AS state';
 /** One look by a key for each of them, whatever the statistics say. */
@@ -198,7 +198,7 @@ const eachChannel =
   'SELECT (SELECT min(channel) FROM svc.lane WHERE channel > keys.channel) FROM keys ' +
   'WHERE keys.channel IS NOT NULL) SELECT channel FROM keys WHERE channel IS NOT NULL';
 const named =
-  'SELECT lane.channel, lane.conversation, turns.at::float8 AS at ' +
+  'SELECT lane.channel, lane.conversation, turns.at::bigint AS at ' +
   `FROM (${eachChannel}) AS keys CROSS JOIN LATERAL (SELECT channel, conversation ` +
   'FROM svc.lane WHERE channel = keys.channel AND conversation >= $1 AND conversation < $2 ' +
   `ORDER BY conversation LIMIT ${conversationsMax}) AS lane CROSS JOIN LATERAL (` +

@@ -56,7 +56,7 @@ export function asTheyCame(
   const where = [again.isNot, `id < ${values.put(before)}`];
   if (within.from !== null) where.push(`id >= ${values.put(within.from)}`);
   if (found !== null) where.push(found);
-  return streamOf(table, `${columns}, NULL::float8 AS again`, where, 'id DESC', fits, limit);
+  return streamOf(table, `${columns}, NULL::bigint AS again`, where, 'id DESC', fits, limit);
 }
 
 /** Those of them that were put back. */
@@ -69,7 +69,7 @@ export function asTheyCameBack(
 ): string {
   const where = [again.is, `(${again.column}, id) < (${values.put(whole(at))}, ${values.put(id)})`];
   if (found !== null) where.push(found);
-  const told = `${columns}, ${again.column}::float8 AS again`;
+  const told = `${columns}, ${again.column}::bigint AS again`;
   return streamOf(table, told, where, `${again.column} DESC, id DESC`, fits, limit);
 }
 

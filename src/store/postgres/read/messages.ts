@@ -28,7 +28,7 @@ type Told = MessageTold & Looked;
 
 const head = `channel, ${num('accepted_at', 'acceptedAt')}`;
 const waiting =
-  `${head}, 0 AS state, NULL::float8 AS "settledAt", NULL AS brain, NULL AS outcome, ` +
+  `${head}, 0 AS state, NULL::bigint AS "settledAt", NULL AS brain, NULL AS outcome, ` +
   'NULL AS model';
 const settled =
   `${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END AS state, ` +
@@ -125,8 +125,8 @@ type ReplyFound = ReplyTold & { readonly message: string };
 
 const of = 'WHERE message_id = ANY($1::text[])';
 const replies =
-  `SELECT message_id AS message, 0 AS state, NULL::float8 AS at FROM svc.outbox ${of} UNION ALL ` +
-  'SELECT message_id, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at::float8 ' +
+  `SELECT message_id AS message, 0 AS state, NULL::bigint AS at FROM svc.outbox ${of} UNION ALL ` +
+  'SELECT message_id, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at::bigint ' +
   `FROM svc.sent ${of}`;
 
 async function repliesTo(

@@ -8,18 +8,18 @@ import { sealOf } from './seal.ts';
 
 const head = `id, channel, ${num('accepted_at', 'acceptedAt')}, attempts AS "diedUnder"`;
 const message =
-  `SELECT ${head}, 0 AS state, NULL::float8 AS "settledAt", NULL AS failure, NULL AS trace ` +
+  `SELECT ${head}, 0 AS state, NULL::bigint AS "settledAt", NULL AS failure, NULL AS trace ` +
   'FROM svc.inbox WHERE id = $1 UNION ALL ' +
-  `SELECT ${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at::float8, failure, ` +
+  `SELECT ${head}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at::bigint, failure, ` +
   'trace FROM svc.message WHERE id = $1';
 const replyHead =
   `id, seq, ${num('created_at', 'createdAt')}, attempts, late, ` +
   'possible_duplicate AS "possibleDuplicate", tries, failure';
 const replies =
   `SELECT ${replyHead}, 0 AS state, ${num('due_at', 'dueAt')}, ` +
-  'NULL::float8 AS "settledAt", NULL::float8 AS "tookMs" FROM svc.outbox WHERE message_id = $1 ' +
+  'NULL::bigint AS "settledAt", NULL::numeric AS "tookMs" FROM svc.outbox WHERE message_id = $1 ' +
   `UNION ALL SELECT ${replyHead}, CASE WHEN failure IS NULL THEN 1 ELSE 2 END, NULL, ` +
-  'settled_at::float8, took_ms FROM svc.sent WHERE message_id = $1 ORDER BY seq, id';
+  'settled_at, took_ms::numeric FROM svc.sent WHERE message_id = $1 ORDER BY seq, id';
 
 export async function findStory(ask: Ask, messageId: string): Promise<Story | null> {
   const [[told], rows] = await Promise.all([

@@ -41,6 +41,7 @@ export class ConnectError extends Error {
 
 const timeoutMsUsual = 10_000;
 const int8 = 20;
+const numeric = 1700;
 const never = new AbortController().signal;
 
 /**
@@ -161,7 +162,9 @@ async function clientFor(
     pipeline: true,
     types: {
       getTypeParser: ((oid: number, format: 'text' | 'binary') =>
-        oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+        oid === int8 || oid === numeric
+          ? Number
+          : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
     },
   };
   const client = new Connection(config);

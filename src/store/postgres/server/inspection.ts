@@ -125,7 +125,7 @@ const standbys =
   "SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum'))::integer AS waits, " +
   'bool_or(sync_state IS NULL) AS hidden FROM pg_catalog.pg_stat_replication';
 const owners =
-  'SELECT version, extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS ago ' +
+  'SELECT version, floor(extract(epoch FROM clock_timestamp() - beat_at) * 1000)::bigint AS ago ' +
   'FROM svc.instance WHERE NOT dead ORDER BY id DESC LIMIT 1';
 const newestIn = (table: string): string =>
   `(SELECT accepted_at FROM svc.${table} ORDER BY id DESC LIMIT 1)`;

@@ -68,7 +68,7 @@ const settings = `SELECT current_setting('server_version_num')::integer AS numbe
     CASE WHEN r.rolconnlimit >= 0 THEN r.rolconnlimit -
       (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid) END
   )::integer AS left,
-  extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock
+  floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS clock
 FROM pg_catalog.pg_database d, pg_catalog.pg_roles r
 WHERE d.datname = current_database() AND r.rolname = current_user`;
 

@@ -46,9 +46,14 @@ export function problemOf(error: unknown, where: string): StoreProblem {
 /** What may be gone at the next start. */
 function passingProblem(at: string, error: unknown, message: string): StoreProblem {
   const code = codeOf(error);
-  if (code === 'SVC_STANDBY' || code === 'SVC_READ_ONLY' || code === '25006') {
+  if (code === 'SVC_STANDBY') {
     const what = 'name the primary in the URL, beside it or instead';
     return problem('storage_unreachable', `${at} takes no writes: it is a standby; ${what}.`);
+  }
+  if (code === 'SVC_READ_ONLY' || code === '25006') {
+    const why = 'default_transaction_read_only is on for it or for this user';
+    const what = 'switch that off there, or name another host in the URL';
+    return problem('storage_unreachable', `${at} takes no writes: ${why}; ${what}.`);
   }
   if (code === '53300') {
     const what = 'raise max_connections there, or end what holds them';
@@ -85,7 +90,8 @@ export function refusalOf(look: ServerFacts, where: string): StoreProblem | null
     const how = "make one with ENCODING 'UTF8' TEMPLATE template0, and name that in the URL";
     return problem('storage_encoding', `${at} has the encoding ${look.encoding}; ${how}.`);
   }
-  if (look.isStandby || look.isReadOnly) return problemOf({ code: 'SVC_READ_ONLY' }, where);
+  if (look.isStandby) return problemOf({ code: 'SVC_STANDBY' }, where);
+  if (look.isReadOnly) return problemOf({ code: 'SVC_READ_ONLY' }, where);
   const off = [
     ...(look.fsync ? [] : ['fsync']),
     ...(look.synchronousCommit === 'off' ? ['synchronous_commit'] : []),

@@ -14,15 +14,15 @@ const publish =
 
 const reports =
   'SELECT id AS instance, body AS report, ' +
-  '(extract(epoch FROM clock_timestamp() - at) * 1000)::float8 AS "ageMs" ' +
+  'floor(extract(epoch FROM clock_timestamp() - at) * 1000)::bigint AS "ageMs" ' +
   'FROM svc.instance_status ORDER BY id';
 
 /** So many rows of each box are counted: that takes the server some 40 ms. */
 const countedMax = 200_000;
 /** All of them, since a lane that nobody has in hand may have rows, and a late instance as well. */
 const rows =
-  'SELECT channel AS key, sum(ins)::float8 AS inbox, sum(outs)::float8 AS outbox, ' +
-  'min(oldest)::float8 AS "oldestAt", min(reply)::float8 AS "oldestReplyAt" FROM (' +
+  'SELECT channel AS key, sum(ins)::bigint AS inbox, sum(outs)::bigint AS outbox, ' +
+  'min(oldest)::bigint AS "oldestAt", min(reply)::bigint AS "oldestReplyAt" FROM (' +
   'SELECT channel, count(*) AS ins, 0 AS outs, min(accepted_at) AS oldest, ' +
   'NULL::bigint AS reply FROM ' +
   `(SELECT channel, accepted_at FROM svc.inbox LIMIT ${countedMax}) AS inbox ` +

@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
-  mkdirSync,
   openSync,
   readSync,
   statfsSync,
@@ -12,7 +11,8 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { holderOfFile } from '../../../lib/holders.ts';
+import { makeFolderSync } from '../../../lib/make-folder.ts';
+import { holderOfFile, lockerOfByte } from '../../../lib/holders.ts';
 
 /** A process that asks whether there is an owner holds the lock's file for a moment. */
 const askedMs = 200;
@@ -24,7 +24,7 @@ const askedMs = 200;
  */
 export function prepareFiles(path: string): void {
   const folder = dirname(path);
-  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderSync(folder, 0o700);
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
 }
@@ -83,9 +83,18 @@ export function takeOwnerLock(path: string): OwnerLock | null {
   }
 }
 
-const sqliteBusy = 5;
+/** SQLite's code where another program writes, or has the database for itself. */
+export const sqliteBusy = 5;
 
 /** The id of the process that holds the lock; null: not known. */
 export function holderOfLock(path: string): number | null {
   return holderOfFile(`${path}.lock`);
+}
+
+/** Which byte of the file beside it SQLite locks to write (sqlite.org/walformat.html, 2.3.1). */
+const writeLockByte = 120;
+
+/** The id of another process that is writing the database; null: not known. */
+export function writerOf(path: string): number | null {
+  return lockerOfByte(`${path}-shm`, writeLockByte);
 }

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId, migrationFiles } from './migrations.ts';
-import { freeBytesAt, holderOfLock } from './database-files.ts';
+import { freeBytesAt, holderOfLock, sqliteBusy } from './database-files.ts';
 import type { StoreProblem } from '../../problem.ts';
 import { problemOf } from './problem.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
@@ -90,8 +90,6 @@ function isOwned(path: string): boolean {
     throw error;
   }
 }
-
-const sqliteBusy = 5;
 
 function openFiles(path: string): readonly string[] {
   if (process.platform === 'win32') return [];

@@ -1,13 +1,17 @@
 /** Why a database cannot be used, and what a person can do about it. */
 import { sayHolder } from '../../../lib/holders.ts';
 import type { StoreProblem } from '../../problem.ts';
-import { holderOfLock } from './database-files.ts';
+import { holderOfLock, sqliteBusy } from './database-files.ts';
 
 const noRight = {
   code: 'storage_read_only',
   sentence: 'cannot be written; give this user the right to, or name another storage.path',
 };
 const full = { code: 'storage_full', sentence: 'stands on a full disk; make room' };
+const noFolder = {
+  code: 'storage_unreachable',
+  sentence: 'cannot be made, since a part of its path is no folder; name another storage.path',
+};
 const noFiles = {
   code: 'storage_unusable',
   sentence: 'cannot be opened, since this process may open no more files; raise ulimit -n',
@@ -24,18 +28,22 @@ const bySystem: Readonly<Record<string, { readonly code: string; readonly senten
       'cannot be made, nor its folder; give this user the right to write there, or name another ' +
       'storage.path',
   },
-  ENOTDIR: {
-    code: 'storage_unreachable',
-    sentence: 'cannot be made, since a part of its path is no folder; name another storage.path',
-  },
+  ENOTDIR: noFolder,
+  EEXIST: noFolder,
   ENOSPC: full,
   EDQUOT: full,
   EMFILE: noFiles,
   ENFILE: noFiles,
 };
 
+/** SQLite's code for a disk without room (its ENOSPC), or a database as large as it may be. */
+export const sqliteFull = 13;
+
 const byErrcode: Readonly<Record<number, { readonly code: string; readonly sentence: string }>> = {
-  5: { code: 'storage_locked', sentence: 'is in use by another program; end that one first' },
+  [sqliteBusy]: {
+    code: 'storage_locked',
+    sentence: 'is locked by another program, which writes there; end that one first',
+  },
   8: { code: 'storage_read_only', sentence: 'cannot be written; give this user the right to' },
   10: { code: 'storage_io', sentence: 'could not be read or written; look after the disk' },
   11: { code: 'storage_damaged', sentence: 'is damaged; restore a backup, or move it away' },
@@ -46,9 +54,6 @@ const byErrcode: Readonly<Record<number, { readonly code: string; readonly sente
   },
   26: { code: 'storage_foreign', sentence: 'is no SQLite database; name another storage.path' },
 };
-
-/** SQLite's code for a disk without room (its ENOSPC), or a database as large as it may be. */
-export const sqliteFull = 13;
 
 /** @param fault what opening it threw, in this thread or in the writer's */
 export function problemOf(

@@ -25,6 +25,8 @@ export type SqliteLimits = WaitingLimits & {
    * open it holds it alone until it has read the log.
    */
   readonly busyMs: number;
+  /** How long a start waits for another program that writes the database. */
+  readonly lockedMs: number;
 };
 
 export const sqliteLimits: SqliteLimits = {
@@ -33,6 +35,7 @@ export const sqliteLimits: SqliteLimits = {
   freeBytesMin: 256 * 1024 * 1024,
   pagesMax: null,
   busyMs: 2_000,
+  lockedMs: 10_000,
   closeMs: 10_000,
   endMs: 1_000,
   aloneMs: 30_000,

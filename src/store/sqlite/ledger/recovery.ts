@@ -5,7 +5,11 @@
  * uncaught exception ended the process, only the messages at work just then count.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { Recovering, type Recovered as FoundRows } from '../../ledger/recovering.ts';
+import {
+  Recovering,
+  type Recovered as FoundRows,
+  type SoonerReply,
+} from '../../ledger/recovering.ts';
 import type { InRow } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { NotedEnd } from '../files/noted-end.ts';
@@ -18,6 +22,8 @@ export type Recovered = {
   readonly writes: readonly Write[];
   /** Held back in the working set. */
   readonly suspects: readonly Suspect[];
+  /** The clock was ahead when their next tries were planned. */
+  readonly sooner: readonly SoonerReply[];
 };
 
 /**
@@ -45,7 +51,7 @@ export function recover(
   for (const found of unsettledReplies(db)) recovering.reply(found);
   const { suspects, ...changed } = recovering.done();
   rows.startAfter(last);
-  return { writes: writesOf(changed), suspects };
+  return { writes: writesOf(changed), suspects, sooner: changed.sooner };
 }
 
 function writesOf({
@@ -53,11 +59,13 @@ function writesOf({
   cleared,
   marked,
   died,
+  sooner,
 }: Omit<FoundRows, 'suspects'>): readonly Write[] {
   const writes = marked.map(({ row, alone }): Write => ['inboxAlone', alone, row.seq]);
   if (blamed.length > 0) writes.push(['inboxTried', numbersOf(blamed)]);
   if (cleared.length > 0) writes.push(['inboxCleared', numbersOf(cleared)]);
   for (const { seq } of died) writes.push(['outboxDied', seq]);
+  for (const { row, dueAt } of sooner) writes.push(['outboxDue', dueAt, row.seq]);
   return writes;
 }
 

@@ -59,7 +59,7 @@ const why = 'iif(json_valid(failure), failure, NULL)';
 const replyColumns =
   `seq, id, channel, conversation, created_at, message_id, length(${json} ->> '$.text'), ` +
   'attempts, replayed, possible_duplicate, late, parked, due_at, ' +
-  `${why} ->> '$.kind', ${why} ->> '$.status'`;
+  `${why} ->> '$.kind', ${why} ->> '$.status', ${why} ->> '$.retryAfterMs'`;
 type ReplyFields = readonly [
   seq: number,
   id: ReplyId,
@@ -76,6 +76,7 @@ type ReplyFields = readonly [
   dueAt: number | null,
   failure: FailureKind | null,
   status: number | null,
+  retryAfterMs: number | null,
 ];
 
 type FoundStored = Omit<FoundMessage, 'answered'>;
@@ -99,7 +100,8 @@ export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<Fo
 export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<FoundReply> {
   for (const fields of find<ReplyFields>(db, replyColumns, 'outbox', seq)) {
     const [number, id, channel, conversation, createdAt, inReplyTo, length, ...state] = fields;
-    const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt, kind, status] = state;
+    const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt, ...reason] = state;
+    const [kind, status, retryAfterMs] = reason;
     if (length === null) throw new Error(`the reply ${id} has no text`);
     const bytes = bytesOf(length + conversation.length);
     const head = { id, inReplyTo, createdAt };
@@ -114,6 +116,7 @@ export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<Fou
         dueAt,
         why: kind === null ? null : { kind, status },
       },
+      retryAfterMs,
     };
   }
 }

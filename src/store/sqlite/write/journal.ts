@@ -3,15 +3,18 @@
  * sent as soon as the one before is on disk. So a lone message waits for nothing, and under load
  * many share one fsync.
  *
- * A group is gathering → sent → done | failed | full. A failure is final: the caller is told once,
- * and nothing is written any more (after a failed fsync nobody knows what is on the disk). Full is
- * not final: SQLite has taken the group back, and the group is sent again every second until there
- * is room. Its messages are taken out of it, and refused. Later writes stay behind it.
+ * A group is gathering → sent → done | failed | full | locked. A failure is final: the caller is
+ * told once, and nothing is written any more (after a failed fsync nobody knows what is on the
+ * disk). Full and locked are not: SQLite has taken the group back, and it is sent again every
+ * second until there is room, or until the other program has let the database go. Its messages are
+ * taken out of it, and refused. Later writes stay behind it.
  */
 import { joined } from '../../ledger/gathering.ts';
 import { withoutTries, type WriteBatch } from './write-batch.ts';
 import type { WaitingCaller, Written } from './write-batch.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
+import { steadyNow } from '../../../lib/clock.ts';
+import { sqliteBusy } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import type { ClosingLimits } from '../ledger/limits.ts';
 import type { Writer } from './start-writer.ts';
@@ -20,8 +23,19 @@ import type { AnyWrite, FromWriter, GroupDone, ToWriter, Write } from './stateme
 /** For how long a write that nobody waits for may wait for company. */
 const lazyMs = 5;
 
-/** How long after a full disk the group is sent again. */
-const fullRetryMs = 1_000;
+/** How long after a full disk, or a locked database, the group is sent again. */
+const retryMs = 1_000;
+/** The same while this closes. */
+const closingRetryMs = 100;
+
+/** Why nothing is written for now: no room on the disk, or another program has the database. */
+export type Stuck = 'full' | 'locked';
+/** What is written to find out whether it goes on: something that takes room, or nothing. */
+const tries = { full: ['roomTaken'], locked: ['roomGiven'] } as const;
+const errcodes = { full: sqliteFull, locked: sqliteBusy } as const;
+
+const noRoom = 'there was no room on the disk for what was left';
+const stillLocked = 'another program had its database locked to the end';
 
 export class Journal {
   readonly #writer: Writer;
@@ -34,8 +48,8 @@ export class Journal {
   #number = 0;
   #scheduled = false;
   #lazy: NodeJS.Timeout | null = null;
-  /** There was no room for a group; nothing has been written since. */
-  #full = false;
+  /** A group could not be written; nothing has been written since. */
+  #stuck: Stuck | null = null;
   #retry: NodeJS.Timeout | null = null;
   #closing = false;
   #broken = false;
@@ -80,9 +94,9 @@ export class Journal {
     return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
   }
 
-  /** The disk has no room; what is to be written waits for some. */
-  get full(): boolean {
-    return this.#full;
+  /** What is to be written waits; null: it does not. */
+  get stuck(): Stuck | null {
+    return this.#stuck;
   }
 
   get broken(): boolean {
@@ -107,7 +121,7 @@ export class Journal {
   flush(written: Written, refused: (() => void) | null = null): void {
     if (this.#broken) return queueMicrotask(() => written(null));
     this.#waiting.push({ until: this.#writes.length, written, refused });
-    if (this.#sent !== null || this.#scheduled || this.#full) return;
+    if (this.#sent !== null || this.#scheduled || this.#stuck !== null) return;
     this.#scheduled = true;
     setImmediate(this.#send);
   }
@@ -116,7 +130,7 @@ export class Journal {
   flushSoon(written: Written): void {
     if (this.#broken) return queueMicrotask(() => written(null));
     this.#waiting.push({ until: this.#writes.length, written, refused: null });
-    if (this.#sent !== null || this.#scheduled || this.#full) return;
+    if (this.#sent !== null || this.#scheduled || this.#stuck !== null) return;
     this.#lazy ??= setTimeout(this.#send, lazyMs);
   }
 
@@ -140,13 +154,28 @@ export class Journal {
     });
   }
 
-  /** Resolves when these are on disk; rejects when they cannot be, or when there is no room. */
-  write(writes: readonly Write[]): Promise<void> {
+  /**
+   * Resolves when these are on disk; rejects when they cannot be, or when there is no room.
+   * @param lockedMs another program that has the database locked is waited for so long
+   */
+  async write(writes: readonly Write[], lockedMs: number): Promise<void> {
+    const until = steadyNow() + lockedMs;
+    for (;;) {
+      const failed = await this.#tryToWrite(writes);
+      if (failed === null) return;
+      if (failed === 'locked' && steadyNow() < until) continue;
+      const errcode = failed === 'broken' ? 0 : errcodes[failed];
+      throw Object.assign(new Error('what was recovered could not be written'), { errcode });
+    }
+  }
+
+  #tryToWrite(writes: readonly Write[]): Promise<Stuck | 'broken' | null> {
     for (const write of writes) this.add(write);
-    return new Promise((resolve, reject) => {
-      const failed = (errcode: number) => (): void =>
-        reject(Object.assign(new Error('what was recovered could not be written'), { errcode }));
-      this.flush((known) => (known === null ? failed(0)() : resolve()), failed(sqliteFull));
+    return new Promise((resolve) => {
+      this.flush(
+        (known) => resolve(known === null ? 'broken' : null),
+        () => resolve(this.#stuck ?? 'broken'),
+      );
     });
   }
 
@@ -172,15 +201,17 @@ export class Journal {
    */
   async close(): Promise<boolean> {
     this.#closing = true;
-    this.silent = !(await endsWithin(this.#writeLeft(), this.#limits.closeMs));
-    if (this.silent) this.#break('it did not close in time');
+    const hasClosed = await endsWithin(this.#writeLeft(), this.#limits.closeMs);
+    // The disk is not to blame where another program has the database.
+    this.silent = !hasClosed && this.#stuck !== 'locked';
+    if (!hasClosed) this.#break(this.silent ? 'it did not close in time' : stillLocked);
     return this.abandon();
   }
 
   async #writeLeft(): Promise<void> {
     do {
       const left = new Promise<void>((resolve) => this.flush(() => resolve()));
-      if (this.#full && this.#sent === null) this.#send();
+      if (this.#stuck !== null && this.#sent === null) this.#send();
       await left;
       // A caller that was answered just now may have something to add.
       await new Promise(setImmediate);
@@ -210,8 +241,8 @@ export class Journal {
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = null;
     // Whether there is room again is found out by writing something that takes some.
-    if (this.#full && !this.#broken) {
-      this.add(['roomTaken']);
+    if (this.#stuck !== null && !this.#broken) {
+      this.add(tries[this.#stuck]);
       this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
     }
     if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
@@ -228,7 +259,8 @@ export class Journal {
       case 'done':
         return this.#done(message);
       case 'full':
-        return this.#noRoom();
+      case 'locked':
+        return this.#waits(message.kind);
       case 'failed':
         return this.#break(message.message);
       case 'disk':
@@ -252,27 +284,29 @@ export class Journal {
     const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
     const told = { known: new Map(known), reservings: new Map(reservings) };
-    if (this.#full) this.#roomAgain();
+    if (this.#stuck !== null) this.#goesOn(this.#stuck);
     for (const { written } of waiting) written(told);
     if (this.#waiting.length > 0) this.#send();
   }
 
-  #noRoom(): void {
-    if (this.#closing) return this.#break('there was no room on the disk for what was left');
+  #waits(why: Stuck): void {
+    if (this.#closing && why === 'full') return this.#break(noRoom);
     const sent = withoutTries(this.#sent ?? { writes: [], waiting: [] });
     const gathered = withoutTries({ writes: this.#writes, waiting: this.#waiting });
     this.#sent = null;
     ({ writes: this.#writes, waiting: this.#waiting } = joined(sent, gathered));
-    this.#full = true;
-    this.#retry = setTimeout(this.#send, fullRetryMs);
+    this.#stuck = why;
+    this.#retry = setTimeout(this.#send, this.#closing ? closingRetryMs : retryMs);
     this.#looked();
     for (const refused of [...sent.refused, ...gathered.refused]) refused();
   }
 
-  #roomAgain(): void {
-    this.#full = false;
-    this.add(['roomGiven']);
-    this.flushSoon(() => {});
+  #goesOn(after: Stuck): void {
+    this.#stuck = null;
+    if (after === 'full') {
+      this.add(['roomGiven']);
+      this.flushSoon(() => {});
+    }
     this.#looked();
   }
 

@@ -50,7 +50,13 @@ test('the newest turns are found first, then those of before, and the reader say
 test('of a new database nothing is ever missing, however soon the first turn comes', async () => {
   using place = new ReadFile();
   const port = { on() {}, postMessage() {}, close() {} } as unknown as MessagePort;
-  const data = { path: place.path, retentionDays: 30, pagesMax: null, busyMs: 5_000 };
+  const data = {
+    path: place.path,
+    retentionDays: 30,
+    pagesMax: null,
+    busyMs: 5_000,
+    lockedMs: 5_000,
+  };
   const end = beginWriting(port, data);
   using db = new DatabaseSync(place.path);
   for (let at = 0; at < 3; at++) addTurn(db, 'c', { text: `zebra ${at}` });

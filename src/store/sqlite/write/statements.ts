@@ -76,6 +76,7 @@ export const statements = {
   outboxUncounted: 'UPDATE outbox SET replayed = replayed + 1 WHERE seq = ?',
   // Sooner than on its schedule, by a person's word: that try does not move it along.
   outboxTriedNow: 'UPDATE outbox SET due_at = ?, replayed = replayed + 1 WHERE seq = ?',
+  outboxDue: 'UPDATE outbox SET due_at = ? WHERE seq = ?',
   outboxDied:
     'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
     'WHERE seq = ?',
@@ -239,6 +240,8 @@ export type GroupDone =
     }
   /** There was no room for it, and nothing of it was written. */
   | { readonly kind: 'full'; readonly number: number }
+  /** Another program writes there. Nothing of it was written, either. */
+  | { readonly kind: 'locked'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**

@@ -61,7 +61,7 @@ test('groups come between the steps, until everything old has gone', async () =>
       'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body, state, settled_at) ' +
       "SELECT i, 'm' || i, 'webhook', 'c', 1, '{}', 1, 1 FROM n",
   );
-  const data = { path, retentionDays: 30, pagesMax: null, busyMs: 2_000 };
+  const data = { path, retentionDays: 30, pagesMax: null, busyMs: 2_000, lockedMs: 2_000 };
   const writer = await writeHere(data);
   assert.ok('postMessage' in writer);
   let number = 0;

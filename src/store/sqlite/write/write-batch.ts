@@ -13,9 +13,10 @@ export type Written = (told: Told | null) => void;
 export type WaitingCaller = Waiter<Told>;
 export type WriteBatch = Gathered<AnyWrite, Told>;
 
-/** Without the writes of refused callers, and without its last try for room. */
+/** Without the writes of refused callers, and without its last try to go on. */
 export const withoutTries = (batch: WriteBatch) => withoutRefused(batch, isTry);
 
 function isTry([write]: readonly AnyWrite[]): boolean {
-  return write !== undefined && isPlain(write) && write[0] === 'roomTaken';
+  if (write === undefined || !isPlain(write)) return false;
+  return write[0] === 'roomTaken' || write[0] === 'roomGiven';
 }

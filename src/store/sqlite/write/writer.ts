@@ -7,7 +7,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import { migrate, type Upgrade } from '../files/migrations.ts';
-import { freeBytesAt } from '../files/database-files.ts';
+import { freeBytesAt, sqliteBusy } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import { isPlain, statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
@@ -25,6 +25,8 @@ export type WriterData = {
   /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
   readonly pagesMax: number | null;
   readonly busyMs: number;
+  /** The same while it is opened. */
+  readonly lockedMs: number;
 };
 
 /** What SQLite calls `synchronous = FULL`. */
@@ -63,10 +65,10 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
 }
 
 function open(
-  { path, pagesMax, busyMs }: WriterData,
+  { path, pagesMax, busyMs, lockedMs }: WriterData,
   upgrading: (upgrade: Upgrade) => void,
 ): DatabaseSync {
-  const db = new DatabaseSync(path, { timeout: busyMs });
+  const db = new DatabaseSync(path, { timeout: lockedMs });
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     // Only a database without pages can take this; for any other it would be one commit more.
@@ -79,6 +81,7 @@ function open(
     proveSync(db);
     if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
     migrate(db, upgrading);
+    db.exec(`PRAGMA busy_timeout = ${busyMs}`);
     return db;
   } catch (error) {
     db.close();
@@ -135,7 +138,8 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
     } catch (error) {
       // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');
-      if (isFull(error)) return { kind: 'full', number };
+      if (isOf(error, sqliteFull)) return { kind: 'full', number };
+      if (isOf(error, sqliteBusy)) return { kind: 'locked', number };
       return { kind: 'failed', number, message: (error as Error).message };
     }
   };
@@ -163,7 +167,7 @@ function prepareFold(db: DatabaseSync): () => void {
       // While somebody reads what is in the log, the rest of the log stays for the next time.
       if (log >= foldPages && checkpointed < log) fold.get();
     } catch (error) {
-      if (!isFull(error)) throw error;
+      if (!mayPass(error)) throw error;
     }
   };
 }
@@ -186,8 +190,8 @@ function serve(
       if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
       more = rows >= rowsAtOnce;
     } catch (error) {
-      // Deleting needs some room first. There will be some later.
-      if (!isFull(error)) throw error;
+      // Deleting needs some room first, and the database for itself.
+      if (!mayPass(error)) throw error;
     }
     fold();
     return more;
@@ -196,7 +200,7 @@ function serve(
     try {
       return index.step();
     } catch (error) {
-      if (!isFull(error)) throw error;
+      if (!mayPass(error)) throw error;
       return false;
     } finally {
       fold();
@@ -269,19 +273,24 @@ function vacuum(db: DatabaseSync, index: SearchIndex): void {
     db.exec('VACUUM');
   } catch (error) {
     // A VACUUM takes as much room again. What was deleted is overwritten in place even so.
-    if (!isFull(error)) throw error;
+    if (!mayPass(error)) throw error;
   }
 }
 
-/** Without room for the mark the next start takes this stop for a crash, and repeats work. */
+/** Where the mark cannot be made the next start takes this stop for a crash, and repeats work. */
 function markClean(db: DatabaseSync): void {
   try {
     db.exec('UPDATE owner SET clean = 1');
   } catch (error) {
-    if (!isFull(error)) throw error;
+    if (!mayPass(error)) throw error;
   }
 }
 
-function isFull(error: unknown): boolean {
-  return ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteFull;
+/** There will be room later, or another program will have let the database go. */
+function mayPass(error: unknown): boolean {
+  return isOf(error, sqliteFull) || isOf(error, sqliteBusy);
+}
+
+function isOf(error: unknown, errcode: number): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === errcode;
 }
