@@ -51,6 +51,12 @@ export const webhook: readonly Fault[] = [
     replace: 'status === 200',
   },
   {
+    name: 'Each reply opens a connection, because its receiver answers with a body.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: 'bodyBytesMax: answerBytesMax',
+    replace: 'bodyBytesMax: 0',
+  },
+  {
     name: 'The signature of a reply is not of its own time.',
     file: 'src/channel/webhook/outbound.ts',
     find: 'signatureOf({ id: reply.id, timestamp, body }, key)',

@@ -27,6 +27,12 @@ export const lib: readonly Fault[] = [
     replace: 'const sent = false;',
   },
   {
+    name: 'A body that nobody wants and that never ends keeps its connection.',
+    file: 'src/lib/http-client/exchange.ts',
+    find: '.after(unwantedMs, ',
+    replace: '.after(900 * unwantedMs, ',
+  },
+  {
     name: 'A secret stands in the log as it is.',
     file: 'src/lib/log.ts',
     find: 'return this.#mask.clean(text).replace(',

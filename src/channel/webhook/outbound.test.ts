@@ -130,6 +130,18 @@ test('every answer of the receiver has its outcome', async (t) => {
   await http.close();
 });
 
+test('all replies go over one connection, whatever the receiver answers', async () => {
+  await using receiver = await startReceiver();
+  // With one place the next reply waits until the answer before it is read.
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs, connections: 1 });
+  await using bench = startDeliver(receiver.url, { http });
+  receiver.script.push(200, 204, 500, { status: 202, body: 'x'.repeat(60_000) }, 404, 200);
+  for (let at = 0; at < 6; at++) await bench.deliver(reply, first, never);
+  assert.equal(receiver.received.length, 6);
+  assert.equal(receiver.connections, 1);
+  await http.close();
+});
+
 test('a receiver that does not listen has certainly not got the reply', async () => {
   await using bench = startDeliver(`http://127.0.0.1:${closedPort}/`);
   const outcome = await bench.deliver(reply, first, never);

@@ -126,7 +126,7 @@ export class PlainConnection extends Connection {
   readonly #send = (): void => {
     const exchange = this.#exchange;
     if (exchange === null) return;
-    if (exchange.settled) {
+    if (exchange.isOver) {
       this.#exchange = null;
       return this.#free();
     }
@@ -148,7 +148,7 @@ export class PlainConnection extends Connection {
       return true;
     }
     exchange.read(this.#bytes);
-    if (exchange.settled) return true;
+    if (exchange.isOver) return true;
     const reading = this.#reader.read(bytes, exchange);
     if (reading === 'odd') this.#handOver(exchange, bytes.subarray(this.#reader.at));
     else if (reading === 'whole') this.#whole(exchange, bytes.subarray(this.#reader.at));

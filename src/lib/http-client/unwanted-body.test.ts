@@ -1,0 +1,155 @@
+/** What becomes of the connection of an answer whose body nobody wants. */
+import assert from 'node:assert/strict';
+import dns from 'node:dns';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, mock, suite, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { startWeb } from '../../../test/fake/web.ts';
+import { handClock } from '../../../test/support/hand-clock.ts';
+import { patienceMs, until } from '../../../test/support/waiting.ts';
+import { createHttpClient } from '../http-client.ts';
+import { unwantedMs } from './exchange.ts';
+
+type Way = 'plain' | 'by undici' | 'over TLS';
+
+const fixture = (name: string): string =>
+  readFileSync(join(import.meta.dirname, '../../../test/fixtures/tls', name), 'utf8');
+
+/** A client with one connection at a time, and a server whose first answer is this. */
+async function bench(way: Way, first: string, rest: Promise<string | null>) {
+  const tls = { key: fixture('shop.key.pem'), cert: fixture('shop.pem') };
+  const web = await startWeb(
+    {
+      '/first': (socket) => {
+        socket.write(first, 'latin1');
+        const goOn = (text: string | null): unknown =>
+          text === null || (text === '' ? socket.end() : socket.write(text));
+        void rest.then(goOn);
+      },
+      // By node:http it would wait for an answer to the first.
+      '/second': (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'),
+    },
+    way === 'over TLS' ? { tls } : {},
+  );
+  const clock = handClock();
+  const options = { connections: 1, connectMs: patienceMs, plain: way === 'plain' };
+  const client = createHttpClient(clock.deadlines, options);
+  const origin = way === 'over TLS' ? `https://shop.example:${web.port}` : web.origin;
+  return {
+    web,
+    clock,
+    client,
+    post: (path: string) =>
+      client.send({
+        method: 'POST',
+        url: new URL(path, origin),
+        headers: {},
+        body: '{}',
+        deadlineAt: clock.in(10 * unwantedMs),
+        bodyBytesMax: 65_536,
+        discardBody: true,
+      }),
+    async [Symbol.asyncDispose](): Promise<void> {
+      await client.close();
+      await web[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+const refused = 'HTTP/1.1 503 Busy\r\nRetry-After: 7\r\n';
+const packed = `${ok}Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\b`;
+const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`;
+
+/** What comes at once, and what comes once the status is known; '': the end of the connection. */
+const kept: readonly [what: string, first: string, rest: string | null][] = [
+  ['none', `${ok}Content-Length: 0\r\n\r\n`, null],
+  ['with a length', `${ok}Content-Length: 11\r\n\r\n{"ok":true}`, null],
+  ['in chunks', `${chunked}2\r\nok\r\n0\r\n\r\n`, null],
+  ['packed by gzip', packed, null],
+  ['of a refusal', `${refused}Content-Length: 4\r\n\r\nbusy`, null],
+  ['that comes later', `${ok}Content-Length: 2\r\n\r\n`, 'ok'],
+  ['whose chunks come later', chunked, '2\r\nok\r\n0\r\n\r\n'],
+  ['whose chunks are cut anywhere', `${chunked}2\r\no`, 'k\r\n0\r\n\r\n'],
+  ['with extensions and a trailer', `${chunked}2\r\nok\r\n`, '2;a=b\r\nok\r\n0\r\nX-T: a\r\n\r\n'],
+  ['of 64 KiB', `${ok}Content-Length: 65536\r\n\r\n`, 'x'.repeat(65_536)],
+];
+const closed: typeof kept = [
+  ['of one byte more', `${ok}Content-Length: 65537\r\n\r\n`, 'x'.repeat(65_537)],
+  ['in more chunks', chunked, chunk.repeat(3)],
+  ['before a close', `${ok}Connection: close\r\nContent-Length: 2\r\n\r\nok`, null],
+  ['that breaks off', `${ok}Content-Length: 5\r\n\r\nhe`, ''],
+  ['without a length, by HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', ''],
+];
+const endless: typeof kept = [
+  ['that never comes', `${ok}Content-Length: 2\r\n\r\n`, null],
+  ['that does not end', `${chunked}2\r\nok\r\n`, null],
+  ['that does not end, by HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', null],
+];
+
+const testsOf = (way: Way) => (): void => {
+  for (const [what, first, rest] of [...kept, ...closed]) {
+    const isKept = kept.some(([other]) => other === what);
+    test(`${isKept ? 'keeps' : 'closes'} the connection of a body ${what}`, async () => {
+      const told = Promise.withResolvers<string | null>();
+      await using it = await bench(way, first, told.promise);
+      const status = Number(first.slice(9, 12));
+      const result = await it.post('/first');
+      assert.ok(result.kind === 'answer' && result.status === status && result.body === '');
+      told.resolve(rest);
+      // There is one place, so that it waits for the connection before it, or for its end.
+      assert.equal((await it.post('/second')).kind, 'answer');
+      assert.equal(it.web.connections, isKept ? 1 : 2);
+      assert.equal(it.web.visits.length, 2, 'nothing is sent again');
+    });
+  }
+
+  for (const [what, first] of endless) {
+    test(`gives a body ${what} a short time, and then its place to the next`, async () => {
+      await using it = await bench(way, first, Promise.resolve(null));
+      const result = await it.post('/first');
+      assert.ok(result.kind === 'answer' && result.status === 200);
+      const second = it.post('/second');
+      it.clock.pass(unwantedMs - 1);
+      await new Promise<void>((resolve) => it.clock.deadlines.at(it.clock.in(0), resolve));
+      assert.equal(it.clock.deadlines.size, 2, 'the time of the first is not over');
+      it.clock.pass(1);
+      assert.equal((await second).kind, 'answer');
+      assert.equal(it.web.connections, 2);
+      await until('the end of the first', () => it.web.open === 1);
+      await setImmediate();
+      assert.equal(it.clock.deadlines.size, 0, 'no deadline is left behind');
+    });
+
+    test(`is closed at once, though a body ${what} is under way`, async () => {
+      await using it = await bench(way, first, Promise.resolve(null));
+      assert.equal((await it.post('/first')).kind, 'answer');
+      await it.client.close();
+      await until('the end of the connection', () => it.web.open === 0);
+      assert.equal(it.clock.deadlines.size, 0);
+    });
+  }
+};
+
+suite('the plain client', { concurrency: true }, testsOf('plain'));
+suite('undici alone', { concurrency: true }, testsOf('by undici'));
+suite('undici over TLS', { concurrency: true }, () => {
+  const usual = getCACertificates();
+  before(() => {
+    setDefaultCACertificates([...usual, fixture('authority.pem')]);
+    const found = [{ address: '127.0.0.1', family: 4 }];
+    mock.method(dns, 'lookup', (_: string, options: object, tell: typeof told) =>
+      'all' in options ? tell(null, found) : tell(null, found[0]!.address, 4),
+    );
+  });
+  after(() => {
+    mock.restoreAll();
+    setDefaultCACertificates(usual);
+  });
+  testsOf('over TLS')();
+});
+
+declare const told: (error: null, found: unknown, family?: number) => void;
