@@ -17,8 +17,9 @@ export type Received = {
 };
 
 /**
- * How a request is answered: by a status with a body, as nearly all receivers answer, never (`hang`), by a broken connection (`reset`), or by
- * a status whose body breaks off in the middle (`cut`) or never ends (`drip`).
+ * How a request is answered: by a status, with a body as nearly all receivers answer; never
+ * (`hang`); by a broken connection (`reset`); or by a status whose body breaks off in the middle
+ * (`cut`) or never ends (`drip`).
  */
 export type Answer =
   | number

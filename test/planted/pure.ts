@@ -122,6 +122,12 @@ export const lib: readonly Fault[] = [
     replace: 'return readBytes < 0;',
   },
   {
+    name: 'A 100 Continue that nobody asked for is a failure.',
+    file: 'src/lib/http-client/undici-socket.ts',
+    find: 'else if (this.#passStatus(byte)) bytes[at] = zero + 2;',
+    replace: 'else this.#passStatus(byte);',
+  },
+  {
     name: 'A model may send interim answers without an end.',
     file: 'src/lib/http-client/exchange.ts',
     find: "if (this.#body.addInterim()) this.#fail('answer_too_large', null);",

@@ -8,6 +8,7 @@ import { buildConnector, Client, type Dispatcher } from 'undici';
 import { isFar, lookupNear, farAddress } from '../near-connector.ts';
 import type { Connections } from './connections.ts';
 import { Connection, type Exchange, type Headers } from './exchange.ts';
+import { UndiciSocket } from './undici-socket.ts';
 
 type Connector = buildConnector.connector;
 
@@ -54,7 +55,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   #exchange: Exchange | null = null;
   /** Has been handed to the socket. */
   #begun = false;
-  #socket: Socket | null = null;
+  #socket: UndiciSocket | null = null;
   #bytesBefore = 0;
 
   constructor(origin: string, connect: Connector, owner: Connections) {
@@ -71,8 +72,8 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
       connect: (where, done) => {
         connect(where, (...connected) => {
           // With an error, undici leaves the socket out.
-          if (connected[0] === null) this.#watch(connected[1]);
-          done(...connected);
+          if (connected[0] === null) done(null, this.#take(connected[1]));
+          else done(...connected);
         });
       },
     });
@@ -110,6 +111,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#begun = true;
+    this.#socket?.awaitsAnswer();
     this.#exchange?.begun(() => controller.abort(givenUp));
   }
 
@@ -136,10 +138,13 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     return exchange;
   }
 
-  #watch(socket: Socket): void {
+  #take(given: Duplex): Socket {
+    const socket = given instanceof UndiciSocket ? given : UndiciSocket.over(given);
     this.#socket = socket;
     this.#bytesBefore = 0;
     socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
+    // It has all of a socket that undici uses.
+    return socket as Duplex as Socket;
   }
 
   #free(): void {

@@ -109,6 +109,9 @@ export class BufferSocket extends EventEmitter implements MemorySocket {
   resume(): this {
     return this;
   }
+
+  cork(): void {}
+  uncork(): void {}
 }
 
 export const asPlainSocket = (socket: BufferSocket): PlainSocket =>

@@ -1,4 +1,4 @@
-/** What becomes of the connection of an answer whose body nobody wants. */
+/** What becomes of a connection by what comes before an answer, and by a body that nobody wants. */
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startWeb } from '../../../test/fake/web.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
-import { createHttpClient } from '../http-client.ts';
+import { createHttpClient, type HttpRequest } from '../http-client.ts';
 import { unwantedMs } from './exchange.ts';
 
 type Way = 'plain' | 'by undici' | 'over TLS';
@@ -41,7 +41,7 @@ async function bench(way: Way, first: string, rest: Promise<string | null>) {
     web,
     clock,
     client,
-    post: (path: string) =>
+    post: (path: string, more: Partial<HttpRequest> = {}) =>
       client.send({
         method: 'POST',
         url: new URL(path, origin),
@@ -50,6 +50,7 @@ async function bench(way: Way, first: string, rest: Promise<string | null>) {
         deadlineAt: clock.in(10 * unwantedMs),
         bodyBytesMax: 65_536,
         discardBody: true,
+        ...more,
       }),
     async [Symbol.asyncDispose](): Promise<void> {
       await client.close();
@@ -90,7 +91,57 @@ const endless: typeof kept = [
   ['that does not end, by HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', null],
 ];
 
+/** RFC 9110, 15.2: to be read past, however many and whether or not they were asked for. */
+const interim: readonly [what: string, text: string][] = [
+  ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
+  // As XRootD wrote it (xrootd/xrootd#1120).
+  ['100 with fields', 'HTTP/1.1 100\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n'],
+  ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n'],
+  ['103 Early Hints', 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n'],
+  ['one that nobody has named yet', 'HTTP/1.1 199 Soon\r\n\r\n'],
+];
+const allInterim = interim.map(([, text]) => text).join('');
+
 const testsOf = (way: Way) => (): void => {
+  for (const [what, text] of [...interim, ['all of these, twice', allInterim.repeat(2)] as const]) {
+    test(`reads past ${what}, and keeps the connection`, async () => {
+      const answer = `${ok}Content-Length: 17\r\n\r\nHTTP/1.1 100 here`;
+      await using it = await bench(way, text + answer, Promise.resolve(null));
+      for (let asked = 0; asked < 3; asked++) {
+        const result = await it.post('/first', { discardBody: false });
+        assert.ok(result.kind === 'answer' && result.status === 200, JSON.stringify(result));
+        assert.equal(result.body, 'HTTP/1.1 100 here');
+      }
+      assert.equal(it.web.connections, 1);
+      assert.equal(it.web.visits.length, 3, 'nothing is sent again');
+    });
+  }
+
+  test('reads past interim answers that are cut anywhere', async () => {
+    const [goOn, hint] = [interim[0]![1], interim[3]![1]];
+    const all = `${goOn}${hint}${goOn}${ok}Content-Length: 2\r\n\r\nok`;
+    await using it = await bench(way, '', Promise.resolve(null));
+    for (let at = 1; at < all.length; at++) {
+      it.web.pages.set('/cut', (socket) => {
+        socket.write(all.slice(0, at));
+        // The client reads in between.
+        void setImmediate()
+          .then(() => setImmediate())
+          .then(() => socket.write(all.slice(at)));
+      });
+      const result = await it.post('/cut', { discardBody: false });
+      assert.ok(result.kind === 'answer' && result.body === 'ok', `${at}: ${result.kind}`);
+    }
+    assert.equal(it.web.connections, 1);
+  });
+
+  test('takes no other protocol for an answer', async () => {
+    const upgrade = 'Connection: upgrade\r\nUpgrade: websocket\r\n\r\n';
+    await using it = await bench(way, `HTTP/1.1 101 Over\r\n${upgrade}`, Promise.resolve(null));
+    const result = await it.post('/first');
+    assert.ok(result.kind === 'fault' && result.fault === 'connection_lost' && result.sent);
+  });
+
   for (const [what, first, rest] of [...kept, ...closed]) {
     const isKept = kept.some(([other]) => other === what);
     test(`${isKept ? 'keeps' : 'closes'} the connection of a body ${what}`, async () => {
