@@ -128,7 +128,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over()?.failed(error);
+    this.#over()?.failed(error, this.#socket?.status);
   }
 
   #over(): Exchange | null {
@@ -147,8 +147,12 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     return socket as Duplex as Socket;
   }
 
+  /** A turn of the event loop after the answer, so that a TLS socket has told what it has sent. */
   #free(): void {
-    if (this.#exchange === null) this.#owner.freed(this);
+    if (this.#exchange !== null) return;
+    // A server that has answered may never read the rest of the request.
+    if (this.#socket !== null && this.#socket.writableLength > 0) this.#gone();
+    else this.#owner.freed(this);
   }
 
   #gone(): void {
