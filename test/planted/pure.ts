@@ -124,7 +124,7 @@ export const lib: readonly Fault[] = [
   {
     name: 'A reply goes out again where its receiver has written a field that is none.',
     file: 'src/lib/http-client/undici-connection.ts',
-    find: '.failed(error, this.#socket?.status)',
+    find: '.failed(error, this.#socket?.statusBehind(this.#interims))',
     replace: '.failed(error)',
   },
   {

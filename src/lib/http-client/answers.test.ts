@@ -120,6 +120,8 @@ const noStatus: typeof unreadable = [
   ['another protocol', 'ICY 200 OK\r\nContent-Length: 2\r\n\r\nok'],
   ['four digits', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok'],
   ['no digits', 'HTTP/1.1 OK\r\nContent-Length: 2\r\n\r\nok'],
+  ['what comes behind a broken interim answer', `HTTP/1.1 103 Early\r\n : \r\n\r\n${ok}\r\n`],
+  ['what comes behind one of four digits', `HTTP/1.1 1022 No\r\n\r\n${ok}\r\n`],
   ['an interim answer alone', 'HTTP/1.1 103 Early\r\n : \r\n\r\n'],
 ];
 

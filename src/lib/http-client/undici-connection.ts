@@ -57,6 +57,8 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   #begun = false;
   #socket: UndiciSocket | null = null;
   #bytesBefore = 0;
+  /** Of the answer under way, as far as it was read. */
+  #interims = 0;
 
   constructor(origin: string, connect: Connector, owner: Connections) {
     super();
@@ -111,11 +113,13 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#begun = true;
+    this.#interims = 0;
     this.#socket?.awaitsAnswer();
     this.#exchange?.begun(() => controller.abort(givenUp));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) this.#interims++;
     this.#exchange?.head(status, headers);
   }
 
@@ -128,7 +132,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over()?.failed(error, this.#socket?.status);
+    this.#over()?.failed(error, this.#socket?.statusBehind(this.#interims));
   }
 
   #over(): Exchange | null {

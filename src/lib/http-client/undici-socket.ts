@@ -50,9 +50,13 @@ export class UndiciSocket extends Duplex {
     return own;
   }
 
-  /** What the first line of the answer says, whatever comes behind it; 0: nothing that is final. */
-  get status(): number {
-    return this.#heads.status;
+  /**
+   * What the first line of the final answer says, whatever comes behind it; 0: it has not come.
+   * @param interims how many interim answers undici has read: of what comes behind one that it
+   * refuses nothing counts
+   */
+  statusBehind(interims: number): number {
+    return this.#heads.interims === interims ? this.#heads.status : 0;
   }
 
   /** A request is about to be written: an answer begins with what comes next. */
@@ -149,11 +153,19 @@ class AnswerHeads {
   /** Of the final answer; 0: its first line has not come, or is none. */
   status = 0;
 
+  /** Heads of interim answers that have come whole. */
+  interims = 0;
+
   begin(): void {
+    this.#beginLine();
+    this.interims = 0;
+    this.status = 0;
+  }
+
+  #beginLine(): void {
     this.#in = 'line';
     this.#matched = 0;
     this.#number = 0;
-    this.status = 0;
   }
 
   /** @param bytes that come next; changed in place */
@@ -168,7 +180,9 @@ class AnswerHeads {
   #passHead(byte: number): void {
     if (byte === headEnd[this.#matched]) this.#matched++;
     else this.#matched = byte === cr ? 1 : 0;
-    if (this.#matched === headEnd.length) this.begin();
+    if (this.#matched < headEnd.length) return;
+    this.interims++;
+    this.#beginLine();
   }
 
   /** @returns whether it is the last digit of 100 */
