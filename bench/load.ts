@@ -29,7 +29,9 @@ const patienceMs = 8_000;
 /** The last reply is not the server's last work, and the kernel counts a thread when it pauses. */
 const settlesMs = 4;
 const said = ` ${'words that a person might well say to it on some quiet day '.repeat(3)}`;
-const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+/** With a body, as nearly all receivers answer. */
+const taken =
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{"ok":true}';
 
 /** By port, and only those that wait for nothing: it would be taken for the next round's. */
 const kept = new Map<number, Lines>();
@@ -150,7 +152,7 @@ function linesTo({ port, keepsLines }: Round, events: LineEvents): Lines {
 }
 
 const port = await listen((socket, bytes, _start, body, end) => {
-  socket.write(empty, 'latin1');
+  socket.write(taken, 'latin1');
   const mark = bytes.indexOf(hash, body);
   if (mark < 0 || mark >= end) return;
   const number = readDigits(bytes, mark + 1, markDigits);

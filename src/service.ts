@@ -13,7 +13,7 @@ import { isMessenger } from './channel/kinds.ts';
 import type { ChannelType, ConfigOf, MessengerType } from './channel/kinds.ts';
 import { createTelegramChannel } from './channel/telegram/telegram.ts';
 import { createDiscordChannel } from './channel/discord/discord.ts';
-import { createWebhookChannel } from './channel/webhook/webhook.ts';
+import { createWebhookChannel, type BearerChecks } from './channel/webhook/webhook.ts';
 import type {
   AgentConfig,
   BrainConfig,
@@ -59,6 +59,8 @@ export type ServiceKit = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
+  /** Of the webhook's senders. */
+  readonly bearerChecks: BearerChecks;
   readonly events: Events;
   /** What plans learnt about models that a runtime may hand on. */
   readonly relayDetections: RelayDetections;
@@ -77,7 +79,7 @@ export type ServiceKit = Clock & {
 };
 
 /** The part of the kit that a brain and its models need. */
-export type BrainKit = Omit<ServiceKit, 'events' | 'listeners' | 'mcp'> &
+export type BrainKit = Omit<ServiceKit, 'bearerChecks' | 'events' | 'listeners' | 'mcp'> &
   ModelKit & { readonly mcp: McpSource };
 
 /** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
@@ -282,6 +284,7 @@ export function createServiceKit(
     http: watchedForFiles(http, () => events.ranShort({ of: 'files' })),
     deadlines,
     listeners,
+    bearerChecks: new Map(),
     events,
     relayDetections: new RelayDetections(),
     bounds: new CallBounds(),

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { own, right, startWalk, type Stop, type Walk } from '../../test/admin/walk.ts';
 import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
-import { revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
+import { adminToken, revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, requestOf } from '../../test/admin/open-api.ts';
 import { until } from '../../test/support/waiting.ts';
 import { strayBytesMax } from './http/request-body.ts';
@@ -221,6 +221,50 @@ test('what must say which revision it changes is refused without', async () => {
     }
     const twice = [...head, `If-Match: "${revision}"`];
     await refused(walked, stop, [twice, body], [400, 'invalid_if_match']);
+  }
+});
+
+test('a bearer that is withdrawn is wrong on a connection of before, too', async () => {
+  let isWithdrawn = false;
+  const matches = (token: string): boolean => !isWithdrawn && token === adminToken;
+  await using walked = await startWalk({ access: { kind: 'bearer', matches } });
+  const socket = connect(walked.admin.port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+  const say = (): unknown =>
+    socket.write(`GET /api/v1/audit HTTP/1.1\r\n${own}\r\n${right}\r\n\r\n`);
+  say();
+  await until('200', () => text.startsWith('HTTP/1.1 200 '));
+  isWithdrawn = true;
+  say();
+  await until('401', () => text.includes('HTTP/1.1 401 '));
+  socket.destroy();
+});
+
+test('what is on its way when its bearer is withdrawn is not done', async () => {
+  let isWithdrawn = false;
+  const matches = (token: string): boolean => !isWithdrawn && token === adminToken;
+  await using walked = await startWalk({ access: { kind: 'bearer', matches } });
+  for (const stop of acts(walked)) {
+    if (stop.route.principal === 'prober') continue;
+    const before = walked.world.calls.length;
+    const { method, path } = stop.operation;
+    const { body } = requestOf(stop.operation, revision);
+    const sent = body === '' ? '{}' : body;
+    const length = `Content-Length: ${Buffer.byteLength(sent)}`;
+    const lines = [own, right, ...matchOf(stop), asJson, length, 'Expect: 100-continue'];
+    const socket = connect(walked.admin.port, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+    socket.write(`${method} ${pathOf({ path })} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    await until('100 Continue', () => text.startsWith('HTTP/1.1 100 '));
+    isWithdrawn = true;
+    socket.write(sent);
+    await until('the answer', () => text.lastIndexOf('HTTP/1.1 ') > 0);
+    socket.destroy();
+    isWithdrawn = false;
+    assert.match(text, /^HTTP\/1\.1 401 /m, path);
+    assert.equal(walked.world.calls.length, before, `${path} did something`);
   }
 });
 

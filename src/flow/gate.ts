@@ -63,14 +63,18 @@ export class Gate {
     return [...this.#turnedAway.values()].reverse();
   }
 
-  async pass(
+  /** To be waited for before `pass`, where the channel's rules have `pairing`. */
+  loadPairings(channel: ChannelKey): Promise<void> {
+    return this.#parts.pairings.load(channelTypeOf(channel));
+  }
+
+  pass(
     channel: ChannelKey,
     { access, knows }: Pick<GatedChannel, 'access' | 'knows'>,
     batch: readonly Inbound[],
-  ): Promise<GateResult> {
+  ): GateResult {
     const { pairings } = this.#parts;
     const type = channelTypeOf(channel);
-    if (access.pairing) await pairings.load(type);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
     /** By the place in the batch. */

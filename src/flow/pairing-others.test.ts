@@ -54,7 +54,7 @@ function desk(ledger: Ledger) {
     spokenBytes,
   };
   const knock = (...senders: readonly string[]): Promise<Handled> =>
-    receiveAtGate(kit, gate, gated, senders.map(said));
+    receiveAtGate(kit, gate, () => gated, senders.map(said));
   return { pairings, gate, knock };
 }
 

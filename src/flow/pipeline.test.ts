@@ -195,7 +195,7 @@ test('what would be a command is none in an edit, and nobody is turned away by t
   const knows = ({ text }: Inbound): boolean => text === 'anew';
   const gated = { channel, access: openAccess, sensitivity: 'public', knows, gatherMs: 0 } as const;
   const edit = (text: string): Inbound => ({ ...said(text), apart: 'edit' });
-  const handled = await receiveAtGate(it.kit, gate, gated, [edit('anew'), edit('hello')]);
+  const handled = await receiveAtGate(it.kit, gate, () => gated, [edit('anew'), edit('hello')]);
   assert.ok(handled.kind === 'accepted');
   assert.deepEqual([handled.receipts[0], handled.receipts[1]?.duplicate], [null, false]);
   assert.deepEqual([it.told(), gate.turnedAway], [['messageAccepted'], []]);
@@ -216,15 +216,15 @@ test('who was turned away is told only once the rest of the batch is in the ledg
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();
-  const refused = await receiveAtGate(it.kit, gate, gated, batch);
+  const refused = await receiveAtGate(it.kit, gate, () => gated, batch);
   assert.equal(refused.kind, 'refused');
   assert.deepEqual(it.told(), []);
   assert.deepEqual(gate.turnedAway, []);
   await it.ledger.bury(first, failure('fault'));
-  const handled = await receiveAtGate(it.kit, gate, gated, batch);
+  const handled = await receiveAtGate(it.kit, gate, () => gated, batch);
   assert.equal(handled.kind, 'accepted');
   assert.deepEqual(it.told(), ['messageAccepted', 'messageTurnedAway']);
-  await receiveAtGate(it.kit, gate, gated, [direct('stranger')]);
+  await receiveAtGate(it.kit, gate, () => gated, [direct('stranger')]);
   assert.deepEqual(
     gate.turnedAway.map(({ count }) => count),
     [2],

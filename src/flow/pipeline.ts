@@ -71,16 +71,20 @@ export async function receive(
 /**
  * channel → gate → ledger, on a messenger. A message that is turned away is done with. Where the
  * gate's own cursor was moved by somebody else, it judges the batch again.
+ * @param rules the channel's rules of now: they may become narrower while this waits
  */
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access, sensitivity, knows, gatherMs }: GatedChannel,
+  rules: () => GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
   for (let passes = 1; ; passes++) {
-    const passage = await gate.pass(channel, { access, knows }, batch);
+    if (rules().access.pairing) await gate.loadPairings(rules().channel);
+    // The ledger has the messages in the same turn of the event loop in which they are judged.
+    const { channel, access, sensitivity, knows, gatherMs } = rules();
+    const passage = gate.pass(channel, { access, knows }, batch);
     const messages = passage.messages.map((message) => withGather(message, { gatherMs, knows }));
     const moves = [...cursors, ...passage.moves];
     const acceptance: Acceptance =

@@ -36,8 +36,8 @@ export type HttpRequest = {
   /** A longer body is read no further. */
   readonly bodyBytesMax: number;
   /**
-   * For a caller that needs no body: the body is thrown away, and once the status is there nothing
-   * that happens to the body makes the answer a fault.
+   * For a caller that needs no body: the head is the whole answer. The body is read behind it for
+   * a second and up to `bodyBytesMax`, so that the connection is kept; then it is closed.
    */
   readonly discardBody?: boolean;
   /** The answer has the body as bytes, and no text. */
@@ -99,7 +99,7 @@ export function createHttpClient(
       return new Promise((resolve, reject) => {
         const exchange = new Exchange(request, stop, resolve, reject);
         exchange.watch(deadlines);
-        if (exchange.settled) return;
+        if (exchange.isOver) return;
         if (plain) exchange.text = writeRequest(request);
         if (exchange.text !== null || undici.value !== null) return origins.take(exchange);
         undici.get().then(

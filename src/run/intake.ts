@@ -37,10 +37,13 @@ export class Intake {
     const { ledger } = this.#kit;
     const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
-      const { access, ...rules } = this.#rules.get(channel)!;
-      if (access === null) return receive(this.#kit, rules.sensitivity, batch, ...cursors);
-      const gated = { channel, access, ...rules };
-      return receiveAtGate(this.#kit, this.#gate, gated, batch, ...cursors);
+      const { access, sensitivity } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
+      const rules = (): GatedChannel => {
+        const now = this.#rules.get(channel)!;
+        return { channel, ...now, access: now.access ?? access };
+      };
+      return receiveAtGate(this.#kit, this.#gate, rules, batch, ...cursors);
     };
     return Object.assign(take, {
       room: () => ledger.room().messages,

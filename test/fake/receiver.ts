@@ -17,11 +17,13 @@ export type Received = {
 };
 
 /**
- * How a request is answered: by a status, never (`hang`), by a broken connection (`reset`), or by
- * a status whose body breaks off in the middle (`cut`) or never ends (`drip`).
+ * How a request is answered: by a status, with a body as nearly all receivers answer; by these
+ * bytes and an end (`raw`); never (`hang`); by a broken connection (`reset`); or by a status whose
+ * body breaks off in the middle (`cut`) or never ends (`drip`).
  */
 export type Answer =
   | number
+  | { readonly raw: string }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | 'hang'
   | 'reset'
@@ -32,6 +34,8 @@ export type Receiver = AsyncDisposable & {
   readonly url: string;
   /** Every request whose body came whole, whatever it was answered. */
   readonly received: readonly Received[];
+  /** TCP connections ever opened. */
+  readonly connections: number;
   /** How the next requests are answered, one each; after them 200. */
   readonly script: Answer[];
   /** Resolves when n requests have come. */
@@ -54,9 +58,14 @@ export async function startReceiver(): Promise<Receiver> {
     for (const waiter of waiters) if (received.length >= waiter.n) waiter.resolve();
   };
   const server = createServer((request, response) => void receive(request, response));
+  let connections = 0;
+  server.on('connection', () => connections++);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
+    get connections() {
+      return connections;
+    },
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/replies`,
     received,
     script,
@@ -85,6 +94,8 @@ async function textOf(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(parts).toString('utf8');
 }
 
+const usual = '{"ok":true}';
+
 function answer(how: Answer, response: ServerResponse): void {
   if (how === 'hang') return;
   if (how === 'reset') {
@@ -94,8 +105,11 @@ function answer(how: Answer, response: ServerResponse): void {
     setImmediate(() => response.destroy());
   } else if (how === 'drip') {
     response.writeHead(200).write('one');
+  } else if (typeof how === 'object' && 'raw' in how) {
+    response.socket?.end(how.raw);
   } else {
-    const { status, headers = {}, body = '' } = typeof how === 'number' ? { status: how } : how;
+    const all = typeof how === 'number' ? { status: how, body: usual } : how;
+    const { status, headers = {}, body = '' } = all;
     response.writeHead(status, headers).end(body);
   }
 }

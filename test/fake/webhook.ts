@@ -108,7 +108,8 @@ export async function startWebhook(
   const listeners = patient(
     createListeners({ headersMs: patienceMs, requestMs: patienceMs, ...limits }, kit),
   );
-  const rest = { listeners, http, events, deadlines, now, steady, version: '1.2.3' };
+  const bearerChecks = new Map();
+  const rest = { listeners, bearerChecks, http, events, deadlines, now, steady, version: '1.2.3' };
   const config = webhookConfig();
   const channel = createWebhookChannel({ config, secret, ...unsigned, ...rest });
   const opened = await channel.open();

@@ -5,8 +5,21 @@ export const webhook: readonly Fault[] = [
   {
     name: 'A message without a bearer is accepted.',
     file: 'src/channel/webhook/inbound.ts',
-    find: 'if (token === null || !this.#matches(token))',
-    replace: 'if (token !== null && !this.#matches(token))',
+    find: "if (token === null) return this.#turnAway(exchange, 'missing');",
+    replace: "if (token === null) return this.#read(exchange, '', check);",
+  },
+  {
+    name: 'A message that was on its way is accepted with the secret of before.',
+    file: 'src/channel/webhook/inbound.ts',
+    find: 'if (checkNow !== check && !checkNow(token))',
+    replace: 'if (checkNow === check && !checkNow(token))',
+  },
+  {
+    name: 'A message that waited at the gate is judged by the rules of before.',
+    file: 'src/run/intake.ts',
+    find: 'return { channel, ...now, access: now.access ?? access };',
+    replace: 'return { channel, ...now, access };',
+    seenBy: ['test/conversations/narrowed-access.test.ts'],
   },
   {
     name: 'Messages are taken at every path.',
@@ -49,6 +62,12 @@ export const webhook: readonly Fault[] = [
     file: 'src/channel/webhook/outbound.ts',
     find: 'status >= 200 && status < 300',
     replace: 'status === 200',
+  },
+  {
+    name: 'Each reply opens a connection, because its receiver answers with a body.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: 'bodyBytesMax: answerBytesMax',
+    replace: 'bodyBytesMax: 0',
   },
   {
     name: 'The signature of a reply is not of its own time.',

@@ -27,6 +27,12 @@ export const lib: readonly Fault[] = [
     replace: 'const sent = false;',
   },
   {
+    name: 'A body that nobody wants and that never ends keeps its connection.',
+    file: 'src/lib/http-client/exchange.ts',
+    find: '.after(unwantedMs, ',
+    replace: '.after(900 * unwantedMs, ',
+  },
+  {
     name: 'A secret stands in the log as it is.',
     file: 'src/lib/log.ts',
     find: 'return this.#mask.clean(text).replace(',
@@ -114,6 +120,25 @@ export const lib: readonly Fault[] = [
     file: 'src/lib/answer-body.ts',
     find: 'return readBytes > wrappingBytesMax + wrappingPerByte * this.#bytes;',
     replace: 'return readBytes < 0;',
+  },
+  {
+    name: 'A reply goes out again where its receiver has written a field that is none.',
+    file: 'src/lib/http-client/undici-connection.ts',
+    find: '.failed(error, this.#socket?.statusBehind(this.#interims))',
+    replace: '.failed(error)',
+  },
+  {
+    name: 'A request goes behind one that its server has answered and does not read.',
+    file: 'src/lib/plain-client/plain-connection.ts',
+    find: 'this.#socket!.writableLength > 0;',
+    replace: 'this.#socket!.writableLength < 0;',
+    seenBy: ['src/lib/http-client.test.ts'],
+  },
+  {
+    name: 'A 100 Continue that nobody asked for is a failure.',
+    file: 'src/lib/http-client/undici-socket.ts',
+    find: 'else if (this.#passLine(byte)) bytes[at] = zero! + 2;',
+    replace: 'else this.#passLine(byte);',
   },
   {
     name: 'A model may send interim answers without an end.',

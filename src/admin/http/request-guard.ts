@@ -2,7 +2,8 @@
  * Lets a request through to its route, or says why not. The checks, in their order: host name (421)
  * → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where the
  * service is read-only) → this machine, where it is for this machine alone (403) → parameters (400)
- * → what the request must bring (request-body.ts) → the route itself.
+ * → what the request must bring (request-body.ts) → the bearer again, where a body was waited for →
+ * the route itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -10,7 +11,7 @@ import type { BearerFault } from '../../domain/event.ts';
 import type { AdminPorts } from '../admin.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isAskedHere, isForeign, isKnownHost } from './auth.ts';
+import { bearerStateOf, isAskedHere, isForeign, isKnownHost } from './auth.ts';
 import type { OperatorAccess, BearerState } from './auth.ts';
 import { allowedAt } from '../routes/match.ts';
 import type { MatchedPath, RouteTable } from '../routes/match.ts';
@@ -79,7 +80,11 @@ export class RequestGuard {
       mayAskWith,
       isHere,
     } as const;
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking);
+    const refusedNow = (): Answer | null => {
+      const now = bearerStateOf(request, this.#settings.access);
+      return this.#refusalOf(route, request, target.host, now);
+    };
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking, refusedNow);
     if (route.kind === 'write') return this.#followed(this.#write(route, read, answer));
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
@@ -178,16 +183,20 @@ export class RequestGuard {
   }
 }
 
+/** @param refusedNow whether the bearer is no longer right */
 async function answerOf(
   route: Route,
   values: ValuesRead,
   exchange: Exchange,
   asking: Caller,
+  refusedNow: () => Answer | null,
 ): Promise<Answer> {
   if (route.kind !== 'read' && route.onlyHere === true && !asking.isHere) return notHere;
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
   const read = await readRequest(route, exchange, asking);
   if (read.kind === 'refused') return read.answer;
+  const refusal = route.kind === 'read' ? null : refusedNow();
+  if (refusal !== null) return refusal;
   return route.answer(values.values, read.sent);
 }
 

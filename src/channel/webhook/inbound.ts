@@ -2,14 +2,15 @@
  * Answers the webhook's requests. Each is checked in one order, and the first check that fails is
  * the answer: path, method, bearer, content type, declared length, room, body, UTF-8, JSON, fields.
  * What fails before the body is read is answered at once, and the body is then thrown away for a
- * while, so that a client that writes everything before it reads still gets its answer.
+ * while, so that a client that writes everything before it reads still gets its answer. Where the
+ * secret has become another one by the end of the body, the bearer is checked once more.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
+import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 import { collectBody } from '../../lib/collect-body.ts';
 import { isJsonType } from '../../lib/content-type.ts';
 import type { Peer } from '../../lib/connection.ts';
@@ -27,7 +28,8 @@ export type InboundParts = {
   readonly channel: ChannelKey;
   readonly path: string;
   readonly mapping: Mapping;
-  readonly secret: string;
+  /** What the bearer has to pass now. */
+  readonly bearerCheck: () => TokenCheck;
   readonly receive: Receive;
   /** Aborted: every message is refused with `shutting_down`, the rest goes on. */
   readonly stopped: AbortSignal;
@@ -45,11 +47,9 @@ export function createInboundHandler(parts: InboundParts): Handler {
 
 class InboundHandler {
   readonly #parts: InboundParts;
-  readonly #matches: TokenCheck;
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
-    this.#matches = createTokenCheck(parts.secret);
   }
 
   answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void | Promise<void> {
@@ -58,26 +58,28 @@ class InboundHandler {
       send(response, { status: 200, type: jsonType, body: '{"status":"ok"}' });
       return;
     }
-    const token = bearerOf(request);
-    const refusal = this.#checkSender(path, request.method, token);
-    if (refusal === refusals.unauthorized) {
-      const bearer = token === null ? 'missing' : 'wrong';
-      peer.turnAway(bearer, response, () => this.#refuse(request, response, refusal));
-      return;
-    }
+    const refusal = this.#checkTarget(path, request.method);
     if (refusal !== null) return this.#refuse(request, response, refusal);
+    const token = bearerOf(request);
+    const check = this.#parts.bearerCheck();
+    const exchange = { request, response, peer };
+    if (token === null) return this.#turnAway(exchange, 'missing');
+    if (!check(token)) return this.#turnAway(exchange, 'wrong');
     peer.known(response);
     const refused = this.#checkContent(request.headers);
     if (refused !== null) return this.#refuse(request, response, refused);
-    return this.#read(request, response);
+    return this.#read(exchange, token, check);
   }
 
-  #checkSender(path: string, method: string | undefined, token: string | null): Refusal | null {
+  #checkTarget(path: string, method: string | undefined): Refusal | null {
     if (path === '/healthz') return methodNotAllowed('GET, HEAD');
     if (path !== this.#parts.path) return refusals.notFound;
-    if (method !== 'POST') return methodNotAllowed('POST');
-    if (token === null || !this.#matches(token)) return refusals.unauthorized;
-    return null;
+    return method === 'POST' ? null : methodNotAllowed('POST');
+  }
+
+  #turnAway({ request, response, peer }: Exchange, bearer: 'missing' | 'wrong'): void {
+    const refuse = (): void => this.#refuse(request, response, refusals.unauthorized);
+    peer.turnAway(bearer, response, refuse);
   }
 
   /** All else that is known before the body. */
@@ -89,12 +91,16 @@ class InboundHandler {
     return null;
   }
 
-  async #read(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** @param check what the bearer has passed */
+  async #read(exchange: Exchange, token: string, check: TokenCheck): Promise<void> {
+    const { request, response } = exchange;
     const end = await collectBody(request, response, bodyBytesMax);
     if (end.kind === 'broken_off') return;
     if (end.kind === 'too_large') {
       return this.#refuse(request, response, refusals.bodyTooLarge, end.count);
     }
+    const checkNow = this.#parts.bearerCheck();
+    if (checkNow !== check && !checkNow(token)) return this.#turnAway(exchange, 'wrong');
     const taken = this.#take(end.bytes, request.headers);
     if ('status' in taken) this.#refuse(request, response, taken);
     else send(response, await this.#accept(taken));
@@ -159,6 +165,12 @@ class InboundHandler {
     request.on('close', () => deadline.cancel());
   }
 }
+
+type Exchange = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly peer: Peer;
+};
 
 /** A message that is good, and the id under which it may come again. */
 type Taken = { readonly wire: WireMessage; readonly resend: ResendId | null };

@@ -112,6 +112,10 @@ const cases: readonly [Answer, readonly unknown[]][] = [
   [502, ['retry', 'server_error', null, true]],
   ['reset', ['retry', 'connection_lost', null, true]],
   ['cut', ['delivered']],
+  [{ raw: 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok' }, ['delivered']],
+  [{ raw: 'HTTP/1.1 410 Gone\r\n : \r\n\r\n' }, ['dead', 'gone']],
+  [{ raw: 'HTTP/1.1 500 Oh\r\nA b: c\r\n\r\n' }, ['retry', 'server_error', null, true]],
+  [{ raw: 'no answer at all' }, ['retry', 'connection_lost', null, true]],
 ];
 
 test('every answer of the receiver has its outcome', async (t) => {
@@ -127,6 +131,18 @@ test('every answer of the receiver has its outcome', async (t) => {
     });
   }
   assert.equal(receiver.received.length, cases.length, 'nothing is followed or sent again');
+  await http.close();
+});
+
+test('all replies go over one connection, whatever the receiver answers', async () => {
+  await using receiver = await startReceiver();
+  // With one place the next reply waits until the answer before it is read.
+  const http = createHttpClient(createDeadlines(), { connectMs: patienceMs, connections: 1 });
+  await using bench = startDeliver(receiver.url, { http });
+  receiver.script.push(200, 204, 500, { status: 202, body: 'x'.repeat(60_000) }, 404, 200);
+  for (let at = 0; at < 6; at++) await bench.deliver(reply, first, never);
+  assert.equal(receiver.received.length, 6);
+  assert.equal(receiver.connections, 1);
   await http.close();
 });
 

@@ -2,8 +2,9 @@
  * Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
  * (https://www.standardwebhooks.com), and never a retry of its own.
  *
- * Any 2xx is success. 410 ends the delivery for good. Everything else may be tried again: a
- * receiver that refuses or redirects today may be put right within the schedule.
+ * The status is the whole answer: what the receiver writes in the body is thrown away. Any 2xx is
+ * success. 410 ends the delivery for good. Everything else may be tried again: a receiver that
+ * refuses or redirects today may be put right within the schedule.
  */
 import type { Mapping } from '../../config/config.ts';
 import { failure } from '../../domain/failure.ts';
@@ -17,6 +18,8 @@ import { signatureOf, signingKeyBytes } from '../../lib/webhook-signature.ts';
 import { createReplyWriter } from './wire.ts';
 
 const tryMs = 15_000;
+/** A longer answer closes its connection. */
+const answerBytesMax = 64 * 1024;
 /** The delivery schedule may ask again sooner. */
 const retryAfterMostMs = 86_400_000;
 
@@ -66,7 +69,7 @@ export function createDeliver(parts: OutboundParts): Deliver {
       headers,
       body,
       deadlineAt: later(steady(), tryMs),
-      bodyBytesMax: 0,
+      bodyBytesMax: answerBytesMax,
       discardBody: true,
     } as const;
     return outcomeOf(await http.send(request, stop), now());

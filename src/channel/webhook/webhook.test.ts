@@ -34,7 +34,16 @@ function createKit(): Kit {
       const text = `127.0.0.1:${port}`;
       const bind = { host: '127.0.0.1', port, text, loopback: true, given: true };
       const config = webhookConfig({ bind, outboundUrl });
-      const rest = { listeners, http, events, deadlines, ...systemClock, version: '1.2.3' };
+      const bearerChecks = new Map();
+      const rest = {
+        listeners,
+        bearerChecks,
+        http,
+        events,
+        deadlines,
+        ...systemClock,
+        version: '1.2.3',
+      };
       return createWebhookChannel({
         config,
         secret,

@@ -4,11 +4,12 @@
  * Its listener outlives its run when a newer webhook channel took the same address: then the
  * handler of the newer channel answers. Otherwise the address is released at the end of the run,
  * while replies still go out. Requests on connections that are still open are refused as shutting
- * down.
+ * down. A request that is under way then has to bring the secret of the newest channel.
  */
 import type { ListenAddress, WebhookConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
+import { createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
@@ -24,6 +25,9 @@ import type { Deliver } from './outbound.ts';
 const key = webhook.type as string as ChannelKey;
 const releaseGraceMs = 1_000;
 
+/** What a sender's bearer has to pass now, by the channel that ran last. */
+export type BearerChecks = Map<ChannelKey, TokenCheck>;
+
 export type WebhookParts = Clock & {
   readonly config: WebhookConfig;
   readonly secret: string;
@@ -32,6 +36,8 @@ export type WebhookParts = Clock & {
   /** null: replies are not signed. */
   readonly signingKey: string | null;
   readonly listeners: Listeners;
+  /** One for all channels of a process. */
+  readonly bearerChecks: BearerChecks;
   readonly http: HttpClient;
   readonly events: Events;
   readonly deadlines: Deadlines;
@@ -78,9 +84,11 @@ class Webhook implements WebhookChannel {
   async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (this.#held === null) throw new Error('run() before open()');
     if (signal.aborted) return;
-    const { config, secret, events, deadlines } = this.#parts;
+    const { config, secret, events, deadlines, bearerChecks } = this.#parts;
     const { path, mapping } = config;
-    const rest = { path, mapping, secret, events, deadlines };
+    bearerChecks.set(key, createTokenCheck(secret));
+    const bearerCheck = (): TokenCheck => bearerChecks.get(key)!;
+    const rest = { path, mapping, bearerCheck, events, deadlines };
     this.#held.answer(createInboundHandler({ channel: key, receive, stopped: signal, ...rest }));
     this.#health.become('up');
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -14,6 +14,9 @@ export abstract class Connection extends Linked {
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
+/** How long a body that nobody wants may take once its status is there. */
+export const unwantedMs = 1_000;
+
 /** As undici's, for what both kinds of connection end with. */
 export const closedCode = 'UND_ERR_SOCKET';
 const destroyedCode = 'UND_ERR_DESTROYED';
@@ -23,6 +26,9 @@ export const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
  * One request and its answer. Waiting for a connection → begun (on one) → settled, once, by the end
  * of the body, an error, the deadline or the word to stop. When it is settled early the connection
  * is closed, or never used if there was none yet.
+ *
+ * Where nobody wants the body, the head settles it. The body is still read, within its size and
+ * `unwantedMs`, so that its connection can be used again; a longer one closes the connection.
  */
 export class Exchange extends Linked {
   readonly request: HttpRequest;
@@ -33,10 +39,13 @@ export class Exchange extends Linked {
   readonly #stop: Stop | undefined;
   readonly #resolve: (result: HttpResult) => void;
   readonly #reject: (error: unknown) => void;
+  #deadlines: Deadlines | null = null;
   /** Closes what it is sent on; null: it has not been sent. */
   #giveUp: (() => void) | null = null;
   #deadline: Deadline | null = null;
   #settled = false;
+  /** It is settled, and its body is read for the connection alone. */
+  #isDraining = false;
   #status = 0;
   #skipped = 0;
   #headers: Headers = {};
@@ -56,13 +65,15 @@ export class Exchange extends Linked {
     this.#reject = reject;
   }
 
-  get settled(): boolean {
-    return this.#settled;
+  /** Nothing more is to be read for it. */
+  get isOver(): boolean {
+    return this.#settled && !this.#isDraining;
   }
 
   /** Has it settled by its deadline, or by the word to stop, which may have been said already. */
   watch(deadlines: Deadlines): void {
     if (this.#stop?.stopped === true) return this.#cancel();
+    this.#deadlines = deadlines;
     this.#deadline = deadlines.at(this.request.deadlineAt, () => this.#fail('timeout', null));
     this.#stop?.listen(this.#cancel);
   }
@@ -73,7 +84,7 @@ export class Exchange extends Linked {
    */
   begun(giveUp: () => void): void {
     this.#giveUp = giveUp;
-    if (this.#settled) giveUp();
+    if (this.isOver) giveUp();
   }
 
   /** @param status 1xx: an answer in between */
@@ -82,8 +93,14 @@ export class Exchange extends Linked {
       if (this.#body.addInterim()) this.#fail('answer_too_large', null);
       return;
     }
+    // After a hand-over it comes once more.
+    if (this.#settled) return;
     this.#status = status;
     this.#headers = headers;
+    if (this.request.discardBody !== true) return;
+    this.#settle(this.#answer(''));
+    this.#isDraining = true;
+    this.#deadline = this.#deadlines!.after(unwantedMs, () => this.#fail('timeout', null));
   }
 
   /** The next bytes of the body are here already, and come again. */
@@ -93,7 +110,7 @@ export class Exchange extends Linked {
 
   /** @param borrowed it is overwritten afterwards */
   part(bytes: Buffer, borrowed = false): void {
-    if (this.#settled) return;
+    if (this.isOver) return;
     const part = this.#skipped === 0 ? bytes : bytes.subarray(this.#skipped);
     this.#skipped = 0;
     if (this.#body.bytes + part.length > this.request.bodyBytesMax) {
@@ -120,15 +137,25 @@ export class Exchange extends Linked {
   }
 
   end(): void {
+    if (this.#isDraining) this.#endDraining();
     if (this.#settled) return;
     const bytes = this.#body.read();
     if (this.request.asBytes !== true) return this.#settle(this.#answer(bytes.toString('utf8')));
     this.#settle({ ...this.#answer(''), bytes });
   }
 
-  failed(error: unknown): void {
+  /**
+   * @param status what the first line of the answer said, where the rest of its head could not be
+   * read; 0: nothing
+   */
+  failed(error: unknown, status = 0): void {
     const code = codeOf(error);
     if (code === destroyedCode) return this.destroyed();
+    if (status > 0 && this.request.discardBody === true && !this.#settled) {
+      // Whoever answered has the request: it is not to be sent again.
+      this.#status = status;
+      return this.#settle(this.#answer(''));
+    }
     if (this.#giveUp !== null) return this.#fail('connection_lost', code);
     const late = code === connectTimeoutCode || code === 'ETIMEDOUT';
     this.#fail(late ? 'connect_timeout' : 'connect_failed', code);
@@ -142,11 +169,16 @@ export class Exchange extends Linked {
   readonly #cancel = (): void => this.#fail('cancelled', null);
 
   #fail(fault: HttpFault, code: string | null): void {
-    if (this.#settled) return;
-    const enough = this.request.discardBody === true && this.#status >= 200;
+    if (this.isOver) return;
     const sent = this.#giveUp !== null;
-    this.#settle(enough ? this.#answer('') : { kind: 'fault', fault, sent, code });
+    if (this.#isDraining) this.#endDraining();
+    else this.#settle({ kind: 'fault', fault, sent, code });
     this.#giveUp?.();
+  }
+
+  #endDraining(): void {
+    this.#isDraining = false;
+    this.#deadline?.cancel();
   }
 
   #answer(body: string): Extract<HttpResult, { kind: 'answer' }> {

@@ -8,6 +8,7 @@ import { buildConnector, Client, type Dispatcher } from 'undici';
 import { isFar, lookupNear, farAddress } from '../near-connector.ts';
 import type { Connections } from './connections.ts';
 import { Connection, type Exchange, type Headers } from './exchange.ts';
+import { UndiciSocket } from './undici-socket.ts';
 
 type Connector = buildConnector.connector;
 
@@ -54,8 +55,10 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   #exchange: Exchange | null = null;
   /** Has been handed to the socket. */
   #begun = false;
-  #socket: Socket | null = null;
+  #socket: UndiciSocket | null = null;
   #bytesBefore = 0;
+  /** Of the answer under way, as far as it was read. */
+  #interims = 0;
 
   constructor(origin: string, connect: Connector, owner: Connections) {
     super();
@@ -71,8 +74,8 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
       connect: (where, done) => {
         connect(where, (...connected) => {
           // With an error, undici leaves the socket out.
-          if (connected[0] === null) this.#watch(connected[1]);
-          done(...connected);
+          if (connected[0] === null) done(null, this.#take(connected[1]));
+          else done(...connected);
         });
       },
     });
@@ -110,10 +113,13 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#begun = true;
+    this.#interims = 0;
+    this.#socket?.awaitsAnswer();
     this.#exchange?.begun(() => controller.abort(givenUp));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) this.#interims++;
     this.#exchange?.head(status, headers);
   }
 
@@ -126,7 +132,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over()?.failed(error);
+    this.#over()?.failed(error, this.#socket?.statusBehind(this.#interims));
   }
 
   #over(): Exchange | null {
@@ -136,14 +142,21 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     return exchange;
   }
 
-  #watch(socket: Socket): void {
+  #take(given: Duplex): Socket {
+    const socket = given instanceof UndiciSocket ? given : UndiciSocket.over(given);
     this.#socket = socket;
     this.#bytesBefore = 0;
     socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
+    // It has all of a socket that undici uses.
+    return socket as Duplex as Socket;
   }
 
+  /** A turn of the event loop after the answer, so that a TLS socket has told what it has sent. */
   #free(): void {
-    if (this.#exchange === null) this.#owner.freed(this);
+    if (this.#exchange !== null) return;
+    // A server that has answered may never read the rest of the request.
+    if (this.#socket !== null && this.#socket.writableLength > 0) this.#gone();
+    else this.#owner.freed(this);
   }
 
   #gone(): void {

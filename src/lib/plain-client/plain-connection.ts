@@ -11,12 +11,12 @@ import {
   connectTimeoutCode,
   type Exchange,
 } from '../http-client/exchange.ts';
+import { type SocketBelow, UndiciSocket } from '../http-client/undici-socket.ts';
 import { farAddress, isFar, lookupNear } from '../near-connector.ts';
-import { HandedOver } from './handed-over.ts';
 import { AnswerReader } from './read-answer.ts';
 
 /** Has undici go on on a connection, with the exchange that is under way there. */
-export type HandOver = (from: PlainConnection, socket: HandedOver, exchange: Exchange) => void;
+export type HandOver = (from: PlainConnection, socket: UndiciSocket, exchange: Exchange) => void;
 
 export type PlainTarget = {
   readonly url: URL;
@@ -27,10 +27,7 @@ export type PlainTarget = {
   readonly connect?: (options: NetConnectOpts) => PlainSocket;
 };
 
-export type PlainSocket = Pick<
-  Socket,
-  'destroy' | 'destroyed' | 'on' | 'ref' | 'resume' | 'unref' | 'write'
->;
+export type PlainSocket = SocketBelow & Pick<Socket, 'on' | 'writableLength'>;
 
 /** Many servers close an idle connection after 5 s without saying so beforehand. */
 const idleMs = 4_000;
@@ -63,7 +60,7 @@ export class PlainConnection extends Connection {
   #timer: NodeJS.Timeout | null = null;
   #timerMs = 0;
   #idleMs = idleMs;
-  #handedOver: HandedOver | null = null;
+  #handedOver: UndiciSocket | null = null;
 
   constructor(target: PlainTarget, owner: Connections, handOver: HandOver) {
     super();
@@ -126,7 +123,7 @@ export class PlainConnection extends Connection {
   readonly #send = (): void => {
     const exchange = this.#exchange;
     if (exchange === null) return;
-    if (exchange.settled) {
+    if (exchange.isOver) {
       this.#exchange = null;
       return this.#free();
     }
@@ -148,7 +145,7 @@ export class PlainConnection extends Connection {
       return true;
     }
     exchange.read(this.#bytes);
-    if (exchange.settled) return true;
+    if (exchange.isOver) return true;
     const reading = this.#reader.read(bytes, exchange);
     if (reading === 'odd') this.#handOver(exchange, bytes.subarray(this.#reader.at));
     else if (reading === 'whole') this.#whole(exchange, bytes.subarray(this.#reader.at));
@@ -162,7 +159,9 @@ export class PlainConnection extends Connection {
     exchange.end();
     const { keepAliveMs } = this.#reader;
     this.#idleMs = keepAliveMs === null ? idleMs : Math.min(keepAliveMs - safetyMs, idleMsMax);
-    if (this.#idleMs <= 0 || !isBlank(behind)) this.#close();
+    // A server that has answered may never read the rest of the request.
+    const isUnsent = this.#socket!.writableLength > 0;
+    if (this.#idleMs <= 0 || isUnsent || !isBlank(behind)) this.#close();
     else setImmediate(this.#free);
   }
 
@@ -187,7 +186,7 @@ export class PlainConnection extends Connection {
     const { replay, replayedBody } = this.#reader;
     exchange.skip(replayedBody);
     const all = [...replay, Buffer.from(bytes)];
-    this.#handedOver = new HandedOver(this.#socket!, all, this.#bytes);
+    this.#handedOver = new UndiciSocket(this.#socket!, all, this.#bytes);
     this.#handOverTo(this, this.#handedOver, exchange);
   }
 

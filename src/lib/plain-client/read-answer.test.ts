@@ -11,7 +11,7 @@ function told(...reads: readonly string[]) {
   const heads: [status: number, headers: Headers][] = [];
   let body = '';
   const to = {
-    settled: false,
+    isOver: false,
     head: (status: number, headers: Headers) => heads.push([status, headers]),
     part: (part: Buffer) => (body += part.toString()),
   };

@@ -14,7 +14,7 @@ export interface AnswerReceiver {
   head(status: number, headers: Headers): void;
   part(part: Buffer, borrowed: true): void;
   /** No more is wanted. */
-  readonly settled: boolean;
+  readonly isOver: boolean;
 }
 
 /**
@@ -64,7 +64,7 @@ export class AnswerReader {
   read(bytes: Buffer, to: AnswerReceiver): Reading {
     this.at = 0;
     if (this.#state === 'head' && !this.#readHead(bytes, to)) return this.#odd(0);
-    while (!to.settled) {
+    while (!to.isOver) {
       if (this.#state === 'length' || this.#state === 'chunk-data') {
         const end = Math.min(bytes.length, this.at + this.#left);
         if (end > this.at) to.part(bytes.subarray(this.at, end), true);

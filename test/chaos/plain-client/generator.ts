@@ -55,7 +55,8 @@ export function caseOf(seed: number, number: number): Case {
 
 function answer(dice: Dice): string {
   let text = '';
-  while (dice.is(0.08)) text += `HTTP/1.1 ${dice.of(['103 Early', '102 Wait'])}\r\n\r\n`;
+  while (dice.is(0.08))
+    text += `HTTP/1.1 ${dice.of(['103 Early', '102 Wait', '100 Continue'])}\r\n\r\n`;
   const status = dice.of(['200 OK', '202 Accepted', '204 No Content', '404 Not Found', '503 No']);
   text += dice.is(0.9) ? `HTTP/1.1 ${status}\r\n` : `${dice.of(headLines)}\r\n`;
   const content = body(dice);

@@ -57,6 +57,8 @@ export class StreamSocket extends Duplex implements MemorySocket {
 export class BufferSocket extends EventEmitter implements MemorySocket {
   destroyed = false;
   written = '';
+  /** All is sent at once. */
+  readonly writableLength = 0;
   readonly #onread: NonNullable<NetConnectOpts['onread']>;
 
   constructor({ onread }: NetConnectOpts) {
@@ -109,6 +111,9 @@ export class BufferSocket extends EventEmitter implements MemorySocket {
   resume(): this {
     return this;
   }
+
+  cork(): void {}
+  uncork(): void {}
 }
 
 export const asPlainSocket = (socket: BufferSocket): PlainSocket =>

@@ -1,0 +1,214 @@
+import { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+
+/** What it needs of the socket below it. */
+export type SocketBelow = Pick<
+  Socket,
+  'cork' | 'destroy' | 'destroyed' | 'ref' | 'resume' | 'uncork' | 'unref' | 'write'
+>;
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * A socket as undici reads and writes it. A `100 Continue` that nobody asked for comes as 102:
+ * undici reads past any interim answer but that one, which ends its connection.
+ *
+ * A plain connection hands its socket over from an odd answer on. The request was sent by then: so
+ * the one that undici writes is swallowed, and then it is given the answer from where on it was
+ * odd. What is asked on the connection afterwards goes through as it is.
+ */
+export class UndiciSocket extends Duplex {
+  readonly #socket: SocketBelow;
+  readonly #heads = new AnswerHeads();
+  /** What came before undici has written the request again; null: it has, or there is none. */
+  #held: Buffer[] | null;
+  #isEnded = false;
+  #error: Error | undefined;
+  /** Of the socket, since the request was sent. */
+  bytesRead: number;
+
+  /**
+   * @param replay what undici reads first, `bytesRead` of the socket or less; null: nothing was
+   * asked yet
+   */
+  constructor(socket: SocketBelow, replay: readonly Buffer[] | null = null, bytesRead = 0) {
+    super({ readableHighWaterMark: 64 * 1024 });
+    this.#socket = socket;
+    this.#held = replay?.filter(({ length }) => length > 0) ?? null;
+    this.bytesRead = bytesRead;
+  }
+
+  /** Over a socket that undici has from its first request on. */
+  static over(socket: Duplex): UndiciSocket {
+    const own = new UndiciSocket(socket as Socket);
+    socket.on('data', (bytes: Buffer) => {
+      if (!own.brought(bytes)) socket.pause();
+    });
+    socket.on('end', () => own.cameToEnd());
+    socket.on('error', (error) => own.lost(error));
+    socket.on('close', () => own.lost());
+    return own;
+  }
+
+  /**
+   * What the first line of the final answer says, whatever comes behind it; 0: it has not come.
+   * @param interims how many interim answers undici has read: of what comes behind one that it
+   * refuses nothing counts
+   */
+  statusBehind(interims: number): number {
+    return this.#heads.interims === interims ? this.#heads.status : 0;
+  }
+
+  /** A request is about to be written: an answer begins with what comes next. */
+  awaitsAnswer(): void {
+    this.#heads.begin();
+  }
+
+  /** @returns whether there is room for more */
+  brought(bytes: Buffer): boolean {
+    if (this.destroyed) return true;
+    this.bytesRead += bytes.length;
+    if (this.#held === null) return this.#bring(bytes);
+    this.#held.push(bytes);
+    return true;
+  }
+
+  /** The other side has sent its last. */
+  cameToEnd(): void {
+    this.#isEnded = true;
+    if (this.#held === null) this.push(null);
+  }
+
+  /** Nothing comes and goes any more. What has come is read before. */
+  lost(error?: Error): void {
+    this.#error ??= error;
+    if (this.#held !== null || (this.#isEnded && error === undefined)) return;
+    setImmediate(() => this.destroy(error));
+  }
+
+  ref(): void {
+    this.#socket.ref();
+  }
+
+  unref(): void {
+    this.#socket.unref();
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(bytes: Buffer, _encoding: string, done: Done): void {
+    this._writev([{ chunk: bytes }], done);
+  }
+
+  override _writev(parts: readonly { readonly chunk: Buffer }[], done: Done): void {
+    if (this.#held !== null) {
+      process.nextTick(() => this.#replay());
+      return done();
+    }
+    // Head and body in one go, as undici has written them.
+    this.#socket.cork();
+    const last = parts.length - 1;
+    parts.forEach(({ chunk }, at) => this.#socket.write(chunk, at === last ? done : undefined));
+    this.#socket.uncork();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+
+  #bring(bytes: Buffer): boolean {
+    this.#heads.pass(bytes);
+    return this.push(bytes);
+  }
+
+  #replay(): void {
+    const held = this.#held;
+    if (held === null) return;
+    this.#held = null;
+    for (const bytes of held) this.#bring(bytes);
+    if (this.#isEnded) this.push(null);
+    if (this.#error !== undefined || this.#socket.destroyed) this.lost(this.#error);
+  }
+}
+
+const [cr, lf, space, zero, nine] = bytesOf('\r\n 09');
+const lineStart = bytesOf('HTTP/1.1 ');
+const minorVersionAt = 7;
+const digits = 3;
+const headEnd = bytesOf('\r\n\r\n');
+
+/**
+ * Watches the first lines of answers up to the final one, and the heads of the interim ones before
+ * it, however they are cut. It writes 102 for 100 where the bytes lie. It judges nothing else:
+ * undici reads the same bytes.
+ */
+class AnswerHeads {
+  #in: 'line' | 'head' | 'rest' = 'rest';
+  /** How much of what begins a line, or ends a head, has come. */
+  #matched = 0;
+  #number = 0;
+  /** Of the final answer; 0: its first line has not come, or is none. */
+  status = 0;
+
+  /** Heads of interim answers that have come whole. */
+  interims = 0;
+
+  begin(): void {
+    this.#beginLine();
+    this.interims = 0;
+    this.status = 0;
+  }
+
+  #beginLine(): void {
+    this.#in = 'line';
+    this.#matched = 0;
+    this.#number = 0;
+  }
+
+  /** @param bytes that come next; changed in place */
+  pass(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && this.#in !== 'rest'; at++) {
+      const byte = bytes[at]!;
+      if (this.#in === 'head') this.#passHead(byte);
+      else if (this.#passLine(byte)) bytes[at] = zero! + 2;
+    }
+  }
+
+  #passHead(byte: number): void {
+    if (byte === headEnd[this.#matched]) this.#matched++;
+    else this.#matched = byte === cr ? 1 : 0;
+    if (this.#matched < headEnd.length) return;
+    this.interims++;
+    this.#beginLine();
+  }
+
+  /** @returns whether it is the last digit of 100 */
+  #passLine(byte: number): boolean {
+    // Empty lines before an answer mean nothing.
+    if (this.#matched === 0 && (byte === cr || byte === lf)) return false;
+    const at = this.#matched++;
+    if (at < lineStart.length) {
+      if (byte !== lineStart[at] && !(at === minorVersionAt && byte === zero)) this.#in = 'rest';
+      return false;
+    }
+    if (at === lineStart.length + digits) {
+      if (byte === space || byte === cr || byte === lf) this.status = this.#number;
+      this.#in = 'rest';
+      return false;
+    }
+    if (byte < zero! || byte > nine!) this.#in = 'rest';
+    this.#number = this.#number * 10 + byte - zero!;
+    const isInterim = at === lineStart.length + digits - 1 && this.#number < 200;
+    if (!isInterim) return false;
+    this.#in = this.#number < 100 ? 'rest' : 'head';
+    this.#matched = 0;
+    return this.#number === 100;
+  }
+}
+
+function bytesOf(text: string): readonly number[] {
+  return [...Buffer.from(text)];
+}
