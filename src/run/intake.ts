@@ -3,13 +3,16 @@
  * outlive its plan. A channel that is in no plan any more keeps its last rules.
  */
 import type { Cursor, Handled, Receive } from '../channel/channel.ts';
+import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import { commandsOn } from '../flow/commands.ts';
+import { EditLabels } from '../flow/edit-labels.ts';
 import type { Gate, GatedChannel } from '../flow/gate.ts';
 import type { ActiveRoute, Kit } from '../flow/kit.ts';
 import { receive, receiveAtGate } from '../flow/pipeline.ts';
 import { isCommand } from '../flow/sessions.ts';
+import type { CursorMove } from '../store/store.ts';
 
 /** Who may talk on a channel, and what becomes of what is said there. */
 type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
@@ -17,11 +20,13 @@ type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'acces
 export class Intake {
   readonly #kit: Kit;
   readonly #gate: Gate;
+  readonly #labels: EditLabels;
   readonly #rules = new Map<ChannelKey, Rules>();
 
   constructor(kit: Kit, gate: Gate) {
     this.#kit = kit;
     this.#gate = gate;
+    this.#labels = new EditLabels(kit.ledger);
   }
 
   use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
@@ -37,10 +42,9 @@ export class Intake {
     const { ledger } = this.#kit;
     const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
-      const { access, ...rules } = this.#rules.get(channel)!;
-      if (access === null) return receive(this.#kit, rules.sensitivity, batch, ...cursors);
-      const gated = { channel, access, ...rules };
-      return receiveAtGate(this.#kit, this.#gate, gated, batch, ...cursors);
+      const { access, sensitivity } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
+      return this.#takeAtGate(channel, access, batch, cursors);
     };
     return Object.assign(take, {
       room: () => ledger.room().messages,
@@ -48,4 +52,19 @@ export class Intake {
       cursor: (name: string) => ledger.cursor(channel, name),
     });
   };
+
+  async #takeAtGate(
+    channel: ChannelKey,
+    access: AccessConfig,
+    batch: readonly Inbound[],
+    cursors: readonly CursorMove[],
+  ): Promise<Handled> {
+    const labelled = await this.#labels.label(channel, batch);
+    // The plan may have changed meanwhile.
+    const rules = this.#rules.get(channel)!;
+    const gated = { channel, ...rules, access: rules.access ?? access };
+    const handled = await receiveAtGate(this.#kit, this.#gate, gated, labelled, ...cursors);
+    this.#labels.accepted(labelled, handled, rules.sensitivity);
+    return handled;
+  }
 }
