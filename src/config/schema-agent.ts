@@ -25,7 +25,7 @@ const allowHosts = {
   type: 'list',
   description:
     'Hosts that may be reached: `name`, `name:port`; without a port every port of it but those ' +
-    'of svc itself and of the configured models.',
+    'of svc itself, of its database, and of configured models, MCP servers and speech servers.',
   required: true,
   itemsMin: 1,
   items: { type: 'text', description: 'A host name or address, with or without a port.' },
