@@ -40,6 +40,7 @@ export const problemCodes = {
   bad_approver: error('An approver is a channel and a user id of it.'),
   bad_name: error('A name has characters that it may not have.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
+  trigger_is_command: warning('A trigger has the word of a command of svc, and goes before it.'),
   clamped: warning('A limit is above its useful maximum, which is used.'),
   // what fields mean together
   duplicate_channel: error('Two channels have one type.'),
