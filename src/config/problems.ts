@@ -99,6 +99,9 @@ export const problemCodes = {
     'An approver is on a channel that is no messenger, or not configured.',
   ),
   approver_turned_away: warning('The gate of an approver’s channel does not let them in.'),
+  approver_sees_private: warning(
+    'The platform of an approver sees what a private brain’s agent asks for.',
+  ),
   approvers_idle: warning('There are approvers, and no tool that asks.'),
   host_never_matches: warning('An allowed host can never match.'),
   host_without_port: warning('An agent may reach every port of this machine.'),

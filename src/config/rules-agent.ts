@@ -45,7 +45,7 @@ export function checkAgent(
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
     checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
   }
-  checkApprovers(agent, path, document, problems);
+  checkApprovers(agent, context.brain, path, document, problems);
   checkReading(agent, context, problems);
   checkLeak(agent, context, document, problems);
 }

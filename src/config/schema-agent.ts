@@ -244,6 +244,16 @@ export const agent = {
       default: 24,
       added: true,
     },
+    approval_text: {
+      type: 'choice',
+      description:
+        'What an approver is sent in a chat of their own: `full`, the call with its arguments; ' +
+        '`notice`, only that there is a question, which is decided on the page Approvals or by ' +
+        '`svc approvals`.',
+      names: ['full', 'notice'],
+      default: 'full',
+      added: true,
+    },
     read_file: readFile,
     http_fetch: httpFetch,
     webhook_call: webhookCall,

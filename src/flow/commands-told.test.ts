@@ -79,8 +79,8 @@ test('an approval with a code wins over a trigger', () => {
     for (const code of ['0123456789', 'abcdeFGHJK', 'OOOOOIIIII']) {
       assert.deepEqual(actOf(`/${kind} ${code}`, on), { kind, code });
       assert.deepEqual(actOf(` /${kind}   ${code}\n`, on), { kind, code });
-      const bare = { ...on, approvals: false };
-      assert.deepEqual(actOf(`/${kind} ${code}`, bare), { kind: 'think', text: code });
+      const none = { ...on, approvals: false };
+      assert.deepEqual(actOf(`/${kind} ${code}`, none), { kind: 'think', text: code });
     }
     assert.deepEqual(actOf(`/${kind} of it`, on), { kind: 'think', text: 'of it' });
   }
