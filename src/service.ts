@@ -212,6 +212,16 @@ export function createMessenger(
   return createChannel(config, secrets, kit) as Messenger;
 }
 
+/** The addresses of all servers that a configuration names: models, MCP servers, speech. */
+function serversOf({ brains, channels }: Config): readonly string[] {
+  const ofBrains = brains.flatMap(({ models, agent }) => [
+    ...models.map(({ baseUrl }) => baseUrl),
+    ...(agent?.mcp ?? []).flatMap(({ reach }) => (reach.kind === 'url' ? [reach.url] : [])),
+  ]);
+  const speech = channels.filter(isMessenger).flatMap((one) => one.speech?.baseUrl ?? []);
+  return [...ofBrains, ...speech];
+}
+
 /**
  * The plan of one config text: the brains that have a route, and each routed channel.
  * @param skills texts by the brain's name
@@ -223,12 +233,11 @@ export function createPlan(
   kit: ServiceKit,
   skills: ReadonlyMap<string, string>,
 ): Plan {
-  const baseUrls = config.brains.flatMap(({ models }) => models.map(({ baseUrl }) => baseUrl));
   const routed = config.brains.filter(({ name }) =>
     config.routes.some(({ brain }) => brain === name),
   );
   const mcp = new McpServers(routed, secrets, kit);
-  const brainKit = { ...kit, reserved: kit.reserved.withModels(baseUrls), mcp };
+  const brainKit = { ...kit, reserved: kit.reserved.withServers(serversOf(config)), mcp };
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
   const planned: PlannedModel[] = [];

@@ -50,8 +50,15 @@ export type AgentFacts = {
   abilitiesOn(channel: ChannelType): readonly Ability[];
 };
 
-/** `approvers` as the ledger names who decides; the operator is not among them. */
-export type Asking = { readonly approvers: readonly string[]; readonly waitMs: number };
+/**
+ * `approvers` as the ledger names who decides; the operator is not among them. `text`: what they
+ * are sent in chats of their own.
+ */
+export type Asking = {
+  readonly approvers: readonly string[];
+  readonly waitMs: number;
+  readonly text: 'full' | 'notice';
+};
 
 /** What became of a call that waited; `approved`: it is to be run now. */
 export type Followed = WantedCall &

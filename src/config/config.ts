@@ -113,6 +113,8 @@ export type AgentConfig = {
   readonly approvers: readonly ApproverConfig[];
   /** How long a call waits for a yes. */
   readonly approvalMs: number;
+  /** What approvers are sent in chats of their own. */
+  readonly approvalText: 'full' | 'notice';
   readonly readFile: { readonly root: string; readonly bytesMax: number } | null;
   readonly httpFetch: {
     readonly allowHosts: readonly string[];

@@ -136,6 +136,7 @@ function parseAgent(agent: AgentDocument): AgentConfig {
     governance: agent.governance,
     approvers: parseApprovers(agent.approvers),
     approvalMs: agent.approval_hours * hourMs,
+    approvalText: agent.approval_text,
     readFile: file === null ? null : { root: file.root, bytesMax: file.max_bytes },
     httpFetch:
       fetch === null

@@ -40,6 +40,7 @@ export const problemCodes = {
   bad_approver: error('An approver is a channel and a user id of it.'),
   bad_name: error('A name has characters that it may not have.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
+  trigger_is_command: warning('A trigger has the word of a command of svc, and goes before it.'),
   clamped: warning('A limit is above its useful maximum, which is used.'),
   // what fields mean together
   duplicate_channel: error('Two channels have one type.'),
@@ -101,6 +102,9 @@ export const problemCodes = {
     'An approver is on a channel that is no messenger, or not configured.',
   ),
   approver_turned_away: warning('The gate of an approver’s channel does not let them in.'),
+  approver_sees_private: warning(
+    'The platform of an approver sees what a private brain’s agent asks for.',
+  ),
   approvers_idle: warning('There are approvers, and no tool that asks.'),
   host_never_matches: warning('An allowed host can never match.'),
   host_without_port: warning('An agent may reach every port of this machine.'),

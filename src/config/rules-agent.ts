@@ -45,7 +45,7 @@ export function checkAgent(
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
     checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
   }
-  checkApprovers(agent, path, document, problems);
+  checkApprovers(agent, context.brain, path, document, problems);
   checkReading(agent, context, problems);
   checkLeak(agent, context, document, problems);
 }
@@ -123,7 +123,8 @@ function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): voi
         const remedy = 'Write a host name or address alone, or with a port: example.com:8443.';
         problems.add('host_never_matches', at, message, remedy);
       } else if (!allowed.hasPort && isThisMachine(allowed.host)) {
-        const message = 'every service of this machine can be reached, but svc and its models';
+        const message =
+          'every service of this machine can be reached, but svc, its database and its servers';
         const remedy = 'Name the port as well: localhost:8080.';
         problems.add('host_without_port', at, message, remedy);
       }

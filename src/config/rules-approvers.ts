@@ -10,10 +10,12 @@ type ChannelsDraft = DraftDocument['channels'];
 /** @param path of the agent */
 export function checkApprovers(
   agent: AgentDraft,
+  brain: Pick<BrainDraft, 'name' | 'sensitivity'>,
   path: string,
-  { channels }: DraftDocument,
+  document: DraftDocument,
   problems: ProblemList,
 ): void {
+  const { channels } = document;
   const approvers = agent.approvers ?? [];
   const asks = agent.governance?.some((grant) => grant === undefined || grant.mode === 'ask');
   if (approvers.length > 0 && agent.governance !== undefined && asks !== true) {
@@ -21,9 +23,29 @@ export function checkApprovers(
     const remedy = 'Write "mode": "ask" in a grant, or take approvers out.';
     problems.addAtKey('approvers_idle', `${path}.approvers`, message, remedy);
   }
+  if (brain.sensitivity === 'private' && agent.approval_text === 'full' && asks === true) {
+    const index = approvers.findIndex((text) => learnsMore(text, brain, document));
+    if (index >= 0) {
+      const message = 'the platform of this approver sees what a private brain asks for';
+      const remedy = 'Write "approval_text": "notice" in the agent to send no words there.';
+      problems.add('approver_sees_private', `${path}.approvers[${index}]`, message, remedy);
+    }
+  }
   for (const [index, text] of approvers.entries()) {
     if (text !== undefined) checkApprover(text, `${path}.approvers[${index}]`, channels, problems);
   }
+}
+
+/** A messenger that is configured, and does not carry all that is said to the brain anyway. */
+function learnsMore(
+  text: string | undefined,
+  { name }: Pick<BrainDraft, 'name'>,
+  { channels, routes }: DraftDocument,
+): boolean {
+  const type = text === undefined ? undefined : parseApprover(text)?.channel;
+  if (type === undefined || findKind(type)?.isMessenger !== true) return false;
+  if (channels?.some((one) => one?.type === type) !== true) return false;
+  return routes?.some((one) => one?.brain === name && one?.channel !== type) === true;
 }
 
 function checkApprover(

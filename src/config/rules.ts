@@ -2,6 +2,7 @@
 import type { ChannelKind } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
 import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
+import { commandWordOf, neverTriggers } from '../domain/command-words.ts';
 import type { ProblemList } from './problems.ts';
 import { checkBrain } from './rules-brain.ts';
 import { checkListeners } from './rules-listeners.ts';
@@ -64,8 +65,6 @@ function checkStorage({ storage }: DraftDocument, problems: ProblemList): void {
   problems.addAtKey('storage_twice', 'storage.url_env', message, remedy);
 }
 
-const commands = new Set(['/recall', '/notes', '/tools']);
-
 function checkSession({ session, storage }: DraftDocument, problems: ProblemList): void {
   if (session === null || session === undefined) return;
   if (storage === null) {
@@ -78,9 +77,14 @@ function checkSession({ session, storage }: DraftDocument, problems: ProblemList
     if (trigger === '' || /\s/.test(trigger)) {
       const message = trigger === '' ? 'a trigger is empty' : 'a trigger has white space';
       problems.add('bad_trigger', path, message, 'Write one word, such as /new.');
-    } else if (commands.has(trigger)) {
-      const message = `${trigger} is a command of svc`;
-      problems.add('bad_trigger', path, message, 'Choose another word.');
+      continue;
     }
+    const command = commandWordOf(trigger);
+    if (command === null) continue;
+    const isTaken = neverTriggers.has(command);
+    const loses = isTaken ? '' : ', and a trigger goes before it';
+    const message = `${trigger} is a command of svc${loses}`;
+    const code = isTaken ? 'bad_trigger' : 'trigger_is_command';
+    problems.add(code, path, message, 'Choose another word.');
   }
 }

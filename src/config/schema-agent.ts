@@ -25,7 +25,7 @@ const allowHosts = {
   type: 'list',
   description:
     'Hosts that may be reached: `name`, `name:port`; without a port every port of it but those ' +
-    'of svc itself and of the configured models.',
+    'of svc itself, of its database, and of configured models, MCP servers and speech servers.',
   required: true,
   itemsMin: 1,
   items: { type: 'text', description: 'A host name or address, with or without a port.' },
@@ -242,6 +242,16 @@ export const agent = {
       maximum: 720,
       above: 'clamped',
       default: 24,
+      added: true,
+    },
+    approval_text: {
+      type: 'choice',
+      description:
+        'What an approver is sent in a chat of their own: `full`, the call with its arguments; ' +
+        '`notice`, only that there is a question, which is decided on the page Approvals or by ' +
+        '`svc approvals`.',
+      names: ['full', 'notice'],
+      default: 'full',
       added: true,
     },
     read_file: readFile,

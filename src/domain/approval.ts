@@ -62,8 +62,11 @@ export type Approval = {
   readonly outcome: ToolOutcome | null;
 };
 
-/** One as people read it: with what was asked for, without what decides it elsewhere. */
-export type ApprovalText = Omit<Approval, 'code' | 'address' | 'hash'>;
+/** One as the operator reads it, with what was asked for. */
+export type ApprovalText = Omit<Approval, 'address' | 'code' | 'hash'> & {
+  /** What approvers write; null: it does not wait any more. */
+  readonly code: string | null;
+};
 
 /** One of a list: nothing that anybody wrote, and no code. */
 export type ApprovalRow = Omit<
@@ -110,8 +113,8 @@ export function approvalRowOf(approval: Approval): ApprovalRow {
 }
 
 export function approvalTextOf(approval: Approval): ApprovalText {
-  const { code: _code, address: _address, hash: _hash, ...text } = approval;
-  return text;
+  const { address: _address, hash: _hash, ...text } = approval;
+  return { ...text, code: approval.state === 'waiting' ? approval.code : null };
 }
 
 /** The turn that follows has not been yet, and somebody has to see to it. */

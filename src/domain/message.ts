@@ -142,6 +142,8 @@ export type Inbound = {
    * and is no piece of an album either; nobody knows who of several said it. Absent: it may be.
    */
   readonly apart?: 'edit' | 'anonymous';
+  /** Of an edit: the `dedupeKey` of the message that it changes. */
+  readonly edits?: string;
   readonly address: Address;
   /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
   readonly dedupeKey: string | null;
@@ -154,6 +156,6 @@ export type Inbound = {
   /** Set by svc itself alone, as in `Message`. */
   readonly approval?: ApprovalId;
   readonly welcome?: true;
-  /** Set by the pipeline alone; without it the message is private. */
+  /** Set by svc itself alone; without it the message is private in the ledger. */
   readonly sensitivity?: Sensitivity;
 };

@@ -6,3 +6,8 @@ export function newApprovalCode(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(codeLength));
   return Array.from(bytes, (byte) => alphabet[byte & 31]!).join('');
 }
+
+/** Whether it has the form of one, in letters of either case, also with a letter that none has. */
+export function isApprovalCode(text: string): boolean {
+  return text.length === codeLength && /^[0-9A-Z]+$/i.test(text);
+}

@@ -91,6 +91,16 @@ export function sayQuestionTo(approval: Approval): string {
   ].join('\n');
 }
 
+/** The same where none of its words are to stand on a messenger. */
+export function sayNoticeTo(approval: Approval): string {
+  return [
+    `${shown(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
+    'See it on the page Approvals (/ui) or with svc approvals show, and decide it there. ' +
+      'With the code that stands there, /approve and /refuse work here, too.',
+    sayUntil(approval),
+  ].join('\n');
+}
+
 /** Whether the question shows all that is asked for: nobody approves what they did not see. */
 export function isShownWhole({ arguments: text }: Pick<Approval, 'arguments'>): boolean {
   return shown(text).length <= argumentsCharactersMax;

@@ -73,6 +73,19 @@ test('a trigger wins over what svc would answer', () => {
   }
 });
 
+test('an approval with a code wins over a trigger', () => {
+  for (const kind of ['approve', 'refuse'] as const) {
+    const on = { ...all, session: { ...session, triggers: [`/${kind}`] } };
+    for (const code of ['0123456789', 'abcdeFGHJK', 'OOOOOIIIII']) {
+      assert.deepEqual(actOf(`/${kind} ${code}`, on), { kind, code });
+      assert.deepEqual(actOf(` /${kind}   ${code}\n`, on), { kind, code });
+      const none = { ...on, approvals: false };
+      assert.deepEqual(actOf(`/${kind} ${code}`, none), { kind: 'think', text: code });
+    }
+    assert.deepEqual(actOf(`/${kind} of it`, on), { kind: 'think', text: 'of it' });
+  }
+});
+
 test('what is told is what can be written here', () => {
   const words = (on: CommandsOn): readonly string[] => commandsListed(on).map((one) => one.writes);
   const six = ['/recall', '/notes', '/tools', '/approve', '/refuse', '/retry'];

@@ -9,7 +9,8 @@ import { roleOf, type Approval, type ApprovalId } from '../domain/approval.ts';
 import type { Ability } from '../domain/tool-use.ts';
 import { pause } from '../lib/backoff.ts';
 import type { InClaim } from '../store/store.ts';
-import { followingSentences as say, sayFollowed, sayQuestionTo } from './approval-sentences.ts';
+import { followingSentences as say, sayFollowed } from './approval-sentences.ts';
+import { sayNoticeTo, sayQuestionTo } from './approval-sentences.ts';
 import { choicesOf } from './approval-sentences.ts';
 import { ownAnswer, type CommandAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
@@ -26,7 +27,7 @@ const awaitedMs = 60_000;
 /** @returns null: it cannot be gone on with now, and the message is to be given back */
 export async function follow(
   kit: Kit,
-  { brain }: ActiveRoute,
+  { brain, brains }: ActiveRoute,
   { message, memory, stop }: InClaim,
   id: ApprovalId,
   desk: TurnDesk,
@@ -39,7 +40,7 @@ export async function follow(
     return null;
   }
   if (approval === null) return ownAnswer('approval', say.gone);
-  if (!isAskedIn(approval, message)) return question(approval, kit.now());
+  if (!isAskedIn(approval, message)) return question(approval, brains, kit.now());
   if (approval.settledAt !== null) return ownAnswer('approval', say.settled(approval));
   const { tool, state, decidedBy, decidedAt } = approval;
   if (state === 'waiting') return ownAnswer('approval', say.waits(approval));
@@ -61,10 +62,13 @@ export async function follow(
   return think(kit, brain, { message, text: said, history: memory.turns, followed }, desk);
 }
 
-/** Nothing is said to who was not in time to be asked. */
-function question(approval: Approval, now: number): CommandAnswer {
+/** Nothing is said to who was not in time to be asked. Of an unknown brain the words stay here. */
+function question(approval: Approval, brains: ActiveRoute['brains'], now: number): CommandAnswer {
   const isOver = approval.state !== 'waiting' || approval.expiresAt <= now;
   if (isOver) return ownAnswer('question', null);
+  const text = brains.get(approval.brain)?.agent?.asking?.text ?? 'notice';
+  // Nobody presses Approve under words that they did not see.
+  if (text === 'notice') return ownAnswer('question', sayNoticeTo(approval));
   return ownAnswer('question', sayQuestionTo(approval), choicesOf([approval]));
 }
 

@@ -3,6 +3,7 @@
  * that show commands. Pure.
  */
 import type { CommandNotice } from '../channel/channel.ts';
+import type { CommandWord } from '../domain/command-words.ts';
 import type { CommandsOn } from './sessions.ts';
 
 /** `writes` as a person does, with its slash; a session's trigger may have none. */
@@ -25,11 +26,14 @@ const described = {
   refuse: 'Refuse what waits for a yes, with the code that was told',
   retry: 'Ask the last message again that had no answer',
   help: 'See what can be written here',
-} as const;
+} as const satisfies Record<'trigger' | Exclude<CommandWord, 'start'>, string>;
 
 export const ownDescriptions: ReadonlySet<string> = new Set(Object.values(described));
 
-/** Triggers come first. A trigger that has the word of a command stands for it. */
+/**
+ * Triggers come first. A trigger that has the word of a command stands for it, but for an approval
+ * with a code.
+ */
 export function commandsListed(understood: CommandsOn): readonly ListedCommand[] {
   const { session, notes, tools, approvals, retries, messenger } = understood;
   const triggers = session?.triggers ?? [];

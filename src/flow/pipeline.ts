@@ -9,7 +9,7 @@ import { withWords } from '../domain/failure.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
-import type { Sensitivity } from '../domain/sensitivity.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { thinkOfAttachments } from './attachment-turn.ts';
@@ -24,7 +24,7 @@ import { withGather } from './gathering.ts';
 import { askAgain } from './asking-again.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
-import { stampedQuote } from './quoted-message.ts';
+import { stampedQuote, withForwardedStamp } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
@@ -38,7 +38,8 @@ type FreeMove = CursorMove & { readonly expected?: never };
 
 /**
  * channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else.
- * @param sensitivity of the brain that answers this channel now: the messages' stamp for good
+ * @param sensitivity of the brain that answers this channel now: the messages' stamp for good,
+ *   where they bear no stricter one
  */
 export async function receive(
   kit: Kit,
@@ -58,7 +59,10 @@ export async function receive(
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance> {
-  const stamped = batch.map((message) => ({ ...message, sensitivity }));
+  const stamped = batch.map((message) => {
+    const own = message.sensitivity ?? sensitivity;
+    return { ...message, sensitivity: strictest(sensitivity, own) };
+  });
   const acceptance = await ledger.accept(stamped, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
@@ -169,13 +173,16 @@ async function answer(
   decision: SessionDecision,
   desk: TurnDesk,
 ): Promise<TurnEnd | null> {
-  const { message, memory } = claim;
+  const { memory } = claim;
   const { act } = decision;
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
   const seen = decision.move === null ? memory.turns : [];
   const { text, again } = act;
   if (again !== undefined) return askAgain(kit, route, claim, { again, seen }, desk);
+  const isForwarded = claim.message.context?.forwardedFrom !== undefined;
+  const message = isForwarded ? await withForwardedStamp(kit.ledger, route, claim) : claim.message;
+  if (message.sensitivity === 'private') desk.becomePrivate();
   const quoted =
     message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
   desk.quoted = quoted;

@@ -1,11 +1,12 @@
 /**
- * How private the text is that a message replies to. It came with a message, yet was said before
- * it: the message's own stamp says nothing about it.
+ * How private the text is that a message replies to, or forwards. It came with a message, yet was
+ * said before it: the message's own stamp says nothing about it.
  */
 import type { Brain } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';
 import { quoteBlock } from '../domain/surroundings.ts';
-import { noTurns, type QuotedBlock, type TurnRow } from '../domain/conversation.ts';
+import { noTurns, type EarlierTurns } from '../domain/conversation.ts';
+import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Quoted } from '../domain/message.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
@@ -14,6 +15,9 @@ import { withoutNotice } from './sentences.ts';
 
 /** How a channel shows a reply. */
 type Showing = Pick<Channel, 'split' | 'plain'>;
+
+/** What cannot be read now may be private. */
+const unread: EarlierTurns = { kind: 'stamp', sensitivity: 'private' };
 
 /** So many turns are looked through, back from when it was said: an answer may come late. */
 const turnsMax = 40;
@@ -31,6 +35,28 @@ export async function stampedQuote(
   const own = strictest(brain.sensitivity, message.sensitivity);
   if (own === 'private') return { text, sensitivity: own };
   return { text, sensitivity: await stampOf(ledger, channel, claim, quoted) };
+}
+
+/**
+ * The message as private as the turn whose words it forwards: they were said here before. Without
+ * storage it is as private as the conversation was.
+ */
+export async function withForwardedStamp(
+  ledger: Pick<Ledger, 'earlier'>,
+  { channel, brain }: { readonly channel: Showing; readonly brain: Pick<Brain, 'sensitivity'> },
+  claim: InClaim,
+): Promise<InClaim['message']> {
+  const { message, memory } = claim;
+  const isForwarded = message.context?.forwardedFrom !== undefined && message.text !== '';
+  if (!isForwarded || strictest(brain.sensitivity, message.sensitivity) === 'private') {
+    return message;
+  }
+  const inView = stampIn(memory.turns, message.text, channel);
+  if (inView === 'private') return { ...message, sensitivity: inView };
+  const earlier = await ledger.earlier(claim, message.acceptedAt, turnsMax).catch(() => unread);
+  const stamp =
+    earlier.kind === 'kept' ? stampIn(earlier.turns, message.text, channel) : earlier.sensitivity;
+  return stamp === 'private' ? { ...message, sensitivity: stamp } : message;
 }
 
 /**

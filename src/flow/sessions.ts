@@ -9,9 +9,11 @@
 import type { SessionConfig } from '../config/config.ts';
 import type { ApprovalId } from '../domain/approval.ts';
 import type { CutReason, SessionMove, TurnRow } from '../domain/conversation.ts';
+import { commandWordOf } from '../domain/command-words.ts';
 import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../store/store.ts';
+import { isApprovalCode } from './approval-code.ts';
 import { isFollowed } from './approval-sentences.ts';
 
 /** `move` ends the active session just before this message; null: it goes on. */
@@ -61,7 +63,8 @@ export function decideSession(
   const { session, notes, tools, approvals, messenger } = understood;
   if (session === null && !notes && !tools && !approvals && !messenger) return asItIs(message);
   const { word, rest } = firstWord(message.text);
-  if (isTrigger(word, session)) {
+  const command = commandOf(word, rest, understood);
+  if (isTrigger(word, session) && !hasCode(command)) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
     if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
     // The first message of the new session: a command like any other, but no further trigger.
@@ -71,7 +74,7 @@ export function decideSession(
   }
   const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
   const move = reason === null ? null : { reason, at: message.acceptedAt };
-  const act = commandOf(word, rest, understood) ?? { kind: 'think', text: message.text };
+  const act = command ?? { kind: 'think', text: message.text };
   if (act.kind !== 'retry' || move !== null) return { move, act };
   const again = memory.turns.findLast(
     (turn) => mayBeAskedAgain(turn) && (act.at === null || act.at === turn.at),
@@ -114,16 +117,32 @@ function asItIs({ text }: Message): SessionDecision {
 }
 
 function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {
-  if (word === '/recall' && understood.session !== null)
-    return { kind: 'recall', rest: rest.trimEnd() };
-  if (word === '/notes' && understood.notes) return { kind: 'notes', rest: rest.trimEnd() };
-  if (word === '/tools' && understood.tools) return { kind: 'tools' };
-  if (word === '/approve' && understood.approvals) return { kind: 'approve', code: rest.trim() };
-  if (word === '/refuse' && understood.approvals) return { kind: 'refuse', code: rest.trim() };
-  if (word === '/retry' && understood.retries) return { kind: 'retry', at: timeIn(rest) };
-  if (word === '/help' && understood.messenger) return { kind: 'help' };
-  if (word === '/start' && understood.messenger) return { kind: 'start' };
-  return null;
+  const kind = commandWordOf(word);
+  switch (kind) {
+    case null:
+      return null;
+    case 'recall':
+      return understood.session === null ? null : { kind, rest: rest.trimEnd() };
+    case 'notes':
+      return understood.notes ? { kind, rest: rest.trimEnd() } : null;
+    case 'tools':
+      return understood.tools ? { kind } : null;
+    case 'approve':
+    case 'refuse':
+      return understood.approvals ? { kind, code: rest.trim() } : null;
+    case 'retry':
+      return understood.retries ? { kind, at: timeIn(rest) } : null;
+    case 'help':
+    case 'start':
+      return understood.messenger ? { kind } : null;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** A code is for svc alone, whatever begins a session. */
+function hasCode(act: Intent | null): boolean {
+  return (act?.kind === 'approve' || act?.kind === 'refuse') && isApprovalCode(act.code);
 }
 
 /** Asks that turn again, however many came after it; of two of one millisecond the last. */

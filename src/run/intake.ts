@@ -3,13 +3,17 @@
  * outlive its plan. A channel that is in no plan any more keeps its last rules.
  */
 import type { Cursor, Handled, Receive } from '../channel/channel.ts';
+import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import { strictest } from '../domain/sensitivity.ts';
 import { commandsOn } from '../flow/commands.ts';
+import { EditLabels } from '../flow/edit-labels.ts';
 import type { Gate, GatedChannel } from '../flow/gate.ts';
 import type { ActiveRoute, Kit } from '../flow/kit.ts';
 import { receive, receiveAtGate } from '../flow/pipeline.ts';
 import { isCommand } from '../flow/sessions.ts';
+import type { CursorMove } from '../store/store.ts';
 
 /** Who may talk on a channel, and what becomes of what is said there. */
 type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'access'>;
@@ -17,11 +21,13 @@ type Rules = Omit<GatedChannel, 'channel' | 'access'> & Pick<ActiveRoute, 'acces
 export class Intake {
   readonly #kit: Kit;
   readonly #gate: Gate;
+  readonly #labels: EditLabels;
   readonly #rules = new Map<ChannelKey, Rules>();
 
   constructor(kit: Kit, gate: Gate) {
     this.#kit = kit;
     this.#gate = gate;
+    this.#labels = new EditLabels(kit.ledger);
   }
 
   use(lines: ReadonlyMap<ChannelKey, ActiveRoute>): void {
@@ -39,11 +45,7 @@ export class Intake {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
       const { access, sensitivity } = this.#rules.get(channel)!;
       if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
-      const rules = (): GatedChannel => {
-        const now = this.#rules.get(channel)!;
-        return { channel, ...now, access: now.access ?? access };
-      };
-      return receiveAtGate(this.#kit, this.#gate, rules, batch, ...cursors);
+      return this.#takeAtGate(channel, access, batch, cursors);
     };
     return Object.assign(take, {
       room: () => ledger.room().messages,
@@ -51,4 +53,22 @@ export class Intake {
       cursor: (name: string) => ledger.cursor(channel, name),
     });
   };
+
+  async #takeAtGate(
+    channel: ChannelKey,
+    access: AccessConfig,
+    batch: readonly Inbound[],
+    cursors: readonly CursorMove[],
+  ): Promise<Handled> {
+    const labelled = await this.#labels.label(channel, batch);
+    // Each look at the rules finds those of now: the plan may change meanwhile.
+    const rules = (): GatedChannel => {
+      const now = this.#rules.get(channel)!;
+      return { channel, ...now, access: now.access ?? access };
+    };
+    const before = rules().sensitivity;
+    const handled = await receiveAtGate(this.#kit, this.#gate, rules, labelled, ...cursors);
+    this.#labels.accepted(labelled, handled, strictest(before, rules().sensitivity));
+    return handled;
+  }
 }

@@ -6,6 +6,7 @@ import type { ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import type { Log } from '../lib/log.ts';
 import { nameServer, type AtServer } from '../storage.ts';
+import type { ServiceKit } from '../service.ts';
 import type { Setup } from './run.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 
@@ -30,9 +31,11 @@ export async function tellServer(
   at: AtServer,
   log: Pick<Log, 'scrub'>,
   events: Pick<Events, 'noticed'>,
+  reserved: Pick<ServiceKit['reserved'], 'addDatabase'>,
 ): Promise<void> {
   const named = await nameServer(at);
   if (named.kind === 'problem') return;
+  reserved.addDatabase(named.hosts);
   if (named.password !== null) log.scrub([named.password]);
   const message = `Everything is kept in the ${named.text}.`;
   events.noticed({ code: 'storage_server', message });

@@ -199,7 +199,7 @@ class Run {
     return this.#lifetime.adopt(
       'the storage',
       async () => {
-        if (at?.kind === 'server') await tellServer(at, log, this.#events);
+        if (at?.kind === 'server') await tellServer(at, log, this.#events, kit.reserved);
         return openLedger(choice);
       },
       (opened) => ('kind' in opened ? null : closeLedger(opened)),

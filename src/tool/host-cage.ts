@@ -83,8 +83,8 @@ const notNamed: Refusal = {
   kind: 'refused',
   rule: 'address_reserved',
   text:
-    'At this port is svc itself or one of its models, which is reached only where the list of ' +
-    'hosts names that very port.',
+    'At this port is svc itself, its database, or a server that its configuration names. It is ' +
+    'reached only where the list of hosts names that very port.',
 };
 
 /** The cage in a few words. */

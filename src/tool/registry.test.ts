@@ -24,6 +24,7 @@ function agentWith(tools: readonly ToolName[], cages: Partial<AgentConfig> = {})
     systemPrompt: null,
     approvers: [],
     approvalMs: 3_600_000,
+    approvalText: 'full',
     governance: [],
     readFile: null,
     httpFetch: null,

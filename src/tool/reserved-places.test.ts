@@ -93,7 +93,7 @@ test('a name that leads to a reserved address needs both entries with the port',
 test("a model's server is reserved at its own port, by its name and by its address", async () => {
   const nowhere = { places: [] };
   const models = ['http://127.0.0.1:11434', 'http://Model.Example:8000/v1', 'https://[fd00::7]/v1'];
-  await check(new OwnPlaces(nowhere, resolve).withModels(models), [
+  await check(new OwnPlaces(nowhere, resolve).withServers(models), [
     ['127.0.0.1', 'http://127.0.0.1:11434/api/pull', 'address_reserved'],
     ['[::1]', 'http://[::1]:11434/api/pull', 'address_reserved'],
     ['127.0.0.1', 'http://127.0.0.1:11435/', 'admitted'],
@@ -109,11 +109,36 @@ test("a model's server is reserved at its own port, by its name and by its addre
 
 test('of a public vendor the name is reserved: others share its addresses', async () => {
   const models = ['https://vendor.example/v1', 'https://gone.example/v1'];
-  await check(new OwnPlaces({ places: [] }, resolve).withModels(models), [
+  await check(new OwnPlaces({ places: [] }, resolve).withServers(models), [
     ['vendor.example', 'https://vendor.example/v1/files', 'address_reserved'],
     ['vendor.example:443', 'https://vendor.example/v1/files', 'admitted'],
     ['93.184.216.34', 'https://93.184.216.34/', 'admitted'],
     ['10.0.0.5', 'https://10.0.0.5/', 'address_reserved'],
     ['10.0.0.5', 'http://10.0.0.5/', 'admitted'],
+  ]);
+});
+
+test('every host of the database is reserved, also at a public address', async () => {
+  const own = new OwnPlaces({ places: [] }, resolve);
+  const ofPlan = own.withServers([]);
+  own.addDatabase([
+    { host: 'localhost', port: 5432 },
+    { host: 'Model.Example', port: 6432 },
+    { host: 'vendor.example', port: 5432 },
+    { host: 'gone.example', port: 7432 },
+    { host: '/var/run/postgresql', port: 8432 },
+  ]);
+  await check(ofPlan, [
+    ['127.0.0.1', 'http://127.0.0.1:5432/', 'address_reserved'],
+    ['[::1]', 'http://[::1]:5432/', 'address_reserved'],
+    ['here.example 127.0.0.1', 'http://here.example:5432/', 'address_reserved'],
+    ['127.0.0.1:5432', 'http://127.0.0.1:5432/', 'admitted'],
+    ['127.0.0.1', 'http://127.0.0.1:5433/', 'admitted'],
+    ['127.0.0.1', 'http://127.0.0.1:8432/', 'admitted'],
+    ['10.0.0.5', 'http://10.0.0.5:6432/', 'address_reserved'],
+    ['vendor.example', 'http://vendor.example:5432/', 'address_reserved'],
+    ['93.184.216.34', 'http://93.184.216.34:5432/', 'address_reserved'],
+    ['93.184.216.34', 'http://93.184.216.34:7432/', 'admitted'],
+    ['10.0.0.9', 'http://10.0.0.9:7432/', 'address_reserved'],
   ]);
 });

@@ -1,7 +1,7 @@
 /**
- * The places that no agent reaches by accident: where svc itself listens, and the addresses of the
- * configured models. Their servers trust whoever can connect. A place is known by its address and
- * port, under whatever name it was asked for.
+ * The places that no agent reaches by accident: where svc itself listens, the servers that the
+ * configuration names (models, MCP servers, speech), and the database. They trust whoever can
+ * connect. A place is known by its address and port, under whatever name it was asked for.
  */
 import { isIP } from 'node:net';
 import { rangeOf } from '../lib/address-range.ts';
@@ -9,48 +9,67 @@ import type { BoundPlace, Listeners } from '../lib/listener.ts';
 import { isOwnAddress, isUnspecified, plainAddress } from '../lib/own-address.ts';
 import type { Place, ReservedPlaces, Resolve } from './host-cage.ts';
 
-type ModelPlace = { readonly host: string; readonly port: number };
+/** `host`: a name, or an address without brackets. */
+export type ServerPlace = { readonly host: string; readonly port: number };
+
+type Known = ServerPlace & {
+  /** Its public addresses may be those of others, too. */
+  readonly isShared: boolean;
+};
 
 export class OwnPlaces implements ReservedPlaces {
   readonly #listeners: Pick<Listeners, 'places'>;
   readonly #resolve: Resolve;
-  readonly #models: readonly ModelPlace[];
+  readonly #servers: readonly Known[];
+  /** One list for all that `withServers` makes. */
+  readonly #databases: Known[];
 
-  /** @param baseUrls of the models, whole web addresses */
   constructor(
     listeners: Pick<Listeners, 'places'>,
     resolve: Resolve,
-    baseUrls: readonly string[] = [],
+    servers: readonly Known[] = [],
+    databases: Known[] = [],
   ) {
     this.#listeners = listeners;
     this.#resolve = resolve;
-    this.#models = baseUrls.flatMap((text) => modelPlaceOf(text) ?? []);
+    this.#servers = servers;
+    this.#databases = databases;
   }
 
-  /** The same listeners, with the models of one configuration. */
-  withModels(baseUrls: readonly string[]): OwnPlaces {
-    return new OwnPlaces(this.#listeners, this.#resolve, baseUrls);
+  /** The same listeners and databases, with the servers of one configuration. @param urls whole */
+  withServers(urls: readonly string[]): OwnPlaces {
+    const servers = urls.flatMap((text) => placeOfUrl(text) ?? []);
+    return new OwnPlaces(this.#listeners, this.#resolve, servers, this.#databases);
+  }
+
+  /** The hosts of the database that the process uses; the folder of a socket is none. */
+  addDatabase(hosts: readonly ServerPlace[]): void {
+    for (const { host, port } of hosts) {
+      if (host.startsWith('/')) continue;
+      this.#databases.push({ host: host.toLowerCase().replace(/\.$/, ''), port, isShared: false });
+    }
   }
 
   async holds(place: Place): Promise<boolean> {
     if (this.#listeners.places.some((bound) => leadsTo(place, bound))) return true;
-    for (const model of this.#models) {
-      if (model.port === place.port && (await this.#isOfModel(place, model.host))) return true;
+    for (const known of [...this.#servers, ...this.#databases]) {
+      if (known.port === place.port && (await this.#isAt(place, known))) return true;
     }
     return false;
   }
 
   /**
-   * A model's server on this machine may listen on every address of it. A public address may be
-   * one that a model's vendor shares with others, so there only the name tells. A name that cannot
-   * be resolved now may lead anywhere.
+   * A server on this machine may listen on every address of it. A public address may be one that a
+   * vendor shares with others, so there only the name tells. A name that cannot be resolved now may
+   * lead anywhere.
    */
-  async #isOfModel({ host, address }: Place, model: string): Promise<boolean> {
-    if (host === model) return true;
+  async #isAt({ host, address }: Place, { host: name, isShared }: Known): Promise<boolean> {
+    if (host === name) return true;
     const isOwn = isOwnAddress(address);
-    if (!isOwn && rangeOf(address) === 'public') return false;
-    const found = isIP(model) === 0 ? await this.#resolve(model).catch(() => null) : [model];
-    if (found === null) return true;
+    const isPublic = !isOwn && rangeOf(address) === 'public';
+    if (isPublic && isShared) return false;
+    const found = isIP(name) === 0 ? await this.#resolve(name).catch(() => null) : [name];
+    if (found === null) return !isPublic;
     const plain = plainAddress(address);
     return found.some((one) => plainAddress(one) === plain || (isOwn && isOwnAddress(one)));
   }
@@ -62,10 +81,10 @@ function leadsTo({ address, port }: Place, bound: BoundPlace): boolean {
   return plainAddress(address) === plainAddress(bound.address);
 }
 
-function modelPlaceOf(baseUrl: string): ModelPlace | null {
-  const url = URL.parse(baseUrl);
+function placeOfUrl(text: string): Known | null {
+  const url = URL.parse(text);
   if (url === null) return null;
   const host = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  return { host, port };
+  return { host, port, isShared: true };
 }

@@ -52,7 +52,8 @@ export const wires: readonly Wire[] = [
 
 /**
  * @param agent the block of the brain, with relative paths from the scene's folder
- * @param more `env` of the program beside its secrets; other fields of its brain; `serve` for a
+ * @param more `env` of the program beside its secrets; other fields of its brain; `storage` in
+ *   the place of a file; `serve` for a
  *   process of its own
  */
 export async function stage(
@@ -62,6 +63,7 @@ export async function stage(
   more: {
     readonly env?: Record<string, string>;
     readonly brain?: object;
+    readonly storage?: object;
     readonly serve?: typeof serve;
   } = {},
 ): Promise<Scene> {
@@ -75,7 +77,8 @@ export async function stage(
   const brain = config.brains[0]!;
   Object.assign((brain['models'] as object[])[0]!, { provider: wire.provider });
   Object.assign(brain, { agent }, more.brain);
-  const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
+  const { storage = { path: 'svc.db' } } = more;
+  const file = await writeConfig(folder.path, { ...config, storage });
   const program = stack.use(await (more.serve ?? serveHere)(file, port, more.env));
   let sent = 0;
   return {

@@ -49,6 +49,25 @@ inEachForm(
 );
 
 inEachForm(
+  'with a notice the approver’s chat holds no word of the call, and its code decides it',
+  async ({ house }) => {
+    await house.apply({ text: 'notice' });
+    const asked = await house.say('ada', 'pay seven');
+    assert.match(asked.text, /^I need a yes for: `webhook_call \{"body":\{"euros":7\}/);
+    const notice = await house.reply('boss', 1);
+    const { code, id } = await house.waiting();
+    assert.match(notice.text, /^helper needs a yes\. [^]*page Approvals[^]*svc approvals show/);
+    assert.match(notice.text, /It waits until 2026-11-28 12:00 UTC\.$/);
+    assert.doesNotMatch(notice.text, new RegExp(`webhook_call|euros|example|ada|${code}`));
+    assert.equal(notice.choices, undefined);
+    const yes = await house.say('boss', `/approve ${code}`);
+    assert.equal(yes.text, 'Approved: webhook_call runs now, and what comes of it is told there.');
+    await house.reply('ada', 2);
+    assert.equal((await house.ledger.approvals.find(id))?.outcome, 'done');
+  },
+);
+
+inEachForm(
   'who is no approver learns nothing and decides nothing, also who asked',
   async ({ house }) => {
     const asked = await house.say('ada', 'pay');

@@ -107,20 +107,24 @@ for (const [form, more] of Object.entries(forms)) {
     assert.match(none.err, /^No approval with this id is known here/);
   });
 
-  test(`${form}: no command tells a code`, async () => {
+  test(`${form}: show alone tells the code, while the call waits`, async () => {
     await using stage = await startStage(more);
     const { svc } = stage;
     await stage.say('2 + 2');
     await stage.nextReply();
     const [id] = await stage.waiting();
+    const code = /\b[0-9A-HJKMNP-TV-Z]{10}\b/;
     for (const args of [
       ['list', '--json'],
       ['show', id!, '--json'],
       ['show', id!],
     ]) {
       const { out } = await svc('approvals', ...args);
-      assert.doesNotMatch(out, /"(code|hash|address)"|\b[0-9A-HJKMNP-TV-Z]{10}\b/);
+      assert.doesNotMatch(out, /"(hash|address)"/);
+      assert.equal(code.test(out), args[0] === 'show', out);
     }
+    await svc('approvals', 'refuse', id!);
+    assert.doesNotMatch((await svc('approvals', 'show', id!, '--json')).out, code);
   });
 }
 

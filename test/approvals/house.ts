@@ -59,6 +59,8 @@ export type Settings = {
   /** Where a person is talked to alone; null: nowhere. Left out: the conversation of their id. */
   readonly direct?: ((user: string) => string | null) | undefined;
   readonly script?: Script;
+  /** What approvers are sent. */
+  readonly text?: 'full' | 'notice';
   readonly session?: SessionConfig;
   /** How its channel cuts a text. */
   readonly split?: (text: string) => readonly string[];
@@ -142,7 +144,7 @@ export async function openApprovalHouse(
       skills: null,
       notes: null,
       mark: () => 'MARK',
-      asking: { approvers, waitMs: 24 * hourMs },
+      asking: { approvers, waitMs: 24 * hourMs, text: one.text ?? 'full' },
     });
   };
   const planOf = (one: Settings): Plan => {

@@ -3,6 +3,13 @@ import { agent, spoil, type Case } from './cases.ts';
 
 const inAgent = spoil(agent);
 const ask = ['"shadow", "channels": ["telegram"]', '"ask", "channels": null'] as const;
+const isPrivate = [
+  '"sensitivity": "public"',
+  '"sensitivity": "private"',
+  '"groups": "off" } }',
+  `"groups": "off" } }, { "type": "messenger_b", "mode": "gateway", "token_env": "D",
+      "access": { "allow": ["9"], "groups": "off" } }`,
+];
 const approvers = (list: string): readonly string[] => [
   '"memory": { "scope": "brain" }',
   `"memory": { "scope": "brain" }, ${list}`,
@@ -44,6 +51,19 @@ export const approvalCases: readonly Case[] = [
     approvers('«"approvers": ["telegram:123"]'),
     'approvers_idle',
     'brains[0].agent.approvers',
+  ),
+  inAgent(
+    'words of a private brain on the messenger of an approver',
+    [...ask, ...approvers('"approvers": ["telegram:123", «"discord:9"]'), ...isPrivate],
+    'approver_sees_private',
+    'brains[0].agent.approvers[1]',
+    'channel_without_route',
+  ),
+  inAgent(
+    'a text for approvers that there is not',
+    [...ask, ...approvers('"approval_text": «"none"')],
+    'unknown_value',
+    'brains[0].agent.approval_text',
   ),
   inAgent(
     'a wait of more than a month',

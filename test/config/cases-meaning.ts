@@ -202,6 +202,14 @@ export const meaningCases: readonly Case[] = [
     'host_never_matches',
     'brains[0].agent.webhook_call.allow_hosts[0]',
   ),
+  ...['/approve', '/refuse', '/retry', '/help', '/start'].map((word) =>
+    spoilt(
+      `the trigger ${word}, which is a command`,
+      ['["/new"]', `["/new", «"${word}"]`],
+      'trigger_is_command',
+      'session.triggers[1]',
+    ),
+  ),
   inAgent(
     'this machine on every port',
     ['"10.0.0.1:8080"', '«"127.0.0.1"'],

@@ -43,9 +43,11 @@ export const approvalReads: readonly ReaderCase[] = [
     },
   ],
   [
-    'the list tells nothing that anybody wrote; one of it tells what it asks, and never its code',
+    'the list tells nothing that anybody wrote; one tells what it asks, and its code as it waits',
     async (it) => {
       const [asked] = await asks(it, 'ada', [{ sensitivity: 'private' }]);
+      const waits = await it.reader.approval(asked!.id);
+      assert.equal(waits?.code, asked!.code);
       await decide(it, asked!, 'refused', 'operator');
       const [row] = (await it.reader.approvals(null, first)).rows;
       const decidedAt = row!.decidedAt;
@@ -53,7 +55,8 @@ export const approvalReads: readonly ReaderCase[] = [
       assert.deepEqual(row, approvalRowOf({ ...asked!, ...decided }));
       const text = await it.reader.approval(asked!.id);
       assert.deepEqual(text, approvalTextOf({ ...asked!, ...decided }));
-      for (const name of ['code', 'address', 'hash']) assert.ok(!(name in text), name);
+      for (const name of ['address', 'hash']) assert.ok(!(name in text), name);
+      assert.equal(text.code, null);
       assert.equal(await it.reader.approval(asked!.code), null);
       for (const name of ['code', 'conversation', 'address', 'sender', 'arguments', 'hash']) {
         assert.ok(!(name in row), name);

@@ -115,6 +115,13 @@ export const flow: readonly Fault[] = [
     seenBy: ['src/flow/quoted-message.test.ts', 'test/privacy/quoted-privacy.slow.test.ts'],
   },
   {
+    name: 'An edit is public although its message may be private.',
+    file: 'src/flow/edit-labels.ts',
+    find: "sensitivity: isPublic ? 'public' : 'private'",
+    replace: "sensitivity: 'public'",
+    seenBy: ['src/flow/edit-labels.test.ts', 'test/privacy/said-again.test.ts'],
+  },
+  {
     name: 'What is asked again is shown to the model twice.',
     file: 'src/flow/asking-again.ts',
     find: '(turn, at) => at < place ||',
@@ -251,8 +258,9 @@ export const flow: readonly Fault[] = [
   {
     name: 'Messages are stamped public whatever brain answers them.',
     file: 'src/flow/pipeline.ts',
-    find: 'batch.map((message) => ({ ...message, sensitivity }))',
-    replace: "batch.map((message) => ({ ...message, sensitivity: 'public' as Sensitivity }))",
+    find: 'return { ...message, sensitivity: strictest(sensitivity, own) };',
+    replace:
+      "return { ...message, sensitivity: strictest('public', own === null ? own : 'public') };",
     seenBy: ['test/privacy/private-for-good.test.ts'],
   },
   {

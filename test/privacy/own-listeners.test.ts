@@ -1,6 +1,6 @@
 /**
- * An agent that may reach this machine does not reach svc itself, nor the servers of its models,
- * unless an entry of its list names that very port.
+ * An agent that may reach this machine does not reach svc itself, its database, nor the servers
+ * that its configuration names, unless an entry of its list names that very port.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,8 +8,13 @@ import { asks, lastOf, stage, wires, type Scene } from '../agents/stage.ts';
 import { startWeb } from '../fake/web.ts';
 
 /** Its model makes the call that the message is, and says what it was told. */
-async function startAgent(hosts: readonly string[], sensitivity: string): Promise<Scene> {
+async function startAgent(
+  hosts: readonly string[],
+  sensitivity: string,
+  more: object = {},
+): Promise<Scene> {
   const agent = {
+    ...more,
     tools: ['http_fetch', 'webhook_call'],
     http_fetch: { allow_hosts: hosts },
     webhook_call: { allow_hosts: hosts },
@@ -35,10 +40,24 @@ for (const sensitivity of ['public', 'private'] as const) {
       for (const host of ['127.0.0.1', '127.1', 'localhost']) {
         for (const tool of ['http_fetch', 'webhook_call']) {
           const told = await scene.say(`${tool} http://${host}:${port}/api/pull`);
-          assert.match(told, /svc itself or one of its models/, `${tool} ${host}:${port}`);
+          assert.match(told, /svc itself, its database, or a server/, `${tool} ${host}:${port}`);
         }
       }
     }
     assert.ok(scene.model.calls.every(({ path }) => path === '/api/chat'));
   });
 }
+
+test('an agent reaches an MCP server only where the list names its port', async () => {
+  await using server = await startWeb({ '/': { body: 'of the MCP server' } });
+  const port = portOf(server.origin);
+  for (const entry of ['127.0.0.1', `127.0.0.1:${port}`]) {
+    const mcp = [{ name: 'files', url: `${server.origin}/mcp` }];
+    await using scene = await startAgent([entry, 'localhost'], 'private', { mcp });
+    const told = await scene.say(`http_fetch http://127.0.0.1:${port}/`);
+    if (entry.includes(':')) assert.match(told, /of the MCP server/);
+    else assert.match(told, /svc itself, its database, or a server/);
+    const posted = await scene.say(`webhook_call http://localhost:${port}/`);
+    assert.match(posted, /svc itself, its database, or a server/);
+  }
+});

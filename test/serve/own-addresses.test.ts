@@ -258,6 +258,6 @@ test('an agent reaches svc as little at the addresses of the flags', async () =>
     await post(`http://${on(scene.own.webhook)}/webhook`, { sender_id: 'ada', text });
   }
   for (const { body } of await receiver.waitFor(2)) {
-    assert.match(String(body['text']), /svc itself or one of its models/);
+    assert.match(String(body['text']), /svc itself, its database, or a server/);
   }
 });

@@ -26,12 +26,16 @@ export const approvalsSchema = pageOf(
   object({ ...shared, decidedBy: maybe(oneOf('operator', 'approver')) }),
 );
 
-/** `decidedBy`: `operator`, or a messenger's type, `:` and the person's id on it. */
+/**
+ * `code`: what an approver writes behind /approve or /refuse; null: it does not wait any more.
+ * `decidedBy`: `operator`, or a messenger's type, `:` and the person's id on it.
+ */
 export const approvalTextSchema = object({
   ...shared,
   conversation: text as IdText<ConversationId>,
   sender: object({ id: text, name: maybeText }),
   arguments: text,
+  code: maybeText,
   decidedBy: maybeText,
 });
 

@@ -113,8 +113,10 @@ test('who is named on what is no messenger may decide nothing: anybody could be 
     return { channel, user, name: `${channel}:${user}` };
   };
   const approvers = [approver('webhook', 'ada'), approver('messenger_a', '42')];
-  const config = { governance: grants, approvers, approvalMs: 5 } as unknown as AgentConfig;
-  assert.deepEqual(askingOf(config), { approvers: ['messenger_a:42'], waitMs: 5 });
+  const asks = { governance: grants, approvers, approvalMs: 5, approvalText: 'notice' };
+  const config = asks as unknown as AgentConfig;
+  const asking = { approvers: ['messenger_a:42'], waitMs: 5, text: 'notice' };
+  assert.deepEqual(askingOf(config), asking);
   const without = { ...config, governance: [], approvers: [] };
   assert.equal(askingOf(without), null);
 });

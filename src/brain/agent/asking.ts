@@ -17,10 +17,11 @@ export function callOf({ tool, arguments: text }: Followed): ToolCall {
 }
 
 /** Null: no call of that agent is ever put to anybody. */
-export function askingOf({ governance, approvers, approvalMs }: AgentConfig): Asking | null {
+export function askingOf(config: AgentConfig): Asking | null {
+  const { governance, approvers, approvalMs: waitMs, approvalText: text } = config;
   const asks = governance.some(({ mode }) => mode === 'ask');
   if (!asks && approvers.length === 0) return null;
   // Elsewhere whoever has the channel's secret may say that they are anybody.
   const known = approvers.filter(({ channel }) => isMessengerType(channel));
-  return { approvers: known.map(({ name }) => name), waitMs: approvalMs };
+  return { approvers: known.map(({ name }) => name), waitMs, text };
 }

@@ -251,7 +251,7 @@ export class Intake {
     const dedupeKey = edits === undefined ? id : `edit:${edits}`;
     const around = { ...(further !== undefined && { further }), ...(context && { context }) };
     const said = { text, media, ...around, ...(saidAt && { saidAt }) };
-    const apart = edits === undefined ? {} : ({ apart: 'edit' } as const);
+    const apart = edits === undefined ? {} : ({ apart: 'edit', edits } as const);
     const facts = { conversation, sender, ...said, ...apart, setting };
     return { ...facts, channel: key, address: { channel: key, target }, dedupeKey };
   }

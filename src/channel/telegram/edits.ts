@@ -21,6 +21,7 @@ export function asEdit(wire: Wire, heard: Heard | null): Pick<Update, 'message' 
     target: targetOf({ ...target, edits: number }),
     dedupeKey: `edit:${edits}`,
     apart: 'edit' as const,
+    edits,
   };
   return { message, edits };
 }

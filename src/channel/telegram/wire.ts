@@ -31,6 +31,7 @@ export type Heard = {
   /** It is a piece of an album; absent: it is whole. */
   readonly gather?: Gather;
   readonly apart?: NonNullable<Inbound['apart']>;
+  readonly edits?: string;
   readonly saidAt?: PlatformTime;
   /** Unique for one bot, whatever becomes of the update ids. */
   readonly dedupeKey: string;

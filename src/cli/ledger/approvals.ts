@@ -136,8 +136,14 @@ function approvalPage(approval: ApprovalText): string {
     `${plainLine(channel)}, conversation ${plainLine(conversation)}, message ${messageId}\n`,
     `written by ${plainLine(who)}, asked ${localTime(approval.askedAt)}`,
     state === 'waiting' ? `, waits until ${localTime(approval.expiresAt)}\n` : '\n',
-    ...(state === 'waiting' ? [`svc approvals approve ${id}\nsvc approvals refuse ${id}\n`] : []),
+    ...(state === 'waiting' ? waysOf(approval) : []),
   ].join('');
+}
+
+/** A running service of the release before tells no code. */
+function waysOf({ id, code }: { readonly id: string; readonly code?: string | null }) {
+  const byCode = code == null ? [] : [`approvers write /approve ${code} or /refuse ${code}\n`];
+  return [...byCode, `svc approvals approve ${id}\nsvc approvals refuse ${id}\n`];
 }
 
 function sayState({ state, decidedBy, decidedAt, outcome }: ApprovalText): string {

@@ -70,7 +70,7 @@ export class Accepting {
 
   #arrive(inbound: Inbound): UnderWay {
     // When it was said stands in what it is gathered by.
-    const { dedupeKey, keyCheck, saidAt: _, ...facts } = inbound;
+    const { dedupeKey, keyCheck, saidAt: _, edits: __, ...facts } = inbound;
     const { rows, ids, now } = this.#parts;
     const { sensitivity = 'private' } = facts;
     const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };

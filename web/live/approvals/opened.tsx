@@ -36,6 +36,11 @@ function Asked({ row: { id, state, tool }, onWish }: Props) {
     <>
       <Whose approval={value} />
       <Arguments of={value} />
+      {value.code === null ? null : (
+        <p className="text-soft">
+          Approvers can also write its code in their chat: <code>{value.code}</code>
+        </p>
+      )}
       {state === 'waiting' ? (
         <p className="flex flex-wrap gap-2">
           <Button
