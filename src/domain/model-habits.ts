@@ -108,8 +108,10 @@ export const ownCallFields: ReadonlySet<string> = new Set(['id', 'type', 'index'
 export const ownFunctionFields: ReadonlySet<string> = new Set(['name', 'arguments', 'index']);
 
 /** It asks for an assistant line's thinking, which an empty one stands for: DeepSeek, Kimi. */
-export const wantsThinkingBack =
-  /(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content|reasoning_content[^]{0,80}(?:is missing|must be|is required|required)/i;
+export const wantsThinkingBack = anyOf(
+  '(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content',
+  'reasoning_content[^]{0,80}(?:is missing|must be|required)',
+);
 
 /** Why an answer ended, where that is no `stop`. `cut`: its text is not whole. */
 export type EndedBy = 'cut' | 'filtered' | 'failed' | 'no_room' | 'bad_call';
