@@ -140,7 +140,8 @@ export const errorWords = {
     'context[ _-]?(?:length|size|window)',
     'maximum (?:context|model length|prompt length|input length|allowed length)',
     // Anthropic, Bedrock, ERNIE
-    '(?:prompt|inputs?|messages?|request|conversation|history|tokens) (?:is |are )?too (?:long|large)',
+    '(?:prompt|inputs?|messages?|request|tokens) (?:is |are )?too (?:long|large)',
+    '(?:conversation|history) (?:is )?too (?:long|large)',
     // Groq
     'reduce (?:the|your) (?:length|size|message|prompt|input)',
     // Gemini
