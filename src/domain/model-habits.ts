@@ -107,9 +107,9 @@ export const ownLineFields: ReadonlySet<string> = new Set([
 export const ownCallFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function']);
 export const ownFunctionFields: ReadonlySet<string> = new Set(['name', 'arguments', 'index']);
 
-/** The error asks for a line's thinking, which an empty one stands for: DeepSeek, Kimi. */
+/** It asks for an assistant line's thinking, which an empty one stands for: DeepSeek, Kimi. */
 export const wantsThinkingBack = anyOf(
-  '(?:missing|must (?:include|contain)|required)[^]{0,80}reasoning_content',
+  '(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content',
   'reasoning_content[^]{0,80}(?:is missing|must be|required)',
 );
 
@@ -140,7 +140,8 @@ export const errorWords = {
     'context[ _-]?(?:length|size|window)',
     'maximum (?:context|model length|prompt length|input length|allowed length)',
     // Anthropic, Bedrock, ERNIE
-    '(?:prompt|inputs?|messages?|request|history|tokens) (?:is |are )?too (?:long|large)',
+    '(?:prompt|inputs?|messages?|request|tokens) (?:is |are )?too (?:long|large)',
+    '(?:conversation|history) (?:is )?too (?:long|large)',
     // Groq
     'reduce (?:the|your) (?:length|size|message|prompt|input)',
     // Gemini

@@ -49,6 +49,9 @@ test('of a stream only what tells of an error is read, and nothing that the mode
     [said, ''],
     ['{"message":{"content":"secret"},"done":false}\n{"error":"a"}\n', 'a'],
     ['{"message":{"content":"secret"},"done":false}\n{"done":true}\n', ''],
+    [`: ping\n\n${said}data: {"error":"a"}\n\n`, 'a'],
+    ['upstream error\n{"a": 1}', 'upstream error\n{"a": 1}'],
+    ['error: a', 'error: a'],
   ];
   for (const [body, words] of bodies) assert.equal(errorIn(body).words, words, body);
 });

@@ -61,22 +61,24 @@ export function errorIn(body: string): ToldError {
 
 /** Of events, or of JSON in each line, what tells of an error; undefined: it is no such body. */
 function errorOfStream(body: string): unknown {
+  const first = /\S.*/.exec(body)?.[0] ?? '';
+  if (!/^(?:data|event|id|retry)?:/.test(first) && recordOf(parseJson(first)) === null) {
+    return undefined;
+  }
   const errors: unknown[] = [];
-  let isStream = false;
   let event = '';
   for (const line of body.split(/\r?\n|\r/)) {
     const [, field = '', rest = line] = /^(data|event):(.*)$/.exec(line) ?? [];
     const text = rest.trim();
     if (field === 'event') event = text;
+    if (line === '') event = '';
     const read = parseJson(text);
     const record = recordOf(read);
-    isStream ||= field !== '' || record !== null;
     if (record !== null && (Boolean(record['error']) || event === 'error')) errors.push(record);
     const isWords = field === 'data' && read === undefined;
     if (isWords && (event === 'error' || /^error\b/i.test(text))) errors.push(text);
-    if (line === '') event = '';
   }
-  return isStream ? errors : undefined;
+  return errors;
 }
 
 function collect(value: unknown, depth: number, words: string[]): void {

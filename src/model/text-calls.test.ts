@@ -128,7 +128,8 @@ test('only a message that is one call of an offered tool runs anything', () => {
     '<tool_call>',
     'look_up',
     'look_up {"place": "12"}',
-    '<|channel|>analysis<|message|>A place.<|end|><|channel|>final<|message|> to=functions.look_up<|message|>{}',
+    '<|channel|>analysis<|message|>A place.<|end|>' +
+      '<|channel|>final<|message|> to=functions.look_up<|message|>{}',
   ];
   for (const text of not) assert.equal(call(text), null, text);
 });
