@@ -207,6 +207,14 @@ export const errorWords = {
     // DeepSeek
     'content exists risk',
   ),
+  /** Its model, or the template of that, knows no system text: Gemma, Gemini's API for it. */
+  noSystem: anyOf(
+    'system (?:role|messages?|prompts?) (?:is |are )?not supported',
+    'developer instruction is not enabled',
+    'does not support (?:a )?system',
+  ),
+  /** It answers in pieces alone: DashScope. */
+  onlyStreams: anyOf('only supports? (?:the )?stream', 'enable the stream parameter'),
   /** Its model calls no tools, or not at this address. */
   noTools: anyOf(
     // Ollama

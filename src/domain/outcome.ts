@@ -21,6 +21,12 @@ export type ToolCall = {
   readonly extra?: CallExtra;
 };
 
+/**
+ * An id where its provider gave none, or gave one twice. Nine letters and digits are what Mistral
+ * takes, and all others do.
+ */
+export const callId = (number: number): string => `call${String(number).padStart(5, '0')}`;
+
 /** Beside the call's own fields, and beside those of its function. */
 export type CallExtra = { readonly call: object; readonly function: object };
 

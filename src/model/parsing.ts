@@ -5,7 +5,7 @@
 import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import { ownCallFields, ownFunctionFields, type EndedBy } from '../domain/model-habits.ts';
-import type { CallExtra, ToolCall, Usage } from '../domain/outcome.ts';
+import { callId, type CallExtra, type ToolCall, type Usage } from '../domain/outcome.ts';
 import type { Picture } from '../domain/attachment.ts';
 import { withoutThinking } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
@@ -188,7 +188,7 @@ export function callsOf(value: unknown): readonly ToolCall[] {
     const name = textOf(asked?.['name']);
     if (name === '') return [];
     const extra = extraOfCall(call, asked);
-    const id = textOf(call?.['id']) || `call_${index}`;
+    const id = textOf(call?.['id']) || callId(index);
     return [{ id, name, arguments: decodedTwice(asked?.['arguments']), ...(extra && { extra }) }];
   });
 }

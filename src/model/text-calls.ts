@@ -5,6 +5,7 @@
  */
 import { callMarks } from '../domain/model-habits.ts';
 import type { ToolCall } from '../domain/outcome.ts';
+import { callId } from '../domain/outcome.ts';
 import { parseJson, recordOf, textOf } from './json.ts';
 import type { ToolNotice } from './model.ts';
 
@@ -23,7 +24,7 @@ export function callInText(
   const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(said).trim()), tools);
   const tool = tools.find(({ name }) => name === found?.name);
   if (found === null || tool === undefined) return null;
-  return { id: 'call_0', name: tool.name, arguments: found.arguments ?? {} };
+  return { id: callId(0), name: tool.name, arguments: found.arguments ?? {} };
 }
 
 /** The text without blocks of calls that begin a line, outside code. */

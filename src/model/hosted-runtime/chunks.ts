@@ -24,6 +24,7 @@ export class Chunks {
   #count = 0;
   #isDone = false;
   #reason = '';
+  #nativeReason: unknown;
   #extra: Fields = {};
   #usage: unknown;
   #error: unknown;
@@ -52,6 +53,7 @@ export class Chunks {
     if (choice['error']) this.#error = choice['error'];
     const reason = textOf(choice['finish_reason']);
     if (reason !== '') [this.#isDone, this.#reason] = [true, reason];
+    this.#nativeReason ??= choice['native_finish_reason'];
     const delta = recordOf(choice['delta']) ?? recordOf(choice['message']);
     this.said += contentOf(delta?.['content']);
     const extra = extraOf(delta, ownLineFields);
@@ -81,7 +83,8 @@ export class Chunks {
       content: this.said,
       ...(calls.length > 0 && { tool_calls: calls }),
     };
-    return wholeOf({ choices: [{ message, finish_reason: this.#reason }], usage: this.#usage });
+    const reasons = { finish_reason: this.#reason, native_finish_reason: this.#nativeReason };
+    return wholeOf({ choices: [{ message, ...reasons }], usage: this.#usage });
   }
 
   /** Some send an error as an event like all others: `{"object": "error", "message": …}`. */

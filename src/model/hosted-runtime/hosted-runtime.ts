@@ -76,8 +76,8 @@ class HostedRuntime implements Model {
     stop: Stop,
     tries: Try[],
   ): Promise<CallResult> {
-    const { onText } = request;
     for (let accepts = this.#accepts; ; this.#accepts = accepts) {
+      const onText = request.onText ?? (accepts.whole ? undefined : () => {});
       const listening = onText === undefined ? null : await listenTo(onText, this.#thinking);
       const body = toWire(this.modelId, request, this.#options.outputTokensMax, accepts);
       const call = { url, body, fromWire, listening };

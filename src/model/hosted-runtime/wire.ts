@@ -3,8 +3,8 @@
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
  * many others, who differ most in their errors.
  */
-import { endedBy, ownLineFields } from '../../domain/model-habits.ts';
-import { wantsThinkingBack } from '../../domain/model-habits.ts';
+import { endedBy, ownLineFields, type EndedBy } from '../../domain/model-habits.ts';
+import { errorWords, wantsThinkingBack } from '../../domain/model-habits.ts';
 import { errorIn, failureOf } from '../errors.ts';
 import { listOf, parseJson, recordOf, textOf } from '../json.ts';
 import { answerOf, base64Of, callsOf, contentOf, extraOf, failed } from '../parsing.ts';
@@ -28,6 +28,10 @@ export type Accepts = {
   readonly thinking: boolean;
   /** `tool_choice`; without it no tools are named where none is to be called. */
   readonly toolChoice: boolean;
+  /** A system text; without it the first message of the person begins with that. */
+  readonly system: boolean;
+  /** An answer in one piece; without it every answer is a stream. */
+  readonly whole: boolean;
 };
 
 export const acceptsAll: Accepts = {
@@ -36,6 +40,8 @@ export const acceptsAll: Accepts = {
   extra: true,
   thinking: false,
   toolChoice: true,
+  system: true,
+  whole: true,
 };
 
 /**
@@ -48,14 +54,15 @@ export function toWire(
   outputTokensMax: number | null,
   accepts = acceptsAll,
 ): string {
-  const messages = messagesOf(request, { ...callWire, sendsExtra: accepts.extra });
+  const asked = accepts.system ? request : withoutSystem(request);
+  const messages = messagesOf(asked, { ...callWire, sendsExtra: accepts.extra });
   const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: outputTokensMax };
   return JSON.stringify({
     model: modelId,
     messages: accepts.thinking ? messages.map(withThinking) : messages,
     ...choiceOfTools(request, accepts),
     ...bounded,
-    ...streamOf(request, accepts.usage),
+    ...streamOf(request, accepts),
   });
 }
 
@@ -66,15 +73,23 @@ function choiceOfTools(request: ModelRequest, { toolChoice }: Accepts): object {
   return toolChoice ? { ...toolsOf(request), tool_choice: 'none' } : {};
 }
 
+/** Templates of Gemma and others know no system text. */
+function withoutSystem(request: ModelRequest): ModelRequest {
+  const { system, lines } = request;
+  if (system === null) return request;
+  const first = { role: 'user', text: system } as const;
+  return { ...request, system: null, lines: [first, ...lines] };
+}
+
 function withThinking(message: object): object {
   const { role } = message as { role?: unknown };
   if (role !== 'assistant' || 'reasoning_content' in message) return message;
   return { ...message, reasoning_content: '' };
 }
 
-function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
-  if (onText === undefined) return { stream: false };
-  return { stream: true, ...(tellsUsage && { stream_options: { include_usage: true } }) };
+function streamOf({ onText }: ModelRequest, { usage, whole }: Accepts): object {
+  if (onText === undefined && whole) return { stream: false };
+  return { stream: true, ...(usage && { stream_options: { include_usage: true } }) };
 }
 
 /** Arguments go as a JSON text, and a result names its call. */
@@ -129,9 +144,16 @@ export function fromWire(
     calls: callsOf(message['tool_calls']),
     tools,
     usage,
-    endedBy: endedBy(textOf(choice?.['finish_reason'])),
+    endedBy: endOf(choice),
     extra: extraOf(message, ownLineFields),
   });
+}
+
+/** OpenRouter tells the model's own reason beside an `error`. */
+function endOf(choice: Readonly<Record<string, unknown>> | null): EndedBy | null {
+  const end = endedBy(textOf(choice?.['finish_reason']));
+  if (end !== 'failed') return end;
+  return endedBy(textOf(choice?.['native_finish_reason'])) ?? end;
 }
 
 /** Some stream though they were not asked to: as events, or as a JSON object in each line. */
@@ -156,12 +178,22 @@ export function adapted(
   answer: { readonly status: number; readonly body: string },
 ): Accepts | null {
   const { status, body } = answer;
-  if (status !== 400 && status !== 422) return null;
   const { words } = errorIn(body);
+  const namesTools = request.mayCall === false && request.tools.length > 0;
+  if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
+    return { ...accepts, toolChoice: false };
+  }
+  if (status !== 400 && status !== 422) return null;
+  if (accepts.system && request.system !== null && errorWords.noSystem.test(words)) {
+    return { ...accepts, system: false };
+  }
+  if (accepts.whole && request.onText === undefined && errorWords.onlyStreams.test(words)) {
+    return { ...accepts, whole: false };
+  }
   if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
     return { ...accepts, limitField: 'max_completion_tokens' };
   }
-  if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
+  if (accepts.usage && namesUsage.test(words)) {
     return { ...accepts, usage: false };
   }
   const hasLines = request.lines.some(({ role }) => role === 'assistant' || role === 'calls');
@@ -170,10 +202,6 @@ export function adapted(
   }
   if (accepts.extra && extraKeys(request).some((key) => words.includes(key))) {
     return { ...accepts, extra: false };
-  }
-  const namesTools = request.mayCall === false && request.tools.length > 0;
-  if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
-    return { ...accepts, toolChoice: false };
   }
   return null;
 }

@@ -48,7 +48,9 @@ export class LocalStream implements AnswerStream {
     if (root === null) return;
     // What one line says of a vendor stays said.
     this.#last = { ...this.#last, ...root };
-    if (root['error']) this.#error = root['error'];
+    // Of a call that it cannot parse the words are the key (ollama#11781).
+    const named = Object.entries(root).find(([key]) => key.startsWith('error '));
+    if (root['error'] || named) this.#error = root['error'] ?? named!.join(': ');
     if (root['done'] === true) this.#isDone = true;
     const message = recordOf(root['message']);
     this.said += textOf(message?.['content']);
