@@ -39,6 +39,8 @@ export type FakeHttpMcp = AsyncDisposable & {
   readonly bearers: ReadonlySet<string>;
   /** How many calls were run. */
   readonly ran: () => number;
+  /** How many streams are open behind their result. */
+  readonly open: () => number;
   /** As a restart does: no session that was begun is known any more. */
   forget(): void;
 };
@@ -96,6 +98,7 @@ export async function startHttpMcp(mode: HttpMode, elsewhere = ''): Promise<Fake
     asked: fake.asked,
     bearers: fake.bearers,
     ran: () => fake.ran,
+    open: () => fake.open,
     forget: () => fake.sessions.clear(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -110,6 +113,7 @@ class Fake {
   readonly bearers = new Set<string>();
   readonly sessions = new Set<string>();
   ran = 0;
+  open = 0;
   readonly #mode: HttpMode;
   readonly #elsewhere: string;
   readonly #answers = new Map<string, (told: Told) => void>();
@@ -172,7 +176,10 @@ class Fake {
     const whole = JSON.stringify({ jsonrpc: '2.0', id, result: this.#resultOf(message) });
     if (mode === 'stays_open') {
       response.writeHead(200, { ...events, ...heads }).write(`data: ${whole}\n\n`);
-      return drip(response);
+      this.open++;
+      await drip(response);
+      this.open--;
+      return;
     }
     if (mode === 'stream') return void response.writeHead(200, events).end(`data: ${whole}\n\n`);
     if (!isCall || !(mode in hostile)) {
