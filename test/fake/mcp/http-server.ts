@@ -51,7 +51,7 @@ const dripMs = 20;
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown> };
 type Told = Message & { error?: { code: number } };
 
-const echo = {
+export const echo = {
   name: 'echo',
   description: 'Says a text again.',
   inputSchema: {
@@ -65,8 +65,16 @@ const echo = {
  * A schema without a type and an output schema without one: the protocol's library refuses a whole
  * list with such a tool (mcpx#28, claude-code#88049).
  */
-const oddTools = [
-  { name: 'odd', inputSchema: { anyOf: [{ properties: { a: { type: 'string' } } }] } },
+export const oddTools = [
+  {
+    name: 'odd',
+    inputSchema: {
+      anyOf: [
+        { properties: { text: { type: 'string' } }, required: ['text'] },
+        { properties: { id: { type: 'number' } }, required: ['id'] },
+      ],
+    },
+  },
   { ...echo, name: 'picture', outputSchema: { $id: 'x' }, annotations: { title: 7 } },
 ];
 
