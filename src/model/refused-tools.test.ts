@@ -50,6 +50,8 @@ const cases = [
     'place',
   ],
   ['[{"loc":["body","tools",3,"function","parameters"],"msg":"x"}]', ['mcp_a_mail_all'], 'place'],
+  ["Invalid schema for function 'time': x", ['time'], 'name'],
+  ['The grammar could not be made this time: see mcp_a_plain.', ['mcp_a_plain'], 'name'],
   // kubernetes-mcp-server#758
   [
     "JSON schema conversion failed:\nPattern must start with '^' and end with '$'",

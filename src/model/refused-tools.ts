@@ -38,7 +38,7 @@ export function refusedTools(words: string, offered: readonly ToolNotice[]): Ref
   const placed = [...new Set(placesIn(said))].flatMap((at) => offered[at] ?? []);
   if (placed.length > 0) return found(placed, 'place');
   if (!isOfSchemas) return none;
-  const foreign = offered.filter(({ name }) => name.startsWith('mcp_'));
+  const foreign = offered.filter(({ name }) => isForeign(name));
   const odd = foreign.filter(({ parameters }) => !isPlain(parameters));
   return odd.length > 0 ? found(odd, 'schema') : found(foreign, 'server');
 }
@@ -63,15 +63,21 @@ const ofTools = /\b(?:tools?|functions?|toolSpec|function_?declarations)\b/i;
 const ofSchemas =
   /schema|grammar|initialize samplers|function_?declarations|\btools?\b.*\bparameters?\b/is;
 
-/** As a word of its own: `mcp_a_b` is not named by `mcp_a_b_c`. */
+/**
+ * As a word of its own: `mcp_a_b` is not named by `mcp_a_b_c`. A name of svc's own tools is a word
+ * of English too (`time`), and has to stand in quotes.
+ */
 function isNamed(name: string, said: string): boolean {
-  const edge = /[\w-]/;
+  const isOwn = !isForeign(name);
   for (let at = said.indexOf(name); at >= 0; at = said.indexOf(name, at + 1)) {
     const [before, after] = [said.charAt(at - 1), said.charAt(at + name.length)];
-    if (!edge.test(before) && !edge.test(after)) return true;
+    const isQuoted = /["'`]/.test(before) && /["'`]/.test(after);
+    if (isOwn ? isQuoted : !/[\w-]/.test(before) && !/[\w-]/.test(after)) return true;
   }
   return false;
 }
+
+const isForeign = (name: string): boolean => name.startsWith('mcp_');
 
 /** Gemini has all functions in its first tool. */
 const functionPlaces = /function_?declarations[[.](\d+)/gi;

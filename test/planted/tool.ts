@@ -24,6 +24,32 @@ export const tool: readonly Fault[] = [
     seenBy: ['src/tool/mcp/servers.slow.test.ts'],
   },
   {
+    name: 'A branch at the top of a schema goes to the provider as it is.',
+    file: 'src/tool/mcp/flat-schema.ts',
+    find: 'if (!Object.keys(schema).some((key) => topKeys.has(key))) return schema;',
+    replace: 'if (topKeys.size > 0) return schema;',
+  },
+  {
+    name: 'A structured result without a text is no result.',
+    file: 'src/tool/mcp/result-text.ts',
+    find: 'if (texts.length === 0) return false;',
+    replace: 'if (texts.length === 0) return true;',
+  },
+  {
+    name: 'A call that met a forgotten session is not made again.',
+    file: 'src/tool/mcp/supervised-server.ts',
+    find: 'if (isSessionOver(error)) {',
+    replace: 'if (isSessionOver(error) && this.#calls < 0) {',
+    seenBy: ['src/tool/mcp/url-servers.test.ts'],
+  },
+  {
+    name: 'A stream that an MCP server leaves open stays open.',
+    file: 'src/tool/mcp/url-transport.ts',
+    find: 'setTimeout(() => this.#stop.stop(), lingerMs).unref();',
+    replace: 'setTimeout(() => this.#stop.stopped, lingerMs).unref();',
+    seenBy: ['src/tool/mcp/url-servers.test.ts'],
+  },
+  {
     name: 'A program of an MCP server is taken over the API too.',
     file: 'src/config/by-hand.ts',
     find: 'if (known.some((one) => isEqual(one, command))) return [];',

@@ -28,6 +28,7 @@ for (const mode of ['honest', 'stream', 'stays_open', 'sessions'] as const) {
       false,
       'no stream is opened',
     );
+    await until('no stream is kept', async () => server.open() === 0);
   });
 }
 

@@ -212,7 +212,7 @@ class Answer {
     this.#events.message(message);
     if (this.#id === null || 'method' in message || message.id !== this.#id) return;
     this.isWhole = true;
-    setTimeout(() => this.#stop.stop(), lingerMs).unref();
+    if (this.#parser !== null) setTimeout(() => this.#stop.stop(), lingerMs).unref();
   }
 }
 

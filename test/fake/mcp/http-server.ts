@@ -39,6 +39,8 @@ export type FakeHttpMcp = AsyncDisposable & {
   readonly bearers: ReadonlySet<string>;
   /** How many calls were run. */
   readonly ran: () => number;
+  /** How many streams are open behind their result. */
+  readonly open: () => number;
   /** As a restart does: no session that was begun is known any more. */
   forget(): void;
 };
@@ -49,7 +51,7 @@ const dripMs = 20;
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown> };
 type Told = Message & { error?: { code: number } };
 
-const echo = {
+export const echo = {
   name: 'echo',
   description: 'Says a text again.',
   inputSchema: {
@@ -63,8 +65,16 @@ const echo = {
  * A schema without a type and an output schema without one: the protocol's library refuses a whole
  * list with such a tool (mcpx#28, claude-code#88049).
  */
-const oddTools = [
-  { name: 'odd', inputSchema: { anyOf: [{ properties: { a: { type: 'string' } } }] } },
+export const oddTools = [
+  {
+    name: 'odd',
+    inputSchema: {
+      anyOf: [
+        { properties: { text: { type: 'string' } }, required: ['text'] },
+        { properties: { id: { type: 'number' } }, required: ['id'] },
+      ],
+    },
+  },
   { ...echo, name: 'picture', outputSchema: { $id: 'x' }, annotations: { title: 7 } },
 ];
 
@@ -96,6 +106,7 @@ export async function startHttpMcp(mode: HttpMode, elsewhere = ''): Promise<Fake
     asked: fake.asked,
     bearers: fake.bearers,
     ran: () => fake.ran,
+    open: () => fake.open,
     forget: () => fake.sessions.clear(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -110,6 +121,7 @@ class Fake {
   readonly bearers = new Set<string>();
   readonly sessions = new Set<string>();
   ran = 0;
+  open = 0;
   readonly #mode: HttpMode;
   readonly #elsewhere: string;
   readonly #answers = new Map<string, (told: Told) => void>();
@@ -172,7 +184,10 @@ class Fake {
     const whole = JSON.stringify({ jsonrpc: '2.0', id, result: this.#resultOf(message) });
     if (mode === 'stays_open') {
       response.writeHead(200, { ...events, ...heads }).write(`data: ${whole}\n\n`);
-      return drip(response);
+      this.open++;
+      await drip(response);
+      this.open--;
+      return;
     }
     if (mode === 'stream') return void response.writeHead(200, events).end(`data: ${whole}\n\n`);
     if (!isCall || !(mode in hostile)) {
