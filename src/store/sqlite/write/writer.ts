@@ -35,6 +35,8 @@ const fullSync = 2;
 const vacuumPagesMax = 65_536;
 /** As many as SQLite would wait for. */
 const foldPages = 1_000;
+/** So long another program is waited for that has the database locked since the last try. */
+const lockedWaitMs = 50;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 const indexEveryMs = 2_000;
@@ -183,10 +185,26 @@ function serve(
   const fold = prepareFold(db);
   const index = openSearchIndex(db);
   let over = false;
+  let waitMs = busyMs;
+  const wait = (ms: number): void => db.exec(`PRAGMA busy_timeout = ${ms}`);
+  /** What is nobody's message waits for no other program: there will be another time. */
+  const unhurried = <T>(act: () => T): T => {
+    wait(0);
+    try {
+      return act();
+    } finally {
+      wait(waitMs);
+    }
+  };
+  /** A thread that waits in SQLite cannot be ended, and this is asked again every second. */
+  const patience = (isLocked: boolean): void => {
+    const ms = isLocked ? Math.min(busyMs, lockedWaitMs) : busyMs;
+    if (ms !== waitMs) wait((waitMs = ms));
+  };
   const sweepOn = (): boolean => {
     let more = false;
     try {
-      const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
+      const { rows, deadLetters } = unhurried(() => sweep(db, retentionDays, Date.now()));
       if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
       more = rows >= rowsAtOnce;
     } catch (error) {
@@ -198,7 +216,7 @@ function serve(
   };
   const indexOn = (): boolean => {
     try {
-      return index.step();
+      return unhurried(() => index.step());
     } catch (error) {
       if (!mayPass(error)) throw error;
       return false;
@@ -229,6 +247,7 @@ function serve(
     if (typeof message === 'string') {
       const group = JSON.parse(message) as Group;
       const done = run(group);
+      patience(done.kind === 'locked');
       rush.wrote(group.writes.length);
       if (done.kind === 'failed') end();
       tell(done);
