@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createNetServer, type AddressInfo, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { closedPort } from '../../test/fake/closed-port.ts';
@@ -238,6 +238,30 @@ const testsOf = (plain: boolean) => (): void => {
     const after = await it.client.send(it.request());
     assert.equal(after.kind, 'answer');
     assert.equal(asked, 1);
+  });
+
+  // capnproto/capnproto#2831: the next request was the one that failed.
+  test('sends nothing behind a request that its server answers without reading it', async () => {
+    const sockets: Socket[] = [];
+    const server = createNetServer((socket) => {
+      sockets.push(socket.on('error', () => {}));
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n');
+      });
+    });
+    server.listen(0, ownHost);
+    await once(server, 'listening');
+    await using it = await bench((_request, response) => response.end());
+    const url = new URL(`http://${ownHost}:${(server.address() as AddressInfo).port}/`);
+    for (const body of ['x'.repeat(20_000_000), 'short']) {
+      const result = await it.client.send(it.request({ url, body }));
+      assert.ok(result.kind === 'answer' && result.status === 413);
+      await setImmediate();
+    }
+    assert.equal(sockets.length, 2);
+    for (const socket of sockets) socket.destroy();
+    server.close();
   });
 
   test('without need of the body, takes the status for the answer', async () => {

@@ -17,12 +17,13 @@ export type Received = {
 };
 
 /**
- * How a request is answered: by a status, with a body as nearly all receivers answer; never
- * (`hang`); by a broken connection (`reset`); or by a status whose body breaks off in the middle
- * (`cut`) or never ends (`drip`).
+ * How a request is answered: by a status, with a body as nearly all receivers answer; by these
+ * bytes and an end (`raw`); never (`hang`); by a broken connection (`reset`); or by a status whose
+ * body breaks off in the middle (`cut`) or never ends (`drip`).
  */
 export type Answer =
   | number
+  | { readonly raw: string }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | 'hang'
   | 'reset'
@@ -104,6 +105,8 @@ function answer(how: Answer, response: ServerResponse): void {
     setImmediate(() => response.destroy());
   } else if (how === 'drip') {
     response.writeHead(200).write('one');
+  } else if (typeof how === 'object' && 'raw' in how) {
+    response.socket?.end(how.raw);
   } else {
     const all = typeof how === 'number' ? { status: how, body: usual } : how;
     const { status, headers = {}, body = '' } = all;

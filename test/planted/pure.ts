@@ -122,10 +122,23 @@ export const lib: readonly Fault[] = [
     replace: 'return readBytes < 0;',
   },
   {
+    name: 'A reply goes out again where its receiver has written a field that is none.',
+    file: 'src/lib/http-client/undici-connection.ts',
+    find: '.failed(error, this.#socket?.statusBehind(this.#interims))',
+    replace: '.failed(error)',
+  },
+  {
+    name: 'A request goes behind one that its server has answered and does not read.',
+    file: 'src/lib/plain-client/plain-connection.ts',
+    find: 'this.#socket!.writableLength > 0;',
+    replace: 'this.#socket!.writableLength < 0;',
+    seenBy: ['src/lib/http-client.test.ts'],
+  },
+  {
     name: 'A 100 Continue that nobody asked for is a failure.',
     file: 'src/lib/http-client/undici-socket.ts',
-    find: 'else if (this.#passStatus(byte)) bytes[at] = zero + 2;',
-    replace: 'else this.#passStatus(byte);',
+    find: 'else if (this.#passLine(byte)) bytes[at] = zero! + 2;',
+    replace: 'else this.#passLine(byte);',
   },
   {
     name: 'A model may send interim answers without an end.',

@@ -112,6 +112,10 @@ const cases: readonly [Answer, readonly unknown[]][] = [
   [502, ['retry', 'server_error', null, true]],
   ['reset', ['retry', 'connection_lost', null, true]],
   ['cut', ['delivered']],
+  [{ raw: 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok' }, ['delivered']],
+  [{ raw: 'HTTP/1.1 410 Gone\r\n : \r\n\r\n' }, ['dead', 'gone']],
+  [{ raw: 'HTTP/1.1 500 Oh\r\nA b: c\r\n\r\n' }, ['retry', 'server_error', null, true]],
+  [{ raw: 'no answer at all' }, ['retry', 'connection_lost', null, true]],
 ];
 
 test('every answer of the receiver has its outcome', async (t) => {

@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import { after, before, mock, suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { StreamSocket } from '../../../test/chaos/plain-client/memory-socket.ts';
 import { startWeb } from '../../../test/fake/web.ts';
 import { handClock } from '../../../test/support/hand-clock.ts';
 import { patienceMs, until } from '../../../test/support/waiting.ts';
-import { createHttpClient, type HttpRequest } from '../http-client.ts';
-import { unwantedMs } from './exchange.ts';
+import { createHttpClient, type HttpRequest, type HttpResult } from '../http-client.ts';
+import { Connections } from './connections.ts';
+import { Exchange, unwantedMs } from './exchange.ts';
+import { UndiciConnection } from './undici-connection.ts';
 
 type Way = 'plain' | 'by undici' | 'over TLS';
 
@@ -76,10 +79,13 @@ const kept: readonly [what: string, first: string, rest: string | null][] = [
   ['whose chunks come later', chunked, '2\r\nok\r\n0\r\n\r\n'],
   ['whose chunks are cut anywhere', `${chunked}2\r\no`, 'k\r\n0\r\n\r\n'],
   ['with extensions and a trailer', `${chunked}2\r\nok\r\n`, '2;a=b\r\nok\r\n0\r\nX-T: a\r\n\r\n'],
+  // nodejs/node#24580: `{}` behind a 204, by a framework for PHP.
+  ['none, though a length is said', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', null],
   ['of 64 KiB', `${ok}Content-Length: 65536\r\n\r\n`, 'x'.repeat(65_536)],
 ];
 const closed: typeof kept = [
   ['of one byte more', `${ok}Content-Length: 65537\r\n\r\n`, 'x'.repeat(65_537)],
+  ['behind a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n{}', null],
   ['in more chunks', chunked, chunk.repeat(3)],
   ['before a close', `${ok}Connection: close\r\nContent-Length: 2\r\n\r\nok`, null],
   ['that breaks off', `${ok}Content-Length: 5\r\n\r\nhe`, ''],
@@ -89,6 +95,34 @@ const endless: typeof kept = [
   ['that never comes', `${ok}Content-Length: 2\r\n\r\n`, null],
   ['that does not end', `${chunked}2\r\nok\r\n`, null],
   ['that does not end, by HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', null],
+];
+
+/** Answers whose status is plain, and whose head or body undici refuses. */
+const unreadable: readonly [what: string, answer: string][] = [
+  // nodejs/node#43798, benoitc/hackney#706: a device, an SMS service.
+  ['lines without CR', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+  ['lines without CR but the first', `${ok}Content-Length: 2\nServer: a\r\n\r\nok`],
+  // nodejs/node#7136
+  ['a length and chunks', `${ok}Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  // nodejs/node#6517, dart-lang/sdk#45679: an ESP8266.
+  ['its length twice', `${ok}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`],
+  // AdguardTeam/CoreLibs#870: a log among the fields.
+  ['a name with a space', `${ok}Content Type: text/html\r\nContent-Length: 2\r\n\r\nok`],
+  // nodejs/node#4480
+  ['a field without a name', `${ok} : \r\nContent-Length: 2\r\n\r\nok`],
+  ['a control character', `${ok}X-A: \x01\r\nContent-Length: 2\r\n\r\nok`],
+  ['a head that is too long', `${ok}X-A: ${'a'.repeat(70_000)}\r\nContent-Length: 2\r\n\r\nok`],
+  ['no reason, and lines without CR', 'HTTP/1.1 200\nContent-Length: 2\n\nok'],
+  ['1.0 and lines without CR', 'HTTP/1.0 200 OK\nContent-Length: 2\n\nok'],
+  ['an interim answer before it', `HTTP/1.1 103 Early\r\n\r\n${ok} : \r\n\r\n`],
+];
+const noStatus: typeof unreadable = [
+  ['another protocol', 'ICY 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+  ['four digits', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok'],
+  ['no digits', 'HTTP/1.1 OK\r\nContent-Length: 2\r\n\r\nok'],
+  ['what comes behind a broken interim answer', `HTTP/1.1 103 Early\r\n : \r\n\r\n${ok}\r\n`],
+  ['what comes behind one of four digits', `HTTP/1.1 1022 No\r\n\r\n${ok}\r\n`],
+  ['an interim answer alone', 'HTTP/1.1 103 Early\r\n : \r\n\r\n'],
 ];
 
 /** RFC 9110, 15.2: to be read past, however many and whether or not they were asked for. */
@@ -141,6 +175,26 @@ const testsOf = (way: Way) => (): void => {
     const result = await it.post('/first');
     assert.ok(result.kind === 'fault' && result.fault === 'connection_lost' && result.sent);
   });
+
+  for (const [what, answer] of unreadable) {
+    test(`takes the status of an answer with ${what} where no body is wanted`, async () => {
+      await using it = await bench(way, answer, Promise.resolve(''));
+      const whole = await it.post('/first', { discardBody: false });
+      assert.ok(whole.kind === 'fault' && whole.fault === 'connection_lost' && whole.sent);
+      const status = await it.post('/first');
+      assert.ok(status.kind === 'answer' && status.status === 200, JSON.stringify(status));
+      assert.equal((await it.post('/second')).kind, 'answer');
+      assert.equal(it.web.connections, 3, 'nothing else goes over such a connection');
+    });
+  }
+
+  for (const [what, answer] of noStatus) {
+    test(`takes no status of ${what}`, async () => {
+      await using it = await bench(way, answer, Promise.resolve(''));
+      const result = await it.post('/first');
+      assert.ok(result.kind === 'fault' && result.fault === 'connection_lost' && result.sent);
+    });
+  }
 
   for (const [what, first, rest] of [...kept, ...closed]) {
     const isKept = kept.some(([other]) => other === what);
@@ -201,6 +255,39 @@ suite('undici over TLS', { concurrency: true }, () => {
     setDefaultCACertificates(usual);
   });
   testsOf('over TLS')();
+});
+
+/** As TLS is at times: what was written is told to be sent only after the answer. */
+class LateSocket extends StreamSocket {
+  override _write(bytes: Buffer, encoding: string, done: () => void): void {
+    super._write(bytes, encoding, () => globalThis.setImmediate(done));
+    queueMicrotask(() => this.brings(Buffer.from(`${ok}Content-Length: 2\r\n\r\nok`)));
+  }
+}
+
+test('a socket that tells late what it has sent is used again', async () => {
+  const clock = handClock();
+  let sockets = 0;
+  const all = new Connections(1, (owner) => {
+    const connect = (_where: object, connected: (error: null, socket: never) => void): void => {
+      sockets++;
+      globalThis.setImmediate(() => connected(null, new LateSocket() as never));
+    };
+    return new UndiciConnection('http://home.test', connect, owner);
+  });
+  for (let asked = 0; asked < 3; asked++) {
+    const result = await new Promise<HttpResult>((resolve, reject) => {
+      const url = new URL('http://home.test/');
+      const wanted = { deadlineAt: clock.in(1_000), bodyBytesMax: 10 };
+      const request = { method: 'GET', url, headers: {}, body: null, ...wanted } as const;
+      const exchange = new Exchange(request, undefined, resolve, reject);
+      exchange.watch(clock.deadlines);
+      all.take(exchange);
+    });
+    assert.ok(result.kind === 'answer' && result.body === 'ok');
+  }
+  assert.equal(sockets, 1);
+  await all.close();
 });
 
 declare const told: (error: null, found: unknown, family?: number) => void;

@@ -144,9 +144,18 @@ export class Exchange extends Linked {
     this.#settle({ ...this.#answer(''), bytes });
   }
 
-  failed(error: unknown): void {
+  /**
+   * @param status what the first line of the answer said, where the rest of its head could not be
+   * read; 0: nothing
+   */
+  failed(error: unknown, status = 0): void {
     const code = codeOf(error);
     if (code === destroyedCode) return this.destroyed();
+    if (status > 0 && this.request.discardBody === true && !this.#settled) {
+      // Whoever answered has the request: it is not to be sent again.
+      this.#status = status;
+      return this.#settle(this.#answer(''));
+    }
     if (this.#giveUp !== null) return this.#fail('connection_lost', code);
     const late = code === connectTimeoutCode || code === 'ETIMEDOUT';
     this.#fail(late ? 'connect_timeout' : 'connect_failed', code);

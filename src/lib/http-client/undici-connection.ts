@@ -57,6 +57,8 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   #begun = false;
   #socket: UndiciSocket | null = null;
   #bytesBefore = 0;
+  /** Of the answer under way, as far as it was read. */
+  #interims = 0;
 
   constructor(origin: string, connect: Connector, owner: Connections) {
     super();
@@ -111,11 +113,13 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#begun = true;
+    this.#interims = 0;
     this.#socket?.awaitsAnswer();
     this.#exchange?.begun(() => controller.abort(givenUp));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) this.#interims++;
     this.#exchange?.head(status, headers);
   }
 
@@ -128,7 +132,7 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#over()?.failed(error);
+    this.#over()?.failed(error, this.#socket?.statusBehind(this.#interims));
   }
 
   #over(): Exchange | null {
@@ -147,8 +151,12 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
     return socket as Duplex as Socket;
   }
 
+  /** A turn of the event loop after the answer, so that a TLS socket has told what it has sent. */
   #free(): void {
-    if (this.#exchange === null) this.#owner.freed(this);
+    if (this.#exchange !== null) return;
+    // A server that has answered may never read the rest of the request.
+    if (this.#socket !== null && this.#socket.writableLength > 0) this.#gone();
+    else this.#owner.freed(this);
   }
 
   #gone(): void {

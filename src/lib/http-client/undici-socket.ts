@@ -19,7 +19,7 @@ type Done = (error?: Error | null) => void;
  */
 export class UndiciSocket extends Duplex {
   readonly #socket: SocketBelow;
-  readonly #interim = new InterimAnswers();
+  readonly #heads = new AnswerHeads();
   /** What came before undici has written the request again; null: it has, or there is none. */
   #held: Buffer[] | null;
   #isEnded = false;
@@ -50,9 +50,18 @@ export class UndiciSocket extends Duplex {
     return own;
   }
 
+  /**
+   * What the first line of the final answer says, whatever comes behind it; 0: it has not come.
+   * @param interims how many interim answers undici has read: of what comes behind one that it
+   * refuses nothing counts
+   */
+  statusBehind(interims: number): number {
+    return this.#heads.interims === interims ? this.#heads.status : 0;
+  }
+
   /** A request is about to be written: an answer begins with what comes next. */
   awaitsAnswer(): void {
-    this.#interim.begin();
+    this.#heads.begin();
   }
 
   /** @returns whether there is room for more */
@@ -111,7 +120,7 @@ export class UndiciSocket extends Duplex {
   }
 
   #bring(bytes: Buffer): boolean {
-    this.#interim.pass(bytes);
+    this.#heads.pass(bytes);
     return this.push(bytes);
   }
 
@@ -125,23 +134,38 @@ export class UndiciSocket extends Duplex {
   }
 }
 
-const [cr, lf, zero, nine] = Buffer.from('\r\n09') as unknown as [number, number, number, number];
-const interimLine = Buffer.from('HTTP/1.1 1');
-const headEnd = Buffer.from('\r\n\r\n');
+const [cr, lf, space, zero, nine] = bytesOf('\r\n 09');
+const lineStart = bytesOf('HTTP/1.1 ');
+const minorVersionAt = 7;
+const digits = 3;
+const headEnd = bytesOf('\r\n\r\n');
 
 /**
- * Watches the heads of interim answers up to the final one, however they are cut, and writes 102
- * for 100 where the bytes lie. It judges nothing: undici reads the same bytes.
+ * Watches the first lines of answers up to the final one, and the heads of the interim ones before
+ * it, however they are cut. It writes 102 for 100 where the bytes lie. It judges nothing else:
+ * undici reads the same bytes.
  */
-class InterimAnswers {
-  #in: 'status' | 'head' | 'rest' = 'rest';
-  /** How much of what begins or ends a head has come. */
+class AnswerHeads {
+  #in: 'line' | 'head' | 'rest' = 'rest';
+  /** How much of what begins a line, or ends a head, has come. */
   #matched = 0;
-  #isContinue = false;
+  #number = 0;
+  /** Of the final answer; 0: its first line has not come, or is none. */
+  status = 0;
+
+  /** Heads of interim answers that have come whole. */
+  interims = 0;
 
   begin(): void {
-    this.#in = 'status';
+    this.#beginLine();
+    this.interims = 0;
+    this.status = 0;
+  }
+
+  #beginLine(): void {
+    this.#in = 'line';
     this.#matched = 0;
+    this.#number = 0;
   }
 
   /** @param bytes that come next; changed in place */
@@ -149,36 +173,42 @@ class InterimAnswers {
     for (let at = 0; at < bytes.length && this.#in !== 'rest'; at++) {
       const byte = bytes[at]!;
       if (this.#in === 'head') this.#passHead(byte);
-      else if (this.#passStatus(byte)) bytes[at] = zero + 2;
+      else if (this.#passLine(byte)) bytes[at] = zero! + 2;
     }
   }
 
   #passHead(byte: number): void {
     if (byte === headEnd[this.#matched]) this.#matched++;
     else this.#matched = byte === cr ? 1 : 0;
-    if (this.#matched === headEnd.length) this.begin();
+    if (this.#matched < headEnd.length) return;
+    this.interims++;
+    this.#beginLine();
   }
 
   /** @returns whether it is the last digit of 100 */
-  #passStatus(byte: number): boolean {
-    const at = this.#matched;
+  #passLine(byte: number): boolean {
     // Empty lines before an answer mean nothing.
-    if (at === 0 && (byte === cr || byte === lf)) return false;
-    this.#matched++;
-    if (at < interimLine.length) {
-      if (byte !== interimLine[at]) this.#in = 'rest';
+    if (this.#matched === 0 && (byte === cr || byte === lf)) return false;
+    const at = this.#matched++;
+    if (at < lineStart.length) {
+      if (byte !== lineStart[at] && !(at === minorVersionAt && byte === zero)) this.#in = 'rest';
       return false;
     }
-    if (byte < zero || byte > nine) {
+    if (at === lineStart.length + digits) {
+      if (byte === space || byte === cr || byte === lf) this.status = this.#number;
       this.#in = 'rest';
       return false;
     }
-    if (at === interimLine.length) {
-      this.#isContinue = byte === zero;
-      return false;
-    }
-    this.#in = 'head';
+    if (byte < zero! || byte > nine!) this.#in = 'rest';
+    this.#number = this.#number * 10 + byte - zero!;
+    const isInterim = at === lineStart.length + digits - 1 && this.#number < 200;
+    if (!isInterim) return false;
+    this.#in = this.#number < 100 ? 'rest' : 'head';
     this.#matched = 0;
-    return this.#isContinue && byte === zero;
+    return this.#number === 100;
   }
+}
+
+function bytesOf(text: string): readonly number[] {
+  return [...Buffer.from(text)];
 }

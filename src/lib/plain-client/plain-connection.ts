@@ -27,7 +27,7 @@ export type PlainTarget = {
   readonly connect?: (options: NetConnectOpts) => PlainSocket;
 };
 
-export type PlainSocket = SocketBelow & Pick<Socket, 'on'>;
+export type PlainSocket = SocketBelow & Pick<Socket, 'on' | 'writableLength'>;
 
 /** Many servers close an idle connection after 5 s without saying so beforehand. */
 const idleMs = 4_000;
@@ -159,7 +159,9 @@ export class PlainConnection extends Connection {
     exchange.end();
     const { keepAliveMs } = this.#reader;
     this.#idleMs = keepAliveMs === null ? idleMs : Math.min(keepAliveMs - safetyMs, idleMsMax);
-    if (this.#idleMs <= 0 || !isBlank(behind)) this.#close();
+    // A server that has answered may never read the rest of the request.
+    const isUnsent = this.#socket!.writableLength > 0;
+    if (this.#idleMs <= 0 || isUnsent || !isBlank(behind)) this.#close();
     else setImmediate(this.#free);
   }
 

@@ -57,6 +57,8 @@ export class StreamSocket extends Duplex implements MemorySocket {
 export class BufferSocket extends EventEmitter implements MemorySocket {
   destroyed = false;
   written = '';
+  /** All is sent at once. */
+  readonly writableLength = 0;
   readonly #onread: NonNullable<NetConnectOpts['onread']>;
 
   constructor({ onread }: NetConnectOpts) {
