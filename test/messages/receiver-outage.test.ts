@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Status } from '../../src/admin/admin.ts';
+import { startConfigured } from '../config/program.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
@@ -49,4 +50,15 @@ test('its replies are counted while it is broken, and each arrives once when tri
   const arrived = receiver.received.filter(({ confirmed }) => confirmed);
   assert.equal(arrived.length, many);
   assert.equal(new Set(arrived.map((one) => one.headers['webhook-id'])).size, many);
+});
+
+test('its answers cost no connection, and one without an end holds up nothing', async () => {
+  await using it = await startConfigured();
+  for (let said = 0; said < 20; said++) await it.say('hello');
+  assert.equal(it.receiver.connections, 1);
+  it.receiver.script.push('drip');
+  await it.say('hello');
+  await it.say('the next one');
+  assert.ok(it.receiver.received.every(({ headers: sent }) => sent['svc-attempt'] === '1'));
+  assert.equal(await it.program.stop(), 0);
 });
