@@ -6,6 +6,7 @@ import type { RequestListener } from 'node:http';
 import { createServer as createNetServer, type AddressInfo, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import { floods, noFloods } from '../../test/fake/floods.ts';
 import { ownHost } from '../../test/fake/own-host.ts';
@@ -238,6 +239,23 @@ const testsOf = (plain: boolean) => (): void => {
     const after = await it.client.send(it.request());
     assert.equal(after.kind, 'answer');
     assert.equal(asked, 1);
+  });
+
+  // mnutt/davros#94. RFC 9110, 12.5.3: who names no coding takes any.
+  test('is sent no body that is packed, by a server that packs for whoever takes it', async () => {
+    await using it = await bench((request, response) => {
+      const { 'accept-encoding': coding = 'gzip' } = request.headers;
+      if (coding === 'identity') response.end('words');
+      else response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('words'));
+    });
+    for (const method of ['GET', 'POST', 'PUT'] as const) {
+      const body = method === 'GET' ? null : 'ask';
+      const result = await it.client.send(it.request({ method, body }));
+      assert.ok(result.kind === 'answer' && result.body === 'words', method);
+    }
+    const headers = { 'Accept-Encoding': 'gzip' };
+    const packed = await it.client.send(it.request({ headers, asBytes: true }));
+    assert.ok(packed.kind === 'answer' && String(gunzipSync(packed.bytes!)) === 'words');
   });
 
   // capnproto/capnproto#2831: the next request was the one that failed.

@@ -17,6 +17,18 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /** How long a body that nobody wants may take once its status is there. */
 export const unwantedMs = 1_000;
 
+/** What keeps a server from packing its body: one that is told nothing may (RFC 9110, 12.5.3). */
+export const unpacked = { name: 'accept-encoding', value: 'identity' } as const;
+
+/** Whether the body is read, and the caller has not said how it may be packed. */
+export function wantsUnpacked({ headers, discardBody }: HttpRequest): boolean {
+  if (discardBody === true) return false;
+  for (const name in headers) {
+    if (name.length === unpacked.name.length && name.toLowerCase() === unpacked.name) return false;
+  }
+  return true;
+}
+
 /** As undici's, for what both kinds of connection end with. */
 export const closedCode = 'UND_ERR_SOCKET';
 const destroyedCode = 'UND_ERR_DESTROYED';

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import { isFar, lookupNear, farAddress } from '../near-connector.ts';
 import type { Connections } from './connections.ts';
-import { Connection, type Exchange, type Headers } from './exchange.ts';
+import { Connection, type Exchange, type Headers, unpacked, wantsUnpacked } from './exchange.ts';
 import { UndiciSocket } from './undici-socket.ts';
 
 type Connector = buildConnector.connector;
@@ -91,7 +91,10 @@ export class UndiciConnection extends Connection implements Dispatcher.DispatchH
   begin(exchange: Exchange): void {
     this.#exchange = exchange;
     this.#bytesBefore = this.#socket?.bytesRead ?? 0;
-    const { method, url, headers, body } = exchange.request;
+    const { method, url, body } = exchange.request;
+    const given = exchange.request.headers;
+    const isToldMore = wantsUnpacked(exchange.request);
+    const headers = isToldMore ? { ...given, [unpacked.name]: unpacked.value } : given;
     const asked = {
       origin: this.#origin,
       path: url.pathname + url.search,

@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../http-client.ts';
+import { unpacked, wantsUnpacked } from '../http-client/exchange.ts';
 
 /** What undici gives a meaning of its own, or refuses. */
 const special = new Set([
@@ -33,6 +34,7 @@ export function writeRequest(request: HttpRequest): string | null {
     if (!token.test(name) || special.has(name.toLowerCase())) return null;
     head += `${name}: ${value}\r\n`;
   }
+  if (wantsUnpacked(request)) head += `${unpacked.name}: ${unpacked.value}\r\n`;
   if (method !== 'POST') return `${head}\r\n`;
   if (!hasBody) return `${head}content-length: 0\r\n\r\n`;
   return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
