@@ -2,8 +2,8 @@
  * A model on the local runtime, which may hand a model on to a vendor without saying so in its
  * address. Whatever shows that (the tag's name, the list of models, an answer) is remembered, and
  * nothing private is sent to that model from then on. Until a look at the list has shown that the
- * model is here, a private request waits for one, and fails as the look does. After a minute without
- * a private answer one private request goes first, after a look at the model itself.
+ * model is here, a private request waits for one, and fails as the look does. After a minute
+ * without a private answer one private request goes first, after a look at the model itself.
  */
 import { isCloudTag } from '../../domain/cloud-tag.ts';
 import { failure, type Failure } from '../../domain/failure.ts';
@@ -124,7 +124,8 @@ class LocalRuntime implements Model {
 
   /**
    * Waits until the private call may be sent: the model was shown to be here, and it answered a
-   * private call within the last minute, or this is the call that goes first, or that one takes long.
+   * private call within the last minute, or this is the call that goes first, or that one takes
+   * long.
    * @param tries gets one more entry where it waited in vain
    */
   async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admitted> {
