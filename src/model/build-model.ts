@@ -47,12 +47,12 @@ const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
 export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
   const { provider, modelId, locality, baseUrl, timeoutMs, outputTokensMax, price } = config;
   const name = `${provider}/${modelId}` as ModelName;
-  const { http, now, steady } = kit;
+  const { http, deadlines, now, steady } = kit;
   const relay = kit.relayDetections.of(config);
   const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
   const sight = new Sight(config.vision, steady);
-  const options = { ...where, outputTokensMax, payable, sight, http, now, steady };
+  const options = { ...where, outputTokensMax, payable, sight, http, deadlines, now, steady };
   const bounds = kit.bounds.of(config, kit.deadlines);
   return new GuardedModel(runtimes[provider](options), bounds, sight, outputTokensMax, kit);
 }

@@ -6,6 +6,7 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
 import type { Payable } from '../domain/spend.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
+import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { farAddressCode } from '../lib/near-connector.ts';
 import { retryAfterMs } from '../lib/retry-after.ts';
@@ -38,6 +39,7 @@ export type RuntimeOptions = Clock & {
   readonly relay: RelayDetection;
   readonly sight: Sight;
   readonly http: HttpClient;
+  readonly deadlines: Deadlines;
 };
 
 export const answerBytesMax = 4 * 1024 * 1024;

@@ -7,7 +7,15 @@ import { sentences } from '../../src/flow/sentences.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, serveHere, startCommand } from '../support/in-process.ts';
-import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../support/program.ts';
+import {
+  freePort,
+  post,
+  publicly,
+  scratch,
+  secret,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
 const token = 'an-admin-token-of-the-tests';
@@ -32,7 +40,7 @@ async function setStage(folder: string, changes: Changes = {}): Promise<Stage> {
   const [port, adminPort, replyPort] = [await freePort(), await freePort(), await freePort()];
   const { receiverUrl = `http://127.0.0.1:${replyPort}/reply`, modelUrl = 'http://127.0.0.1:9' } =
     changes;
-  const document = webhookConfig({ port, adminPort, modelUrl, receiverUrl });
+  const document = publicly({ port, adminPort, modelUrl, receiverUrl });
   Object.assign(document.channels[0]!['webhook'] as object, changes.webhook);
   const file = await writeConfig(folder, { ...document, ...changes.more });
   return { file, folder, port, replyPort };

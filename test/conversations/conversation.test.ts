@@ -5,7 +5,14 @@ import type { ModelCall } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
-import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
+import {
+  freePort,
+  post,
+  publicly,
+  scratch,
+  webhookConfig,
+  writeConfig,
+} from '../support/program.ts';
 
 const linesOf = ({ body }: ModelCall): readonly string[] =>
   (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
@@ -36,7 +43,7 @@ test('fifty conversations that hang delay no other; what comes behind them waits
   const port = await freePort();
   const adminPort = await freePort();
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  await using program = await serveHere(await writeConfig(folder.path, webhookConfig(where)), port);
+  await using program = await serveHere(await writeConfig(folder.path, publicly(where)), port);
   for (let at = 0; at < 50; at++) await post(program.url, { sender_id: `s${at}`, text: 'hang' });
   await model.call(49);
   await post(program.url, { sender_id: 's0', text: 'behind it' });

@@ -9,7 +9,7 @@ import { lastOf } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { freePort, post, publicly, scratch, serve, writeConfig } from '../support/program.ts';
 import { root } from '../support/run-svc.ts';
 
 const fault = pathToFileURL(join(root, 'test', 'fixtures', 'uncaught.mjs')).href;
@@ -25,7 +25,7 @@ test('only messages that were at work count as tried; all are answered in the en
   }));
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const config = { ...webhookConfig(where), storage: { path: 'svc.db' } };
+  const config = { ...publicly(where), storage: { path: 'svc.db' } };
   const file = await writeConfig(folder.path, config);
   const database = join(folder.path, 'svc.db');
   const note = `${database}.crashed`;

@@ -6,7 +6,7 @@ import { lastOf } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../support/program.ts';
+import { freePort, post, publicly, scratch, serve, writeConfig } from '../support/program.ts';
 
 const poison = 'the poison';
 const bystanders = ['one', 'two', 'three'];
@@ -24,7 +24,7 @@ test('is buried after four deaths, its sender told, everybody else answered', as
   });
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const config = { ...webhookConfig(where), storage: { path: 'svc.db' } };
+  const config = { ...publicly(where), storage: { path: 'svc.db' } };
   const file = await writeConfig(folder.path, config);
 
   const ids = new Map<string, unknown>();

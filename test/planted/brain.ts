@@ -75,6 +75,14 @@ export const model: readonly Fault[] = [
     replace: '|| options.locality) return null;',
   },
   {
+    name: 'Private calls do not wait for the one that goes first.',
+    file: 'src/model/relay-detection.ts',
+    find: 'if (this.#first !== null && now < this.#first.endsAt) return {',
+    replace:
+      "if (this.#first !== null) return { kind: 'go' };\n    if (this.#first !== null) return {",
+    seenBy: ['test/privacy/became-relay.test.ts'],
+  },
+  {
     name: 'A private request goes to a model that the local runtime hands on.',
     file: 'src/model/local-runtime/local-runtime.ts',
     find: "return state === 'here' ? null : leftMachine;",

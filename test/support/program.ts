@@ -131,6 +131,13 @@ export function webhookConfig(where: {
   };
 }
 
+/** The same with a public brain, whose calls wait for no other call to the model. */
+export function publicly(where: Parameters<typeof webhookConfig>[0]) {
+  const config = webhookConfig(where);
+  config.brains[0]!['sensitivity'] = 'public';
+  return config;
+}
+
 export async function writeConfig(folder: string, document: Document): Promise<string> {
   const file = join(folder, 'svc.json');
   await writeFile(file, JSON.stringify(document, null, 2));

@@ -2,7 +2,8 @@
  * A model on the local runtime, which may hand a model on to a vendor without saying so in its
  * address. Whatever shows that (the tag's name, the list of models, an answer) is remembered, and
  * nothing private is sent to that model from then on. Until a look at the list has shown that the
- * model is here, a private request waits for one, and fails as the look does.
+ * model is here, a private request waits for one, and fails as the look does. After a minute
+ * without a private answer one private request goes first, after a look at the model itself.
  */
 import { isCloudTag } from '../../domain/cloud-tag.ts';
 import { failure, type Failure } from '../../domain/failure.ts';
@@ -17,10 +18,10 @@ import { failureOf } from '../errors.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
-import type { RelayDetection } from '../relay-detection.ts';
+import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
-import { findTag, fromWire, seesBy, toWire } from './wire.ts';
+import { findTag, fromWire, seesBy, toWire, vendorShownBy } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {
@@ -28,6 +29,11 @@ type Look = {
   /** Why it does not know where the model runs; null: it does. */
   readonly failure: Failure | null;
 };
+
+/** What a private call is told before it is sent. */
+type Admitted =
+  | Exclude<Entry, { readonly kind: 'wait' }>
+  | { readonly kind: 'closed'; readonly failure: Failure };
 
 export function createLocalRuntime(options: RuntimeOptions): Model {
   return new LocalRuntime(options);
@@ -64,10 +70,29 @@ class LocalRuntime implements Model {
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
+    return request.sensitivity === 'private'
+      ? this.#askPrivately(request, stop)
+      : this.#call(request, stop, []);
+  }
+
+  async #askPrivately(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const tries: Try[] = [];
-    const isPrivate = request.sensitivity === 'private';
-    const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
-    if (closed !== null) return { kind: 'failed', failure: closed, tries };
+    const entry = await this.#enter(request, stop, tries);
+    if (entry.kind === 'closed') return { kind: 'failed', failure: entry.failure, tries };
+    try {
+      const outcome = await this.#call(request, stop, tries);
+      if (this.#relay.state === 'away') {
+        const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
+        return { kind: 'failed', failure: leftMachine, tries: told };
+      }
+      if (outcome.kind === 'answer') this.#relay.answered(this.#options.steady());
+      return outcome;
+    } finally {
+      if (entry.kind === 'first') entry.over();
+    }
+  }
+
+  async #call(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Outcome> {
     const { onText } = request;
     const body = toWire(this.modelId, request, this.#options.outputTokensMax);
     const askAt = ({ chatUrl: url }: Base): Promise<CallResult> => {
@@ -81,10 +106,6 @@ class LocalRuntime implements Model {
     const isElsewhere = first.answer?.status === 404 && otherBase !== null;
     const { parsed, answer } = isElsewhere ? await askAt(otherBase) : first;
     if (isElsewhere && answer !== null && answer.status !== 404) this.#settleAt(otherBase);
-    if (isPrivate && this.#relay.state === 'away') {
-      const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
-      return { kind: 'failed', failure: leftMachine, tries: told };
-    }
     return outcomeOf(parsed, tries);
   }
 
@@ -111,6 +132,64 @@ class LocalRuntime implements Model {
     if (namesVendor) this.#relay.shownAway();
     return parsed;
   };
+
+  /**
+   * Waits until the private call may be sent: the model was shown to be here, and it answered a
+   * private call within the last minute, or this is the call that goes first, or that one takes
+   * long.
+   * @param tries gets one more entry where it waited in vain
+   */
+  async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admitted> {
+    const { now, steady, timeoutMs } = this.#options;
+    const [startedAt, since] = [now(), steady()];
+    const ownEnd = earlier(request.deadlineAt, later(since, timeoutMs));
+    const inVain = (why: Failure): Admitted => {
+      tries.push({ startedAt, ms: steady() - since, failed: why.kind });
+      return { kind: 'closed', failure: why };
+    };
+    for (;;) {
+      const closed = await this.#whyClosed(request, stop, tries);
+      if (closed !== null) return { kind: 'closed', failure: closed };
+      const entry = this.#relay.enter(steady());
+      if (entry.kind === 'go') return entry;
+      if (entry.kind === 'first') {
+        const why = await unlessStopped(this.#lookAtModel(ownEnd), stop);
+        if (why === null && !stop.stopped && this.#relay.state === 'here') return entry;
+        entry.over();
+        if (this.#relay.state === 'away') return { kind: 'closed', failure: leftMachine };
+        return inVain(why ?? failure('cancelled'));
+      }
+      const { deadlines } = this.#options;
+      const held = Promise.withResolvers<void>();
+      const end = deadlines.at(earlier(entry.endsAt, request.deadlineAt), () => held.resolve());
+      await unlessStopped(Promise.race([entry.until, held.promise]), stop);
+      end.cancel();
+      if (stop.stopped) return inVain(failure('cancelled'));
+      if (steady() >= request.deadlineAt) return inVain(failure('deadline'));
+      if (steady() >= entry.endsAt && this.#relay.state === 'here') return { kind: 'go' };
+    }
+  }
+
+  /**
+   * What the runtime says of the model itself, just before something private is sent.
+   * @returns why nothing may be sent; null: nothing speaks against it
+   */
+  async #lookAtModel(deadlineAt: SteadyTime): Promise<Failure | null> {
+    const body = JSON.stringify({ model: this.modelId });
+    const look = await lookAtProvider(this.#options, this.#base.showUrl, 'private', deadlineAt, body);
+    const failed = failureOfLook(look);
+    if (failed !== null) return failed;
+    if (look.kind === 'fault') return failure('answer_too_large', { detail: untold });
+    const { status } = look;
+    if (status === 200) {
+      const namesVendor = vendorShownBy(look.body);
+      if (namesVendor === true) this.#relay.shownAway();
+      return namesVendor === null ? { ...failureOf(status, '', null), detail: untold } : null;
+    }
+    // Ollama answers 200 or 404: what refuses the question is none, and its address decides.
+    const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;
+    return isRefused ? null : { ...failureOf(status, '', null), detail: untold };
+  }
 
   /**
    * Why nothing private may be sent; null where the model was shown to be here. A look may take as
@@ -208,5 +287,6 @@ function whyUnshown(result: HttpResult, found: ReturnType<typeof findTag>): Fail
 }
 
 const unshown = 'the list of models could not be read, so nothing private is sent';
+const untold = 'what the runtime says of the model could not be read, so nothing private is sent';
 const unlisted = 'the runtime does not list the model, so nothing private is sent to it';
 const leftMachine = failure('left_machine');

@@ -135,6 +135,15 @@ function namesOf(models: readonly (Readonly<Record<string, unknown>> | null)[]):
     .slice(0, othersMax);
 }
 
+/**
+ * Whether `POST /api/show` names a vendor that the runtime asks (`remote_host`, `remote_model`:
+ * docs/api.md of github.com/ollama/ollama); null: it cannot be read.
+ */
+export function vendorShownBy(body: string): boolean | null {
+  const root = recordOf(parseJson(body));
+  return root === null ? null : namesVendor(root);
+}
+
 /** What `POST /api/show` says of a model's sight; null: it does not say. */
 export function seesBy(body: string): boolean | null {
   const told = recordOf(parseJson(body))?.['capabilities'];
