@@ -8,8 +8,8 @@
  * Nothing takes `away` back while the process lives.
  *
  * A runtime may become a relay while it is `here`, and only its next answer shows that. So after a
- * pause one private call goes first, and the others wait for its end. They wait for a few seconds
- * at most, since a call that hangs is to hold up no other.
+ * pause one private call goes first, and the others wait for its end. They wait for a minute at
+ * most, since a call that hangs is to hold up no other; then each looks at the model by itself.
  */
 import type { ModelConfig } from '../config/config.ts';
 import { Cache } from '../lib/cache.ts';
@@ -18,12 +18,12 @@ import { later, type SteadyTime } from '../lib/clock.ts';
 /** What a private answer shows of the runtime holds for so long. */
 const provenMs = 60_000;
 /** So long the others wait for the call that goes first. */
-const heldMs = 10_000;
+const heldMs = 60_000;
 
 /**
  * `go`: the call may be sent. `first`: it may be sent after a look, and no other is until `over` is
  * called. `wait`: ask again after `until`, which never rejects; once it is `endsAt` the call may be
- * sent.
+ * sent after a look.
  */
 export type Entry =
   | { readonly kind: 'go' }

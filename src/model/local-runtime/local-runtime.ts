@@ -136,7 +136,7 @@ class LocalRuntime implements Model {
   /**
    * Waits until the private call may be sent: the model was shown to be here, and it answered a
    * private call within the last minute, or this is the call that goes first, or that one takes
-   * long.
+   * long: then it is sent after a look of its own.
    * @param tries gets one more entry where it waited in vain
    */
   async #enter(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Admitted> {
@@ -152,13 +152,14 @@ class LocalRuntime implements Model {
       if (closed !== null) return { kind: 'closed', failure: closed };
       const entry = this.#relay.enter(steady());
       if (entry.kind === 'go') return entry;
-      if (entry.kind === 'first') {
+      const looked = async (allowed: Admitted): Promise<Admitted> => {
         const why = await unlessStopped(this.#lookAtModel(ownEnd), stop);
-        if (why === null && !stop.stopped && this.#relay.state === 'here') return entry;
-        entry.over();
+        if (why === null && !stop.stopped && this.#relay.state === 'here') return allowed;
+        if (allowed.kind === 'first') allowed.over();
         if (this.#relay.state === 'away') return { kind: 'closed', failure: leftMachine };
         return inVain(why ?? failure('cancelled'));
-      }
+      };
+      if (entry.kind === 'first') return looked(entry);
       const { deadlines } = this.#options;
       const held = Promise.withResolvers<void>();
       const end = deadlines.at(earlier(entry.endsAt, request.deadlineAt), () => held.resolve());
@@ -166,7 +167,7 @@ class LocalRuntime implements Model {
       end.cancel();
       if (stop.stopped) return inVain(failure('cancelled'));
       if (steady() >= request.deadlineAt) return inVain(failure('deadline'));
-      if (steady() >= entry.endsAt && this.#relay.state === 'here') return { kind: 'go' };
+      if (steady() >= entry.endsAt) return looked({ kind: 'go' });
     }
   }
 
@@ -176,7 +177,13 @@ class LocalRuntime implements Model {
    */
   async #lookAtModel(deadlineAt: SteadyTime): Promise<Failure | null> {
     const body = JSON.stringify({ model: this.modelId });
-    const look = await lookAtProvider(this.#options, this.#base.showUrl, 'private', deadlineAt, body);
+    const look = await lookAtProvider(
+      this.#options,
+      this.#base.showUrl,
+      'private',
+      deadlineAt,
+      body,
+    );
     const failed = failureOfLook(look);
     if (failed !== null) return failed;
     if (look.kind === 'fault') return failure('answer_too_large', { detail: untold });
