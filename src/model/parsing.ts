@@ -122,8 +122,8 @@ type AnswerParts = {
  */
 export function answerOf(content: string, parts: AnswerParts): Parsed {
   const { usage, tools, endedBy, extra } = parts;
-  const failed = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
-  if (failed !== null) return { kind: 'failed', failure: failure(failed), usage };
+  const kind = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
+  if (kind !== null) return { kind: 'failed', failure: failure(kind), usage };
   const said = withoutThinking(content).trim();
   const written = parts.calls.length === 0 ? callInText(said, content, tools) : null;
   const text = written === null ? withoutCallMarkup(said) : '';

@@ -82,26 +82,26 @@ for (const [field, error] of [
 }
 
 /** What is shown while this is written, a character at a time. */
-function shownOf(text: string, habit: ThinkingHabit): readonly string[] {
+function shownOf(written: string, habit: ThinkingHabit): readonly string[] {
   const shown: string[] = [];
   const listening = new Listening(new LocalStream(), (whole) => shown.push(whole), habit);
   const line = (content: string, done: boolean): Buffer =>
     Buffer.from(`${JSON.stringify({ message: { content }, done })}\n`);
-  for (const character of text) listening.heard(200, line(character, false));
+  for (const character of written) listening.heard(200, line(character, false));
   listening.heard(200, line('', true));
   listening.whole({ kind: 'answer', status: 200, headers: {}, body: '' }, 1_000_000);
   return shown;
 }
 
 test('thinking that the prompt opens is shown to nobody, once that is known', () => {
-  const text = 'The code is 1234.\n</think>\n\nWe open at nine.';
+  const written = 'The code is 1234.\n</think>\n\nWe open at nine.';
   const secret = /1234|think/;
-  const byName = shownOf(text, new ThinkingHabit('deepseek-r1:8b'));
+  const byName = shownOf(written, new ThinkingHabit('deepseek-r1:8b'));
   assert.equal(byName.at(-1), 'We open at nine.');
   for (const one of byName) assert.doesNotMatch(one, secret);
   const other = new ThinkingHabit('a-model');
-  assert.equal(shownOf(text, other).at(-1), 'We open at nine.');
-  for (const one of shownOf(text, other)) assert.doesNotMatch(one, secret);
+  assert.equal(shownOf(written, other).at(-1), 'We open at nine.');
+  for (const one of shownOf(written, other)) assert.doesNotMatch(one, secret);
 });
 
 test('a model whose name says that it thinks is shown once it has not', () => {
@@ -110,7 +110,7 @@ test('a model whose name says that it thinks is shown once it has not', () => {
   assert.equal(shownOf('It is 9.', habit).at(-1), 'It is 9.');
 });
 
-for (const text of [
+for (const written of [
   '<think duration="3s">\nThe code is 1234.\n</think>\n\nWe open at nine.',
   '◁think▷The code is 1234.◁/think▷We open at nine.',
   '[THINK]The code is 1234.[/THINK]We open at nine.',
@@ -118,8 +118,8 @@ for (const text of [
   '<|channel|>analysis<|message|>The code is 1234.<|end|>' +
     '<|start|>assistant<|channel|>final<|message|>We open at nine.<|return|>',
 ]) {
-  test(`thinking is not shown while it grows: ${text.slice(0, 24)}`, () => {
-    const shown = shownOf(text, new ThinkingHabit('a-model'));
+  test(`thinking is not shown while it grows: ${written.slice(0, 24)}`, () => {
+    const shown = shownOf(written, new ThinkingHabit('a-model'));
     assert.equal(shown.at(-1), 'We open at nine.');
     for (const one of shown) assert.doesNotMatch(one, /1234|think|channel|analysis/i);
   });

@@ -86,11 +86,11 @@ async function replay(recorded: Recorded, exchange: Exchange): Promise<void> {
   Object.assign(brain, exchange.brain);
   const file = await writeConfig(scratched.path, { ...config, storage: { path: 'svc.db' } });
   const program = stack.use(await serveHere(file, port, { MODEL_KEY: 'key-of-nobody-0123' }));
-  for (const [at, text] of exchange.says.entries()) {
+  for (const [said, text] of exchange.says.entries()) {
     await post(program.url, { sender_id: 'ada', text });
-    const replies = await receiver.waitFor(at + 1);
-    const reply = String(replies[at]!.body['text']);
-    const wanted = exchange.replies[at]!;
+    const replies = await receiver.waitFor(said + 1);
+    const reply = String(replies[said]!.body['text']);
+    const wanted = exchange.replies[said]!;
     const pattern = /^\/([^]*)\/$/.exec(wanted)?.[1];
     if (pattern === undefined)
       assert.equal(reply, wanted, server.complaint ?? 'the reply is another');
@@ -155,16 +155,16 @@ function send(response: ServerResponse, { status = 200, headers, body }: Step): 
 function faultIn(text: string, { asked = {}, lacks = [] }: Step): string | null {
   const body: unknown = JSON.parse(text);
   for (const [path, wanted] of Object.entries(asked)) {
-    const found = JSON.stringify(at(body, path));
+    const found = JSON.stringify(valueAt(body, path));
     if (found !== JSON.stringify(wanted))
       return `${path} is ${found}, not ${JSON.stringify(wanted)}`;
   }
-  const there = lacks.find((path) => at(body, path) !== undefined);
+  const there = lacks.find((path) => valueAt(body, path) !== undefined);
   return there === undefined ? null : `${there} is there`;
 }
 
 /** `messages.length` is how many there are. */
-function at(body: unknown, path: string): unknown {
+function valueAt(body: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((value, key) => {
     if (Array.isArray(value)) return key === 'length' ? value.length : value.at(Number(key));
     return (value as Record<string, unknown> | null | undefined)?.[key];
