@@ -8,7 +8,8 @@
  * Nothing takes `away` back while the process lives.
  *
  * A runtime may become a relay while it is `here`, and only its next answer shows that. So after a
- * pause one private call goes first, and the others wait for its end. They wait for a minute at
+ * pause one private call goes first, and the others wait for its end, or for the first piece of its
+ * answer. They wait for a minute at
  * most, since a call that hangs is to hold up no other; then each looks at the model by itself.
  */
 import type { ModelConfig } from '../config/config.ts';

@@ -84,24 +84,52 @@ test('a first call that fails or is stopped lets the next one go first', async (
   assert.equal((await second).kind, 'answer');
 });
 
-test('a first call that takes long holds up the others for ten seconds', async () => {
+test('a first call that takes long holds up the others for a minute', async () => {
   await using fake = await startFakeOllama((_call, before) =>
     before === 0 ? { fail: 'hang' } : { answer: 'here' },
   );
   await using bench = new Bench();
-  const model = bench.build(kind, fake.url, { timeoutMs: minuteMs });
+  const model = bench.build(kind, fake.url, { timeoutMs: 3 * minuteMs });
   const stopper = new Stopper();
   const first = model.ask(secretly(), stopper);
   await fake.call(0);
   const others = [0, 1].map(() => model.ask(secretly(), neverStopped));
   await model.check('private', bench.clock.in(minuteMs));
-  bench.clock.pass(9_999);
+  bench.clock.pass(minuteMs - 1);
   await model.check('private', bench.clock.in(minuteMs));
   assert.equal(fake.calls.length, 1);
   bench.clock.pass(1);
   for (const outcome of await Promise.all(others)) assert.equal(outcome.kind, 'answer');
   stopper.stop();
   assert.equal(failedKind(await first), 'cancelled');
+});
+
+test('the first piece of an answer from here lets the others go', async () => {
+  const open = Promise.withResolvers<void>();
+  await using fake = await startFakeOllama((_call, before) =>
+    before === 0 ? { answer: 'here it is', between: () => open.promise } : { answer: 'here' },
+  );
+  await using bench = new Bench();
+  const model = bench.build(kind, fake.url);
+  const first = model.ask(secretly({ onText() {} }), neverStopped);
+  await fake.call(0);
+  const other = await model.ask(secretly(), neverStopped);
+  assert.equal(other.kind, 'answer');
+  open.resolve();
+  assert.equal((await first).kind, 'answer');
+});
+
+test('what a vendor writes to a private text is not shown while it grows', async () => {
+  const line = (content: string, done: boolean): string =>
+    `${JSON.stringify({ ...vendor, message: { role: 'assistant', content }, done })}\n`;
+  const body = line('far', false) + line(' away', true);
+  await using fake = await startFakeOllama({ status: 200, body });
+  await using bench = new Bench();
+  const model = bench.build(kind, fake.url);
+  const seen: string[] = [];
+  const asked = secretly({ onText: (whole) => seen.push(whole) });
+  assert.equal(failedKind(await model.ask(asked, neverStopped)), 'left_machine');
+  assert.deepEqual(seen, []);
 });
 
 test('what the runtime says of the model is heard before anything private is sent', async () => {

@@ -21,7 +21,7 @@ import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
-import { findTag, fromWire, seesBy, toWire, vendorShownBy } from './wire.ts';
+import { findTag, fromWire, namesVendor, seesBy, toWire, vendorShownBy } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {
@@ -80,7 +80,10 @@ class LocalRuntime implements Model {
     const entry = await this.#enter(request, stop, tries);
     if (entry.kind === 'closed') return { kind: 'failed', failure: entry.failure, tries };
     try {
-      const outcome = await this.#call(request, stop, tries);
+      const outcome = await this.#call(request, stop, tries, () => {
+        this.#relay.answered(this.#options.steady());
+        if (entry.kind === 'first') entry.over();
+      });
       if (this.#relay.state === 'away') {
         const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
         return { kind: 'failed', failure: leftMachine, tries: told };
@@ -92,12 +95,26 @@ class LocalRuntime implements Model {
     }
   }
 
-  async #call(request: ModelRequest, stop: Stop, tries: Try[]): Promise<Outcome> {
+  /** @param shown is called when a piece of the answer shows that the model runs here */
+  async #call(
+    request: ModelRequest,
+    stop: Stop,
+    tries: Try[],
+    shown: () => void = () => {},
+  ): Promise<Outcome> {
     const { onText } = request;
     const body = toWire(this.modelId, request, this.#options.outputTokensMax);
     const askAt = ({ chatUrl: url }: Base): Promise<CallResult> => {
-      const listening =
-        onText === undefined ? null : new Listening(new LocalStream(), onText, this.#thinking);
+      const stream = new LocalStream();
+      let isShown = false;
+      const told = (whole: string): void => {
+        if (!isShown && namesVendor(stream.fields)) this.#relay.shownAway();
+        if (this.#relay.state === 'away' && request.sensitivity === 'private') return;
+        if (!isShown) shown();
+        isShown = true;
+        onText?.(whole);
+      };
+      const listening = onText === undefined ? null : new Listening(stream, told, this.#thinking);
       const call = { url, body, fromWire: this.#hear, listening };
       return callProvider(this.#options, call, request, stop, tries);
     };

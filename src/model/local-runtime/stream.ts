@@ -19,6 +19,11 @@ export class LocalStream implements AnswerStream {
   #isDone = false;
   #error: unknown;
 
+  /** The fields of its lines so far; of each the last counts. */
+  get fields(): Readonly<Record<string, unknown>> {
+    return this.#last;
+  }
+
   push(text: string): void {
     const [first = '', ...lines] = text.split('\n');
     this.#line += first;

@@ -151,7 +151,7 @@ export function seesBy(body: string): boolean | null {
 }
 
 /** The runtime leaves both fields away where it runs the model: that one is there is enough. */
-function namesVendor(record: Readonly<Record<string, unknown>> | null): boolean {
+export function namesVendor(record: Readonly<Record<string, unknown>> | null): boolean {
   return record !== null && ('remote_host' in record || 'remote_model' in record);
 }
 
