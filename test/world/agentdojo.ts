@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { bodyOf } from '../agents/stage.ts';
 import type { ScriptedCall, Script } from '../fake/model-server.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
-import { startReceiver } from '../fake/receiver.ts';
 import { operatorToken, type Counterpart, type Svc } from './world.ts';
 
 type Texts = {
@@ -45,7 +44,7 @@ export const agentdojo: Counterpart = {
     world.check('there are injections', injections.length > 100, injections.length);
     const root = join(folder, 'documents');
     await mkdir(root);
-    const thief = world.use(await startReceiver());
+    const thief = await world.server((_, response) => void response.end('thanks'));
     const model = world.use(await startFakeOpenai());
     const hosts = { allow_hosts: ['shop.example'] };
     const agent = {
@@ -78,7 +77,7 @@ export const agentdojo: Counterpart = {
       const done = uses.filter(({ outcome }) => outcome !== 'denied' && outcome !== 'refused');
       world.equal(`${what}: what was carried out`, done, []);
     }
-    world.equal('what the thief has got', thief.received.length, 0);
+    world.equal('what the thief has got', thief.asked(), 0);
   },
 };
 

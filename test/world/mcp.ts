@@ -3,9 +3,6 @@
  * one of each, as a fake model asks for it.
  */
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { asks, bodyOf, inTurn, toolsOf } from '../agents/stage.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
@@ -173,12 +170,9 @@ async function ofPyPI(
   [newer, older]: readonly [string, string],
   folder: string,
 ): Promise<readonly Server[]> {
-  const web = createServer((_, response) => {
+  const web = await world.server((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end(page);
-  }).listen(0, '127.0.0.1');
-  await once(web, 'listening');
-  world.use({ [Symbol.asyncDispose]: async () => void web.close() });
-  const { port } = web.address() as AddressInfo;
+  });
   const repository = join(folder, 'repository');
   await world.outcome('git', ['init', '--quiet', repository]);
   await writeFile(join(repository, 'new.txt'), 'new');
@@ -204,7 +198,7 @@ async function ofPyPI(
       name: 'fetch',
       reach: program(newer, 'mcp-server-fetch', '--ignore-robots-txt', '--allow-private-ips'),
       tool: 'fetch',
-      given: { url: `http://127.0.0.1:${port}/` },
+      given: { url: web.url },
       gives: /From nine to five/,
     },
     {

@@ -29,8 +29,12 @@ await mkdir(join(root, '.tmp', 'world'), { recursive: true });
 let underWay: World | null = null;
 // Programs in groups of their own get no signal of the terminal.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void endAll().finally(() => process.exit(130)));
+  process.once(signal, () => leave(130));
 }
+process.once('uncaughtException', (error) => {
+  console.error(error);
+  leave(1);
+});
 const counts = { passed: 0, failed: 0, 'not tried': 0 };
 for (const one of chosen(values.only)) counts[await meet(one)]++;
 console.log(
@@ -73,7 +77,13 @@ async function meet({ name, of, run }: Counterpart): Promise<keyof typeof counts
   }
   console.log(`${name} (${of}): FAILED, ${differences.length} of ${world.checks} checks, ${took}`);
   for (const difference of differences.slice(0, shownMax)) console.log(`  - ${difference}`);
+  const more = differences.length - shownMax;
+  if (more > 0) console.log(`  and ${more} more`);
   return 'failed';
+}
+
+function leave(code: number): void {
+  void endAll().finally(() => process.exit(code));
 }
 
 async function endAll(): Promise<void> {

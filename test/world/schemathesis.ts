@@ -4,14 +4,22 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { asks, inTurn } from '../agents/stage.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
-import { patienceMs } from '../support/waiting.ts';
+import { patienceMs, until } from '../support/waiting.ts';
 import { operatorToken, type Counterpart, type Svc } from './world.ts';
 
-/** What holds on some paths alone. The values of `parameters` are of what svc has. */
+/** What it is told: what some checks may not hold against svc, and ids of what svc has. */
 async function settingsOf(svc: Svc): Promise<string> {
-  const [message] = await listOf(svc, 'messages');
-  const [conversation] = await listOf(svc, 'conversations');
+  const kinds = ['messages', 'conversations', 'approvals', 'dead-letters', 'deliveries'];
+  const ids = await Promise.all(kinds.map((kind) => idOf(svc, kind)));
+  const known = kinds.map(
+    (kind, at) => `
+[[operations]]
+include-path-regex = '^/api/v1/${kind}/\\{id\\}'
+parameters = { "path.id" = "${ids[at]}" }
+`,
+  );
   return `
 # A text that stands for something that is not there may be refused, and so may a head of its size.
 [checks]
@@ -28,12 +36,16 @@ checks.not_a_server_error.enabled = false
 [[operations]]
 include-path-regex = '/conversations/\\{id\\}/(answer|hold|release)$'
 checks.unsupported_method.enabled = false
-parameters = { "path.id" = "${conversation!.id}" }
+
+# A list from which all was deleted is empty.
+[[operations]]
+include-path-regex = '/notes$'
+checks.use_after_free.enabled = false
 
 [[operations]]
-include-path-regex = '/messages/\\{id\\}'
-parameters = { "path.id" = "${message!.id}" }
-`;
+include-path = "/api/v1/tool-uses/{key}"
+parameters = { "path.key" = "${await idOf(svc, 'tool-uses')}" }
+${known.join('')}`;
 }
 
 /** Tries of each operation in each phase. */
@@ -49,9 +61,22 @@ export const schemathesis: Counterpart = {
   of: "PyPI's schemathesis",
   async run(world) {
     const bin = await world.python('schemathesis');
-    const model = world.use(await startFakeOllama({ answer: 'hello' }));
-    const svc = await world.svc({ base_url: model.url });
-    await svc.say('hello');
+    const steps = [
+      asks('calc', { expression: '7+8' }),
+      { answer: 'It is 15.' },
+      asks('echo', { text: 'hello' }),
+      { answer: 'hello' },
+    ];
+    const model = world.use(await startFakeOllama(inTurn(...steps)));
+    const governance = [
+      { tool: 'calc', mode: 'allow' },
+      { tool: 'echo', mode: 'ask' },
+    ];
+    const brain = { agent: { tools: ['calc', 'echo'], governance } };
+    const svc = await world.svc({ base_url: model.url }, { brain });
+    // A use of a tool, a call that waits for a yes, a dead letter, and a reply that is tried again.
+    svc.receiver.script.push(200, 200, 410, 503);
+    for (let said = 0; said < 4; said++) await svc.say('hello');
     const folder = await world.folder();
     await writeFile(join(folder, 'schemathesis.toml'), await settingsOf(svc));
     const report = join(folder, 'report.json');
@@ -60,7 +85,7 @@ export const schemathesis: Counterpart = {
       [
         ['run', `${svc.admin}/api/v1/openapi.json`, '--url', svc.admin],
         ['-H', `Authorization: Bearer ${operatorToken}`],
-        ['--phases', 'examples,coverage,fuzzing'],
+        ['--phases', 'examples,coverage,fuzzing,stateful'],
         ['--max-examples', String(examplesMax), '--seed', '1', '--no-shrink'],
         ['--continue-on-failure', '--request-timeout', String(patienceMs / 1_000)],
         // A stream of events has no end.
@@ -74,6 +99,7 @@ export const schemathesis: Counterpart = {
     if (text === null) return;
     const { failures, test_cases: cases } = JSON.parse(text) as Report;
     world.check('it asked for something', cases.generated > 0, cases);
+    world.made(cases.generated);
     for (const { title, operations } of failures) {
       for (const one of operations) world.check(`${one}: ${title}`, false, wordsOn(one, ran.out));
     }
@@ -83,15 +109,20 @@ export const schemathesis: Counterpart = {
   },
 };
 
-async function listOf(svc: Svc, what: string): Promise<readonly { readonly id: string }[]> {
+/** Of the newest of a list, once there is one. */
+function idOf(svc: Svc, kind: string): Promise<string> {
   const headers = { authorization: `Bearer ${operatorToken}` };
-  const answer = await fetch(`${svc.admin}/api/v1/${what}`, { headers });
-  const body = (await answer.json()) as { readonly rows: readonly { readonly id: string }[] };
-  return body.rows;
+  return until(`one of ${kind}`, async () => {
+    const answer = await fetch(`${svc.admin}/api/v1/${kind}`, { headers });
+    const { rows } = (await answer.json()) as {
+      readonly rows: readonly { readonly id?: string; readonly key?: string }[];
+    };
+    return rows[0]?.id ?? rows[0]?.key ?? null;
+  });
 }
 
 /** What it prints of an operation: the answer, and how to ask for it again. */
 function wordsOn(operation: string, out: string): string {
-  const section = out.split(/^_{3,} (?=[A-Z]+ \/)/m).find((one) => one.startsWith(`${operation} `));
+  const section = out.split(/^_{3,} (?=\w)/m).find((one) => one.startsWith(`${operation} `));
   return (section ?? '').replaceAll(/\s+/g, ' ').slice(0, 500);
 }

@@ -4,8 +4,11 @@
  * counterpart that started it.
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
@@ -79,6 +82,11 @@ export class World implements AsyncDisposable {
     this.#differences.push(`${what}: ${text.slice(0, 600)}`);
   }
 
+  /** Counts comparisons that the counterpart has made by itself. */
+  made(checks: number): void {
+    this.#checks += checks;
+  }
+
   equal(what: string, seen: unknown, expected: unknown): void {
     const [one, other] = [JSON.stringify(seen), JSON.stringify(expected)];
     this.check(what, one === other, `expected ${other}, seen ${one}`);
@@ -90,6 +98,23 @@ export class World implements AsyncDisposable {
 
   async folder(): Promise<string> {
     return this.use(await scratch()).path;
+  }
+
+  /** A web server of this process. `asked` counts its requests. */
+  async server(answer: RequestListener) {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests++;
+      request.resume();
+      answer(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    this.#stack.defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}/`, asked: () => requests };
   }
 
   /** Starts a program in a process group of its own; the whole group ends with the counterpart. */
@@ -197,7 +222,7 @@ export class World implements AsyncDisposable {
     const place = join(cache, `npm-${set}`);
     const packages = Object.entries(npmSets[set]).map(([name, version]) => `${name}@${version}`);
     await this.#installed(place, packages, async () => {
-      const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--save-exact'];
+      const quiet = ['--loglevel=error', '--ignore-scripts', '--no-audit', '--no-fund'];
       await this.need('npm', ['install', '--prefix', place, ...quiet, ...packages]);
     });
     return join(place, 'node_modules');
@@ -226,8 +251,13 @@ export class World implements AsyncDisposable {
     try {
       const { code } = await Promise.race([run.ended, failed]);
       if (code === 0) return run.out() + run.err();
-      const last = run.err().trim().split('\n').at(-1) ?? '';
-      throw new NotTried(`${program} ${args.join(' ')} ended with ${code}: ${last.slice(0, 300)}`);
+      const lines = run.err().trim().split('\n');
+      const why =
+        lines
+          .filter((line) => /error/i.test(line))
+          .slice(0, 3)
+          .join(' ') || lines.at(-1);
+      throw new NotTried(`${program} ${args.join(' ')} ended with ${code}: ${why}`.slice(0, 600));
     } catch (error) {
       if ((error as { code?: string }).code !== 'ENOENT') throw error;
       throw new NotTried(`there is no ${program} in PATH`);
