@@ -26,17 +26,19 @@ const shownMax = 20;
 const options = { only: { type: 'string', default: '' } } as const;
 const { values } = parseArgs({ args: process.argv.slice(2), options });
 await mkdir(join(root, '.tmp', 'world'), { recursive: true });
-let underWay: World | null = null;
+/** Rejects where the run is to end before its time. */
+const interrupted = Promise.withResolvers<never>();
+interrupted.promise.catch(() => {});
+const interrupt = (why: unknown): void => {
+  process.exitCode = 1;
+  interrupted.reject(why instanceof Error ? why : new Error(`interrupted by ${String(why)}`));
+};
 // Programs in groups of their own get no signal of the terminal.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => leave(130));
-}
-process.once('uncaughtException', (error) => {
-  console.error(error);
-  leave(1);
-});
+process.once('SIGINT', interrupt).once('SIGTERM', interrupt).once('uncaughtException', interrupt);
 const counts = { passed: 0, failed: 0, 'not tried': 0 };
-for (const one of chosen(values.only)) counts[await meet(one)]++;
+for (const one of chosen(values.only)) {
+  if (process.exitCode === undefined) counts[await meet(one)]++;
+}
 console.log(
   Object.entries(counts)
     .map(([what, count]) => `${count} ${what}`)
@@ -48,21 +50,18 @@ process.exit();
 
 async function meet({ name, of, run }: Counterpart): Promise<keyof typeof counts> {
   const startedAt = performance.now();
-  const stop = new AbortController();
-  const world = new World(stop.signal);
-  underWay = world;
+  const world = new World();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const why = new Error(`it is not over after ${limitMs / 60_000} minutes`);
     timer = setTimeout(() => reject(why), limitMs);
   });
-  const outcome = await Promise.race([run(world), late]).then(
+  const outcome = await Promise.race([run(world), late, interrupted.promise]).then(
     () => null,
     (error: unknown) => error,
   );
   clearTimeout(timer);
-  stop.abort();
-  await endAll();
+  await world[Symbol.asyncDispose]();
   const took = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`;
   if (outcome instanceof NotTried && world.differences.length === 0) {
     console.log(`${name} (${of}): NOT TRIED: ${outcome.message}`);
@@ -80,14 +79,6 @@ async function meet({ name, of, run }: Counterpart): Promise<keyof typeof counts
   const more = differences.length - shownMax;
   if (more > 0) console.log(`  and ${more} more`);
   return 'failed';
-}
-
-function leave(code: number): void {
-  void endAll().finally(() => process.exit(code));
-}
-
-async function endAll(): Promise<void> {
-  await underWay?.[Symbol.asyncDispose]();
 }
 
 function chosen(names: string): readonly Counterpart[] {

@@ -16,7 +16,7 @@ import {
   freePort,
   scratch,
   secret,
-  serve,
+  startProgram,
   webhookConfig,
   writeConfig,
 } from '../support/program.ts';
@@ -55,15 +55,10 @@ const cache = join(root, '.tmp', 'world');
 const installMs = 15 * patienceMs;
 
 export class World implements AsyncDisposable {
-  readonly signal: AbortSignal;
+  readonly #stop = new AbortController();
   readonly #stack = new AsyncDisposableStack();
   readonly #differences: string[] = [];
   #checks = 0;
-
-  /** @param signal whatever was started ends with it */
-  constructor(signal: AbortSignal) {
-    this.signal = signal;
-  }
 
   /** How many comparisons were made. */
   get checks(): number {
@@ -119,7 +114,7 @@ export class World implements AsyncDisposable {
 
   /** Starts a program in a process group of its own; the whole group ends with the counterpart. */
   start(program: string, args: readonly string[], options: StartOptions = {}): Run {
-    this.signal.throwIfAborted();
+    this.#stop.signal.throwIfAborted();
     const child = spawn(program, args, {
       cwd: options.cwd ?? cache,
       env: environmentOf(options.env),
@@ -129,8 +124,13 @@ export class World implements AsyncDisposable {
     child.on('error', () => {});
     const run = followed(child);
     this.#stack.defer(async () => {
-      end(child.pid);
-      if (child.pid !== undefined) await run.ended;
+      if (child.pid === undefined) return;
+      // A svc ends the programs that it started, where it has the time.
+      end(child.pid, 'SIGTERM');
+      const timer = setTimeout(() => end(child.pid, 'SIGKILL'), patienceMs / 20);
+      await run.ended;
+      clearTimeout(timer);
+      end(child.pid, 'SIGKILL');
     });
     return run;
   }
@@ -169,16 +169,19 @@ export class World implements AsyncDisposable {
     const file = await writeConfig(folder, whole);
     await more.before?.(file);
     const env = { ADMIN_TOKEN: operatorToken, ...more.env };
-    const program = this.use(await serve(file, port, env));
+    this.#stop.signal.throwIfAborted();
+    const args = ['serve', '--config', file];
+    const program = this.use(startProgram(args, { WEBHOOK_SECRET: secret, ...env }));
+    await program.saw('"listening"');
+    const url = `http://127.0.0.1:${port}/webhook`;
     let sent = 0;
-    const { url, log } = program;
     return {
       url,
       admin: `http://127.0.0.1:${adminPort}`,
       folder,
       file,
       receiver,
-      log,
+      log: program.log,
       async say(text) {
         const id = `person-${++sent}`;
         const before = receiver.received.length;
@@ -228,7 +231,9 @@ export class World implements AsyncDisposable {
     return join(place, 'node_modules');
   }
 
+  /** Ends all that was started; nothing more is. */
   [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
     return this.#stack.disposeAsync();
   }
 
@@ -246,7 +251,7 @@ export class World implements AsyncDisposable {
   /** Runs a program that has to be there, to its end. @returns what it says @throws NotTried */
   async need(program: string, args: readonly string[]): Promise<string> {
     const run = this.start(program, args);
-    const timer = setTimeout(() => end(run.child.pid), installMs);
+    const timer = setTimeout(() => end(run.child.pid, 'SIGKILL'), installMs);
     const failed = new Promise<never>((_, reject) => run.child.on('error', reject));
     try {
       const { code } = await Promise.race([run.ended, failed]);
@@ -279,10 +284,10 @@ function environmentOf(more: Readonly<Record<string, string>> = {}): NodeJS.Proc
 
 const isSecret = /(?:key|token|secret|password|credentials)$/i;
 
-function end(pid: number | undefined): void {
+function end(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-pid, signal);
   } catch {
     // The group is over.
   }
