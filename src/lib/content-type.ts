@@ -11,3 +11,8 @@ export function isJsonType(contentType: string | undefined): boolean {
     return name!.trim() !== 'charset' || /^\s*(utf-8|"utf-8")\s*$/.test(value);
   });
 }
+
+/** Whether a Content-Encoding says that the body comes as it is. Format: RFC 9110, section 8.4. */
+export function isUncompressed(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || /^\s*(identity\s*)?$/i.test(contentEncoding);
+}

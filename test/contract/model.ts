@@ -65,6 +65,7 @@ export class Bench implements AsyncDisposable {
     kind: Pick<ModelKind, 'provider' | 'modelId'>,
     baseUrl: string,
     more: Partial<ModelConfig> = {},
+    apiKey = key,
   ): Model {
     const config: ModelConfig = {
       provider: kind.provider,
@@ -80,7 +81,7 @@ export class Bench implements AsyncDisposable {
       inFlightMax: 1_000,
       ...more,
     };
-    return buildModel(config, key, {
+    return buildModel(config, apiKey, {
       http: this.#http,
       deadlines: this.clock.deadlines,
       now: this.clock.now,

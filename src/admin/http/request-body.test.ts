@@ -160,6 +160,8 @@ test('a body is JSON in UTF-8 by its type, within its length, and whole', async 
     assert.equal(status, 415, type);
     assert.equal(code, 'unsupported_media_type');
   }
+  const zipped = await put({ ...textHead, 'content-encoding': 'gzip' }, '{}');
+  assert.deepEqual([zipped.status, zipped.code], [415, 'unsupported_media_type']);
   const { 'content-type': _type, ...untyped } = textHead;
   assert.equal((await put(untyped, '{}')).status, 415);
   assert.equal((await put(textHead, 'x'.repeat(bytesMax + 1))).status, 413);

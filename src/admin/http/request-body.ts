@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { collectBody } from '../../lib/collect-body.ts';
-import { isJsonType } from '../../lib/content-type.ts';
+import { isJsonType, isUncompressed } from '../../lib/content-type.ts';
 import { problem, type Answer } from './answer.ts';
 import type { Body, Route, RequestInput } from '../routes/route.ts';
 import { Misshapen, readAny } from '../schemas/schema.ts';
@@ -71,6 +71,9 @@ async function bodyOf(wanted: Body | undefined, exchange: Exchange): Promise<Bod
   if (wanted !== undefined && !(types.length === 1 && isJsonType(types[0]))) {
     return refused(refusals.otherType);
   }
+  if (wanted !== undefined && !isUncompressed(request.headers['content-encoding'])) {
+    return refused(refusals.compressed);
+  }
   const bytesMax = wanted?.bytesMax ?? strayBytesMax;
   const end = await collectBody(request, response, bytesMax);
   switch (end.kind) {
@@ -118,6 +121,12 @@ const refusals = {
     415,
     'unsupported_media_type',
     'Send the header "Content-Type: application/json"; the charset can only be utf-8.',
+  ),
+  compressed: problem(
+    415,
+    'unsupported_media_type',
+    'Send the body uncompressed, without "Content-Encoding".',
+    { 'accept-encoding': 'identity' },
   ),
   notUtf8: problem(400, 'invalid_json', 'The body is not valid UTF-8.'),
   notJson: problem(400, 'invalid_json', 'The body is not JSON.'),

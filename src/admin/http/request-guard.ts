@@ -135,8 +135,10 @@ export class RequestGuard {
   async #mayShow(route: Route, refusal: Answer): Promise<Answer> {
     const signIn = route.kind === 'read' ? route.signIn : undefined;
     if (signIn === undefined || refusal.status !== 401) return refusal;
+    const page = await signIn();
+    if (page.status !== 200) return page;
     const { status, headers = {} } = refusal;
-    return { ...(await signIn()), status, headers };
+    return { ...page, status, headers };
   }
 
   #unauthorized(why: BearerFault, access: OperatorAccess): Answer {

@@ -224,6 +224,14 @@ test('a file of the page that is not there is a 404, not a fault', async () => {
   assert.equal(world.events.meters.faults, 0);
 });
 
+test('a builder that is not built is a 404, also to who would have to sign in', async () => {
+  const options = { webRoot: `${webRoot}/none`, access: withToken };
+  await using admin = await openAdmin(makeWorld(), options);
+  const { status, headers, body } = await admin.get('/builder');
+  assert.deepEqual([status, (JSON.parse(body) as { status: number }).status], [404, 404]);
+  assert.equal(headers.get('www-authenticate'), null);
+});
+
 test('an asset is a file of the folder of assets, whatever name is asked for', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'svc-pages-'));
   await mkdir(join(folder.path, 'live', 'assets', 'deep'), { recursive: true });

@@ -92,7 +92,7 @@ function problemsOf(route: Route): Problems {
     ...(principal !== 'prober' && { 401: 'The bearer is missing or wrong.' }),
     ...(principal === 'operator' && { 403: 'The service is read-only, or a foreign page asked.' }),
     ...(method !== 'GET' && { 413: 'The body is too large.' }),
-    ...(bodyOf(route) !== undefined && { 415: 'The body is not said to be JSON in UTF-8.' }),
+    ...(bodyOf(route) !== undefined && { 415: 'The body is not said to be plain JSON in UTF-8.' }),
     ...(principal !== 'prober' && { 421: 'The host name is not known here.' }),
     ...(route.kind === 'write' && route.ifMatch !== undefined && { 428: 'If-Match is missing.' }),
     ...problems,

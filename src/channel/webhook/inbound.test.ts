@@ -68,6 +68,7 @@ const table: readonly [string, string, number, string][] = [
     415,
     'unsupported_media_type',
   ],
+  ['gzip', post(good, { 'content-encoding': 'gzip' }), 415, 'unsupported_media_type'],
   ['broken JSON', post('{"sender_id":'), 400, 'invalid_json'],
   ['an empty body', post(''), 400, 'invalid_json'],
   ['an array', post('[]'), 400, 'invalid_json'],
@@ -130,6 +131,15 @@ test('of two faults at once the one that is looked for first is told', async () 
       assert.equal(jsonOf(answer!)['code'], first.code, `and ${other.code}`);
     }
   }
+});
+
+test('a sender that compresses is told to send the body as it is', async () => {
+  await using webhook = await startWebhook();
+  const answer = await only(webhook.port, post(good, { 'content-encoding': 'gzip' }));
+  assert.equal(answer.headers.get('accept-encoding'), 'identity');
+  assert.match(String(jsonOf(answer)['detail']), /without "Content-Encoding"/);
+  const plain = await only(webhook.port, post(good, { 'content-encoding': 'Identity' }));
+  assert.equal(plain.status, 200);
 });
 
 test('HEAD on the path is 405 without a body', async () => {

@@ -12,7 +12,7 @@ import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 import { collectBody } from '../../lib/collect-body.ts';
-import { isJsonType } from '../../lib/content-type.ts';
+import { isJsonType, isUncompressed } from '../../lib/content-type.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Handler } from '../../lib/listener.ts';
@@ -85,6 +85,7 @@ class InboundHandler {
   /** All else that is known before the body. */
   #checkContent(headers: IncomingHttpHeaders): Refusal | null {
     if (!isJsonType(headers['content-type'])) return refusals.unsupportedMediaType;
+    if (!isUncompressed(headers['content-encoding'])) return refusals.compressed;
     if (Number(headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);
     if (this.#parts.receive.room() <= 0) return unavailable('full', 1_000);

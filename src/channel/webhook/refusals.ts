@@ -30,6 +30,13 @@ export const refusals = {
     code: 'unsupported_media_type',
     detail: 'Send the header "Content-Type: application/json"; the charset can only be utf-8.',
   },
+  /** Format: RFC 9110, section 15.5.16. */
+  compressed: {
+    status: 415,
+    code: 'unsupported_media_type',
+    detail: 'Send the body uncompressed, without "Content-Encoding".',
+    headers: { 'accept-encoding': 'identity' },
+  },
   bodyTooLarge: {
     status: 413,
     code: 'body_too_large',

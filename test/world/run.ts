@@ -1,0 +1,93 @@
+/**
+ * `npm run world`: svc against programs that its makers did not write, one after the other. By
+ * hand alone: it installs them from npm and PyPI, at the versions of versions.ts. Option:
+ * `--only name,…`. A line for each: passed, FAILED with what differed, or NOT TRIED with the
+ * reason. Ends with 1 where something failed.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inspect, parseArgs } from 'node:util';
+import { root } from '../support/run-svc.ts';
+import { patienceMs } from '../support/waiting.ts';
+import { agentdojo } from './agentdojo.ts';
+import { clients } from './clients.ts';
+import { json } from './json.ts';
+import { litellm } from './litellm.ts';
+import { mcp } from './mcp.ts';
+import { schemathesis } from './schemathesis.ts';
+import { NotTried, World, type Counterpart } from './world.ts';
+
+const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo];
+/** A counterpart that is not over by then has failed; the first run of one installs it, too. */
+const limitMs = 20 * patienceMs;
+/** Differences of one counterpart that are printed. */
+const shownMax = 20;
+
+const options = { only: { type: 'string', default: '' } } as const;
+const { values } = parseArgs({ args: process.argv.slice(2), options });
+await mkdir(join(root, '.tmp', 'world'), { recursive: true });
+/** Rejects where the run is to end before its time. */
+const interrupted = Promise.withResolvers<never>();
+interrupted.promise.catch(() => {});
+const interrupt = (why: unknown): void => {
+  process.exitCode = 1;
+  interrupted.reject(why instanceof Error ? why : new Error(`interrupted by ${String(why)}`));
+};
+// Programs in groups of their own get no signal of the terminal.
+process.once('SIGINT', interrupt).once('SIGTERM', interrupt).once('uncaughtException', interrupt);
+const counts = { passed: 0, failed: 0, 'not tried': 0 };
+for (const one of chosen(values.only)) {
+  if (process.exitCode === undefined) counts[await meet(one)]++;
+}
+console.log(
+  Object.entries(counts)
+    .map(([what, count]) => `${count} ${what}`)
+    .join(', '),
+);
+if (counts.failed > 0) process.exitCode = 1;
+// What a client of others left open keeps nothing alive.
+process.exit();
+
+async function meet({ name, of, run }: Counterpart): Promise<keyof typeof counts> {
+  const startedAt = performance.now();
+  const world = new World();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const why = new Error(`it is not over after ${limitMs / 60_000} minutes`);
+    timer = setTimeout(() => reject(why), limitMs);
+  });
+  const outcome = await Promise.race([run(world), late, interrupted.promise]).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  clearTimeout(timer);
+  await world[Symbol.asyncDispose]();
+  const took = `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`;
+  if (outcome instanceof NotTried && world.differences.length === 0) {
+    console.log(`${name} (${of}): NOT TRIED: ${outcome.message}`);
+    return 'not tried';
+  }
+  const differences = [...world.differences];
+  if (outcome !== null)
+    differences.push(outcome instanceof Error ? outcome.message : inspect(outcome));
+  if (differences.length === 0) {
+    console.log(`${name} (${of}): passed, ${world.checks} checks in ${took}`);
+    return 'passed';
+  }
+  console.log(`${name} (${of}): FAILED, ${differences.length} of ${world.checks} checks, ${took}`);
+  for (const difference of differences.slice(0, shownMax)) console.log(`  - ${difference}`);
+  const more = differences.length - shownMax;
+  if (more > 0) console.log(`  and ${more} more`);
+  return 'failed';
+}
+
+function chosen(names: string): readonly Counterpart[] {
+  if (names === '') return counterparts;
+  return names.split(',').map((name) => {
+    const found = counterparts.find((one) => one.name === name);
+    if (found !== undefined) return found;
+    throw new Error(
+      `--only names "${name}"; there are ${counterparts.map((one) => one.name).join(', ')}.`,
+    );
+  });
+}

