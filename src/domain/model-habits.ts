@@ -194,6 +194,10 @@ export const errorWords = {
     '\\barrearage\\b|in arrears',
     'payment required',
   ),
+  /** The key was refused, though the status does not say so: LiteLLM without a database. */
+  badKey: anyOf('no_db_connection', 'invalid[_ ]api[_ ]key', 'incorrect api key'),
+  /** There is no such model there, though the status does not say so: LiteLLM, Groq. */
+  noModel: anyOf('invalid model name passed', 'model_not_found', 'model_decommissioned'),
   /** A filter of the provider took offence at the request. */
   filtered: anyOf(
     // Azure, OpenAI, Alibaba, Zhipu

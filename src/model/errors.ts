@@ -120,7 +120,10 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (status === 402 || (status >= 400 && errorWords.noCredit.test(own))) {
     return failure('no_credit', { status });
   }
-  if (status === 401 || status === 403) return failure('unauthorized', { status });
+  const isRefusal = status === 400 || status === 422;
+  if (status === 401 || status === 403 || (isRefusal && errorWords.badKey.test(words))) {
+    return failure('unauthorized', { status });
+  }
   if (status === 429 && !tooLargeForLimit.test(words)) {
     return failure('rate_limited', { status, retryAfterMs });
   }
@@ -134,7 +137,9 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (status < 500 && errorWords.filtered.test(unquoted(words))) {
     return failure('filtered', { status });
   }
-  if (status === 404) return failure('not_found', { status });
+  if (status === 404 || (isRefusal && errorWords.noModel.test(words))) {
+    return failure('not_found', { status });
+  }
   if (status >= 500) return failure('server_error', { status, retryAfterMs });
   if (status >= 400) return failure('rejected', { status });
   return failure('malformed_answer', { status });
