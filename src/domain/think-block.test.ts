@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertOnePass } from '../../test/support/one-pass.ts';
 import { thinkingMarks } from './model-habits.ts';
 import { mayHoldThinking, withoutGrowingMark } from './think-block.ts';
 import { withoutThinkBlock, withoutThinking } from './think-block.ts';
@@ -183,25 +184,6 @@ test('while an answer grows that holds none of it, all but its last mark is seen
   }
 });
 
-/** The least of some tries, in milliseconds: other programs make a try longer, and none shorter. */
-function leastMs(text: string, read: (text: string) => string): number {
-  const tries = Array.from({ length: 3 }, () => {
-    const startedAt = performance.now();
-    assert.ok(read(text).length <= text.length);
-    return performance.now() - startedAt;
-  });
-  return Math.min(...tries);
-}
-
-/** One pass over 64 times the text takes 64 times as long, two loops in each other 4,096. */
-function isReadInOnePass(begin: string, part: string, read: (text: string) => string): void {
-  const [size, times] = [4 * 1024, 64];
-  const textOf = (length: number): string => begin + part.repeat(length / part.length);
-  const small = leastMs(textOf(size), read);
-  const large = leastMs(textOf(size * times), read);
-  assert.ok(large < 1_000 * Math.max(small, 0.05), `${begin}${part}: ${small}, ${large} ms`);
-}
-
 test('a text made to be slow is read in one pass', () => {
   const hostile = [
     '<think></think>',
@@ -214,7 +196,7 @@ test('a text made to be slow is read in one pass', () => {
     '<thinking><think></think>',
   ];
   for (const part of hostile) {
-    for (const begin of ['', '<think>']) isReadInOnePass(begin, part, withoutThinkBlock);
+    for (const begin of ['', '<think>']) assertOnePass(begin, part, withoutThinkBlock);
   }
 });
 
@@ -238,6 +220,6 @@ test('the same with marks of every kind in all places, also while it grows', () 
   ];
   const begins = ['', 'a\n</think>\n'];
   for (const part of hostile) {
-    for (const begin of begins) isReadInOnePass(begin, part, shown);
+    for (const begin of begins) assertOnePass(begin, part, shown);
   }
 });

@@ -60,6 +60,11 @@ export type CallResult = {
   readonly answer: { readonly status: number; readonly body: string } | null;
 };
 
+/** Null: no answer came. */
+export const statusOfCall = ({ answer }: CallResult): number | null => answer?.status ?? null;
+export const statusOfLook = (result: HttpResult): number | null =>
+  result.kind === 'answer' ? result.status : null;
+
 export type ProviderCall = {
   readonly url: URL;
   readonly body: string;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertOnePass } from '../../test/support/one-pass.ts';
 import { callMarks } from '../domain/model-habits.ts';
 import { callInText, withoutCallMarkup } from './text-calls.ts';
 
@@ -195,19 +196,7 @@ test('whatever it is, reading it throws nothing, and leaves out no more than mar
   }
 });
 
-/** The least of some tries, in milliseconds: other programs make a try longer, and none shorter. */
-function leastMs(text: string): number {
-  const tries = Array.from({ length: 3 }, () => {
-    const startedAt = performance.now();
-    callInText(text, text, tools);
-    withoutCallMarkup(text);
-    return performance.now() - startedAt;
-  });
-  return Math.min(...tries);
-}
-
 test('a text made to be slow is read in one pass', () => {
-  const [size, times] = [4 * 1024, 64];
   const hostile = [
     ...callMarks.map(({ open }) => open),
     ...callMarks.map(({ open }) => `${open}\n`),
@@ -224,10 +213,10 @@ test('a text made to be slow is read in one pass', () => {
   const begins = ['', '<tool_call>', '<function=calc>', '<|channel|>', '[TOOL_CALLS]calc'];
   for (const part of hostile) {
     for (const begin of begins) {
-      const textOf = (length: number): string => begin + part.repeat(length / part.length);
-      const [small, large] = [leastMs(textOf(size)), leastMs(textOf(size * times))];
-      // One pass over 64 times the text takes 64 times as long, two loops in each other 4,096.
-      assert.ok(large < 1_000 * Math.max(small, 0.05), `${begin}${part}: ${small}, ${large} ms`);
+      assertOnePass(begin, part, (text) => {
+        callInText(text, text, tools);
+        withoutCallMarkup(text);
+      });
     }
   }
 });

@@ -9,7 +9,9 @@ import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { statusOfCall, statusOfLook } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
+import { BaseUrl, isFound, isListed } from '../base-url.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { acceptsAll, adapted, findModel, fromWire, refusesStream, seesBy, toWire } from './wire.ts';
 
@@ -35,9 +37,7 @@ class HostedRuntime implements Model {
   readonly locality;
   readonly mayForward = false;
   readonly #options: RuntimeOptions;
-  #base: Base;
-  /** Another base where the API may be: asked once after a 404, and kept if the API is there. */
-  #otherBase: Base | null;
+  readonly #base: BaseUrl<Urls>;
   /** What its refusals have shown so far. */
   #accepts = acceptsAll;
   readonly #thinking: ThinkingHabit;
@@ -49,9 +49,9 @@ class HostedRuntime implements Model {
     this.modelId = options.modelId;
     this.locality = options.locality;
     this.#options = options;
-    this.#base = baseOf(options.baseUrl);
     this.#thinking = new ThinkingHabit(options.modelId);
-    this.#otherBase = otherBaseOf(options.baseUrl);
+    const { baseUrl } = options;
+    this.#base = new BaseUrl(urlsAt(baseUrl), otherUrls(baseUrl));
   }
 
   async ask(asked: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -59,19 +59,14 @@ class HostedRuntime implements Model {
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
-    const first = await this.#askAt(this.#base, request, stop, tries);
-    if (first.answer?.status !== 404 || this.#otherBase === null) {
-      return outcomeOf(first.parsed, tries);
-    }
-    const otherBase = this.#otherBase;
-    const { parsed, answer } = await this.#askAt(otherBase, request, stop, tries);
-    if (answer !== null && answer.status !== 404) this.#settleAt(otherBase);
+    const askAt = (urls: Urls): Promise<CallResult> => this.#askAt(urls, request, stop, tries);
+    const { parsed } = await this.#base.ask(askAt, statusOfCall, isFound);
     return outcomeOf(parsed, tries);
   }
 
   /** Where it refuses a part of the request that it need not have, it is asked without that. */
   async #askAt(
-    { chatUrl: url }: Pick<Base, 'chatUrl'>,
+    { chatUrl: url }: Pick<Urls, 'chatUrl'>,
     request: ModelRequest,
     stop: Stop,
     tries: Try[],
@@ -115,21 +110,11 @@ class HostedRuntime implements Model {
     });
   }
 
-  /** What `GET /models` answers, at the base where it is. */
-  async #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
-    const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
+  /** What `GET /models` answers. */
+  #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
+    const look = ({ modelsUrl }: Urls): Promise<HttpResult> =>
       lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
-    const first = await look(this.#base);
-    const otherBase = this.#otherBase;
-    if (otherBase === null || first.kind === 'fault' || first.status !== 404) return first;
-    const second = await look(otherBase);
-    if (second.kind === 'answer' && second.status === 200) this.#settleAt(otherBase);
-    return second;
-  }
-
-  #settleAt(base: Base): void {
-    this.#base = base;
-    this.#otherBase = null;
+    return this.#base.ask(look, statusOfLook, isListed);
   }
 }
 
@@ -137,16 +122,16 @@ function unstreamed({ onText: _onText, ...request }: ModelRequest): ModelRequest
   return request;
 }
 
-type Base = { readonly chatUrl: URL; readonly modelsUrl: URL };
+type Urls = { readonly chatUrl: URL; readonly modelsUrl: URL };
 
-function baseOf(url: string): Base {
+function urlsAt(url: string): Urls {
   return { chatUrl: new URL(`${url}/chat/completions`), modelsUrl: new URL(`${url}/models`) };
 }
 
 /** Where the API may be, if it is not where it was said to be: below `/v1`, or one level up. */
-function otherBaseOf(url: string): Base | null {
+function otherUrls(url: string): Urls | null {
   const { pathname } = new URL(url);
-  if (pathname === '/') return baseOf(`${url}/v1`);
+  if (pathname === '/') return urlsAt(`${url}/v1`);
   const shorter = url.replace(endingsOfBase.hosted_runtime, '');
-  return shorter === url ? null : baseOf(shorter);
+  return shorter === url ? null : urlsAt(shorter);
 }

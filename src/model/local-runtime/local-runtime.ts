@@ -14,9 +14,11 @@ import type { HttpResult } from '../../lib/http-client.ts';
 import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
+import { BaseUrl, isFound, isListed } from '../base-url.ts';
 import { failureOf } from '../errors.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { statusOfCall, statusOfLook } from '../provider-call.ts';
 import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
@@ -46,9 +48,7 @@ class LocalRuntime implements Model {
   readonly locality;
   readonly mayForward = true;
   readonly #options: RuntimeOptions;
-  #base: Base;
-  /** Where the API may be if it is not where it was said to be; null: nowhere else. */
-  #otherBase: Base | null;
+  readonly #base: BaseUrl<Urls>;
   readonly #relay: RelayDetection;
   readonly #thinking: ThinkingHabit;
   /** The look under way, if any: every private request that needs a look waits for it. */
@@ -59,9 +59,9 @@ class LocalRuntime implements Model {
     this.modelId = options.modelId;
     this.locality = options.locality;
     this.#options = options;
-    this.#base = baseOf(options.baseUrl);
-    const shorter = options.baseUrl.replace(endingsOfBase.local_runtime, '');
-    this.#otherBase = shorter === options.baseUrl ? null : baseOf(shorter);
+    const { baseUrl } = options;
+    const shorter = baseUrl.replace(endingsOfBase.local_runtime, '');
+    this.#base = new BaseUrl(urlsAt(baseUrl), shorter === baseUrl ? null : urlsAt(shorter));
     this.#relay = options.relay;
     this.#thinking = new ThinkingHabit(options.modelId);
     if (isCloudTag(options.modelId)) this.#relay.shownAway();
@@ -104,7 +104,7 @@ class LocalRuntime implements Model {
   ): Promise<Outcome> {
     const { onText } = request;
     const body = toWire(this.modelId, request, this.#options.outputTokensMax);
-    const askAt = ({ chatUrl: url }: Base): Promise<CallResult> => {
+    const askAt = ({ chatUrl: url }: Urls): Promise<CallResult> => {
       const stream = new LocalStream();
       let isShown = false;
       const told = (whole: string): void => {
@@ -118,11 +118,7 @@ class LocalRuntime implements Model {
       const call = { url, body, fromWire: this.#hear, listening };
       return callProvider(this.#options, call, request, stop, tries);
     };
-    const first = await askAt(this.#base);
-    const otherBase = this.#otherBase;
-    const isElsewhere = first.answer?.status === 404 && otherBase !== null;
-    const { parsed, answer } = isElsewhere ? await askAt(otherBase) : first;
-    if (isElsewhere && answer !== null && answer.status !== 404) this.#settleAt(otherBase);
+    const { parsed } = await this.#base.ask(askAt, statusOfCall, isFound);
     return outcomeOf(parsed, tries);
   }
 
@@ -135,7 +131,7 @@ class LocalRuntime implements Model {
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {
     return this.#options.sight.sees(async () => {
       const body = JSON.stringify({ model: this.modelId });
-      const url = this.#base.showUrl;
+      const url = this.#base.urls.showUrl;
       const look = await lookAtProvider(this.#options, url, sensitivity, deadlineAt, body);
       const told = answerOfLook(look);
       // The model is not there yet.
@@ -196,7 +192,7 @@ class LocalRuntime implements Model {
     const body = JSON.stringify({ model: this.modelId });
     const look = await lookAtProvider(
       this.#options,
-      this.#base.showUrl,
+      this.#base.urls.showUrl,
       'private',
       deadlineAt,
       body,
@@ -255,21 +251,11 @@ class LocalRuntime implements Model {
     return looking;
   }
 
-  /** What `GET /api/tags` answers, at the base where it is. */
-  async #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
-    const look = ({ tagsUrl }: Base): Promise<HttpResult> =>
+  /** What `GET /api/tags` answers. */
+  #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
+    const look = ({ tagsUrl }: Urls): Promise<HttpResult> =>
       lookAtProvider(this.#options, tagsUrl, sensitivity, deadlineAt);
-    const first = await look(this.#base);
-    const otherBase = this.#otherBase;
-    if (otherBase === null || first.kind === 'fault' || first.status !== 404) return first;
-    const second = await look(otherBase);
-    if (second.kind === 'answer' && second.status === 200) this.#settleAt(otherBase);
-    return second;
-  }
-
-  #settleAt(base: Base): void {
-    this.#base = base;
-    this.#otherBase = null;
+    return this.#base.ask(look, statusOfLook, isListed);
   }
 
   /** One for public requests may go anywhere, so it can show no model to be here. */
@@ -291,9 +277,9 @@ class LocalRuntime implements Model {
   }
 }
 
-type Base = { readonly chatUrl: URL; readonly tagsUrl: URL; readonly showUrl: URL };
+type Urls = { readonly chatUrl: URL; readonly tagsUrl: URL; readonly showUrl: URL };
 
-function baseOf(url: string): Base {
+function urlsAt(url: string): Urls {
   const at = (name: string): URL => new URL(`${url}/api/${name}`);
   return { chatUrl: at('chat'), tagsUrl: at('tags'), showUrl: at('show') };
 }
