@@ -93,3 +93,10 @@ for (const words of [
     assert.deepEqual(refusedTools(words, offered).names, []);
   });
 }
+
+test('an error that repeats the whole request names no tool', () => {
+  const all = [{ ...tool('time'), description: 'Tells the date and the time of now.' }];
+  const request = JSON.stringify({ messages: [], tools: all });
+  const none = { names: [], by: 'name' };
+  assert.deepEqual(refusedTools(`Invalid request: ${request}`, all), none);
+});

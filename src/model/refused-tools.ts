@@ -30,7 +30,7 @@ const wordsMax = 16_384;
  */
 export function refusedTools(words: string, offered: readonly ToolNotice[]): RefusedTools {
   const said = words.slice(0, wordsMax);
-  if (noTools.test(said)) return none;
+  if (noTools.test(said) || offered.some((tool) => repeats(said, tool))) return none;
   const isOfSchemas = ofSchemas.test(said);
   const named = offered.filter(({ name }) => isNamed(name, said));
   // A name alone may stand in a quotation of the request.
@@ -41,6 +41,12 @@ export function refusedTools(words: string, offered: readonly ToolNotice[]): Ref
   const foreign = offered.filter(({ name }) => isForeign(name));
   const odd = foreign.filter(({ parameters }) => !isPlain(parameters));
   return odd.length > 0 ? found(odd, 'schema') : found(foreign, 'server');
+}
+
+/** The error repeats the request, in which all tools stand. */
+function repeats(said: string, { description }: ToolNotice): boolean {
+  const begin = description.slice(0, 40);
+  return begin.length >= 12 && said.includes(begin);
 }
 
 function found(tools: readonly ToolNotice[], by: RefusedTools['by']): RefusedTools {
