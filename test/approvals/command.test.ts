@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asks, lastOf } from '../agents/stage.ts';
-import { openApprovalHouse } from './house.ts';
+import { openApprovalHouse, resultIn } from './house.ts';
 import { adminToken } from '../fake/admin-api.ts';
 import { fakeReader } from '../fake/admin-ledger.ts';
 import { makeWorld, openAdmin } from '../fake/admin-world.ts';
@@ -18,10 +18,8 @@ const env = { TEST_ADMIN: adminToken };
 /** Wants to reckon what it is told to, and tells what came of it. */
 const reckoner: Script = (call) => {
   const { content } = lastOf(call);
-  const result = /^\[data .*\n(.*)$/m.exec(content)?.[1];
-  return result === undefined
-    ? asks('calc', { expression: content })
-    : { answer: `told: ${result}` };
+  const result = resultIn(content);
+  return result === null ? asks('calc', { expression: content }) : { answer: `told: ${result}` };
 };
 
 async function startStage(more: object) {

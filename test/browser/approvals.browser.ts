@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { asks, lastOf } from '../agents/stage.ts';
+import { resultIn } from '../approvals/house.ts';
 import type { Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
@@ -18,9 +19,9 @@ type Stage = Site & {
 };
 
 const reckoner: Script = (call) => {
-  const { role, content } = lastOf(call);
-  if (role === 'user') return asks('calc', { expression: content });
-  return { answer: `told: ${content.split('\n')[1]}` };
+  const { content } = lastOf(call);
+  const result = resultIn(content);
+  return result === null ? asks('calc', { expression: content }) : { answer: `told: ${result}` };
 };
 
 async function startStage(): Promise<Stage> {

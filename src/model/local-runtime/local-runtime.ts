@@ -141,9 +141,9 @@ class LocalRuntime implements Model {
   }
 
   readonly #hear: FromWire = (...answer) => {
-    const { parsed, namesVendor } = fromWire(...answer);
-    if (namesVendor) this.#relay.shownAway();
-    return parsed;
+    const heard = fromWire(...answer);
+    if (heard.namesVendor) this.#relay.shownAway();
+    return heard.parsed;
   };
 
   /**
@@ -202,9 +202,9 @@ class LocalRuntime implements Model {
     if (look.kind === 'fault') return failure('answer_too_large', { detail: untold });
     const { status } = look;
     if (status === 200) {
-      const namesVendor = vendorShownBy(look.body);
-      if (namesVendor === true) this.#relay.shownAway();
-      return namesVendor === null ? { ...failureOf(status, '', null), detail: untold } : null;
+      const isAway = vendorShownBy(look.body);
+      if (isAway === true) this.#relay.shownAway();
+      return isAway === null ? { ...failureOf(status, '', null), detail: untold } : null;
     }
     // Ollama answers 200 or 404: what refuses the question is none, and its address decides.
     const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;

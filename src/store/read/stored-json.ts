@@ -66,7 +66,9 @@ function whole(trace: Trace): Trace {
   const steps = trace.steps.map((step): TraceStep => {
     if (step.kind !== 'model') return step;
     const tries = step.tries.map((one) => ({ ...one, tokens: one.tokens ?? null }));
-    return { ...step, tries, usage: step.usage ?? null, cost: step.cost ?? null };
+    const { usage = null, cost = null, isCut = null, withoutTools = null } = step;
+    const { status = null, said = null } = step;
+    return { ...step, tries, usage, cost, isCut, withoutTools, status, said };
   });
   return { ...trace, steps };
 }
