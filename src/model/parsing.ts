@@ -228,11 +228,13 @@ export function extraOf(
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** A text, or a list of parts of which those of type `text` are the answer. */
+/** A text, or a list of parts: the texts of those of type `text` or `refusal`. */
 export function contentOf(content: unknown): string {
   if (typeof content === 'string') return content;
-  return listOf(content)
-    .map(recordOf)
-    .map((part) => (part?.['type'] === 'text' ? textOf(part['text']) : ''))
-    .join('');
+  return listOf(content).map(recordOf).map(partOf).join('');
+}
+
+function partOf(part: Readonly<Record<string, unknown>> | null): string {
+  const type = part?.['type'];
+  return type === 'text' || type === 'refusal' ? textOf(part?.[type]) : '';
 }
