@@ -176,7 +176,17 @@ export function withoutGrowingMark(text: string): string {
 }
 
 /** A line that has begun as a mark begins. */
-const growingMark = /(?:^|(?<=\n))[ \t]*(?:<[/|]?[a-z_:|]{0,24}|◁[^▷\n]{0,8}|\[\/?[A-Z_]{0,12})$/i;
+const growingMark = new RegExp(
+  '(?:^|(?<=\\n))[ \\t]*(?:' +
+    [
+      '<[/|]?[a-z_:|]{0,24}',
+      '<(?:seed:)?(?:think|thought|reason)[a-z]*\\s[^<>]{0,200}',
+      '◁[^▷\\n]{0,8}',
+      '\\[/?[A-Z_]{0,12}',
+    ].join('|') +
+    ')$',
+  'i',
+);
 
 function skipSpace(text: string, from: number): number {
   space.lastIndex = from;
