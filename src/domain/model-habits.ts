@@ -220,6 +220,26 @@ export const errorWords = {
     'tools param requires',
     'unsupported (?:parameter|value)\\W{1,4}tools',
   ),
+  /** Its chat template knows no line of the system. */
+  noSystem: anyOf(
+    // Gemma 2 and others on vLLM, SGLang, Text Generation Inference
+    'system role (?:is )?not supported',
+    // Ministral on llama.cpp
+    'roles are supported, got system',
+    // Mistral 7B and others: without the words "after the optional system message"
+    '(?<!optional system message, )conversation roles must alternate',
+    // Gemma 3 at Google
+    'developer instruction is not enabled',
+  ),
+  /** It takes ids of calls in one form alone: Mistral's models, whoever serves them. */
+  badId: anyOf('tool call id was [^]{0,200}with a length of'),
+  /** There is no API at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
+  noPath: anyOf('^unexpected endpoint or method'),
+  /** Its model is not running, which it calls the fault of the request: LM Studio (crush#2546). */
+  notRunning: anyOf(
+    '^(?:error: )?failed to load model',
+    '^(?:error: )?(?:the )?model (?:is |was |has )?(?:unloaded|crashed)',
+  ),
   /** Some check what their model wrote as a call, and refuse it: Groq, Ollama. */
   badCall: anyOf('tool_use_failed', 'failed to call a function', 'error parsing tool call'),
   /** Its model sees no pictures: Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek, routers. */

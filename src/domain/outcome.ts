@@ -14,12 +14,18 @@ export type Usage = { readonly inputTokens: number | null; readonly outputTokens
 
 /** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
 export type ToolCall = {
+  /** Empty: its provider gave none. */
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
   /** Fields that only its provider knows, and wants back; absent: none. */
   readonly extra?: CallExtra;
 };
+
+/** An id for the n-th call without one of its own: Mistral's models take this form alone. */
+export function madeCallId(n: number): string {
+  return `call${String(n).padStart(5, '0')}`;
+}
 
 /** Beside the call's own fields, and beside those of its function. */
 export type CallExtra = { readonly call: object; readonly function: object };

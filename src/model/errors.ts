@@ -132,8 +132,9 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (status < 500 && errorWords.filtered.test(unquoted(words))) {
     return failure('filtered', { status });
   }
-  if (status === 404) return failure('not_found', { status });
-  if (status >= 500) return failure('server_error', { status, retryAfterMs });
+  if (status === 404 || errorWords.noPath.test(words)) return failure('not_found', { status });
+  if (status >= 500 || errorWords.notRunning.test(words))
+    return failure('server_error', { status, retryAfterMs });
   if (status >= 400) return failure('rejected', { status });
   return failure('malformed_answer', { status });
 }

@@ -11,7 +11,7 @@ import { withoutThinking } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import { listOf, parseJson, recordOf, textOf } from './json.ts';
 import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
-import { callInText, withoutCallMarkup } from './text-calls.ts';
+import { callInText, offeredName, withoutCallMarkup } from './text-calls.ts';
 
 /** What one HTTP answer says, once the wire is gone. */
 export type Parsed =
@@ -122,12 +122,13 @@ type AnswerParts = {
  */
 export function answerOf(content: string, parts: AnswerParts): Parsed {
   const { usage, tools, endedBy, extra } = parts;
-  const failed = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
-  if (failed !== null) return { kind: 'failed', failure: failure(failed), usage };
+  const ended = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
+  if (ended !== null) return { kind: 'failed', failure: failure(ended), usage };
   const said = withoutThinking(content).trim();
   const written = parts.calls.length === 0 ? callInText(said, content, tools) : null;
   const text = written === null ? withoutCallMarkup(said) : '';
-  const told = written === null ? parts.calls : [written];
+  const asked = written === null ? parts.calls : [written];
+  const told = asked.map((call) => ({ ...call, name: offeredName(call.name, tools) }));
   const calls = tools.length > 0 || text !== '' ? told : [];
   if (text !== '' || calls.length > 0) {
     const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
@@ -182,13 +183,13 @@ export function usageOf(input: unknown, output: unknown, all?: unknown): Usage |
 
 /** Tool calls have one shape on both wires, but for the arguments, which are passed on as is. */
 export function callsOf(value: unknown): readonly ToolCall[] {
-  return listOf(value).flatMap((item, index) => {
+  return listOf(value).flatMap((item) => {
     const call = recordOf(item);
     const asked = recordOf(call?.['function']);
     const name = textOf(asked?.['name']);
     if (name === '') return [];
     const extra = extraOfCall(call, asked);
-    const id = textOf(call?.['id']) || `call_${index}`;
+    const id = textOf(call?.['id']);
     return [{ id, name, arguments: decodedTwice(asked?.['arguments']), ...(extra && { extra }) }];
   });
 }

@@ -1,5 +1,6 @@
 /** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
 import { failure } from '../domain/failure.ts';
+import { errorWords } from '../domain/model-habits.ts';
 import { providerWords } from '../domain/upstream-words.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
@@ -189,6 +190,12 @@ export function answerOfLook(
 ): Extract<HttpResult, { kind: 'answer' }> | 'unreached' {
   if (result.kind === 'fault' || result.status === 429 || result.status >= 500) return 'unreached';
   return result;
+}
+
+/** Whether an answer says that its path is none of the API. */
+export function isNotThere({ status, body }: { status: number; body: string }): boolean {
+  if (status === 404 || status === 405) return true;
+  return status === 200 && errorWords.noPath.test(errorIn(withoutMark(body)).words);
 }
 
 /** Why a look shows that the provider is of no use; null when it was reached. */

@@ -1,7 +1,7 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ModelName } from '../../domain/ids.ts';
-import type { ToolCall } from '../../domain/outcome.ts';
+import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
@@ -59,6 +59,7 @@ export class ToolCalls {
   readonly #options: ToolCallsOptions;
   readonly #repeats = new Map<string, number>();
   readonly #ids = new Set<string>();
+  #idsMade = 0;
 
   constructor(options: ToolCallsOptions) {
     this.#options = options;
@@ -72,7 +73,7 @@ export class ToolCalls {
     const { text, calls, model, extra } = written;
     const { transcript, over } = this.#options;
     const asked = calls.slice(0, callsMax);
-    const told = asked.map((call, n) => this.#tellable(call, `call_${step}_${n}`));
+    const told = asked.map((call) => this.#tellable(call));
     transcript.asked({ text, calls: told, model, extra });
     let wrong = 0;
     for (const [n, call] of asked.entries()) {
@@ -90,7 +91,7 @@ export class ToolCalls {
   async follow(followed: Followed): Promise<void> {
     const call = callOf(followed);
     const { transcript } = this.#options;
-    const told = this.#tellable(call, 'call_0_0');
+    const told = this.#tellable(call);
     transcript.followed(told);
     if (followed.verdict !== 'approved') return transcript.found(told, notRun[followed.verdict]);
     const { text } = await this.#runOne(call, '0:0', followed);
@@ -166,10 +167,9 @@ export class ToolCalls {
    * The call as it goes back to its model: providers refuse what their own models wrote where a
    * name has odd characters, the arguments are no object, or an id is not the only one of its kind.
    */
-  #tellable({ id, name, arguments: given, extra }: ToolCall, otherId: string): ToolCall {
-    let own = id !== '' && id.length <= idLengthMax ? id : otherId;
-    if (this.#ids.has(own)) own = otherId;
-    while (this.#ids.has(own)) own += '_';
+  #tellable({ id, name, arguments: given, extra }: ToolCall): ToolCall {
+    let own = id.length <= idLengthMax ? id : '';
+    while (own === '' || this.#ids.has(own)) own = madeCallId(++this.#idsMade);
     this.#ids.add(own);
     const plain = name.slice(0, nameLengthMax).replace(/[^\w-]/g, '_');
     return { id: own, name: plain, arguments: asObject(given), ...(extra && { extra }) };
@@ -181,7 +181,7 @@ const nameLengthMax = 64;
 const argumentsLengthMax = 65_536;
 
 function asObject(given: unknown): object {
-  const value = typeof given === 'string' ? parsed(given) : (given ?? {});
+  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
   const whole = typeof value === 'object' && value !== null && !Array.isArray(value);
   const told = whole ? value : { value };
   return (canonicalJson(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};

@@ -64,6 +64,8 @@ export class Chunks {
       this.#extra = merged(this.#extra, extra as Fields);
     }
     for (const one of listOf(delta?.['tool_calls'])) this.#takeCall(one);
+    const older = recordOf(delta?.['function_call']);
+    if (older !== null) this.#takeCall({ function: older });
   }
 
   end(): StreamEnd {

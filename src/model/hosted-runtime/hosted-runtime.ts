@@ -8,7 +8,7 @@ import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
-import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { isNotThere, lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { acceptsAll, adapted, findModel, fromWire, refusesStream, seesBy, toWire } from './wire.ts';
@@ -36,7 +36,7 @@ class HostedRuntime implements Model {
   readonly mayForward = false;
   readonly #options: RuntimeOptions;
   #base: Base;
-  /** Another base where the API may be: asked once after a 404, and kept if the API is there. */
+  /** Another base where the API may be: asked once where the first is not it, and kept if the API is there. */
   #otherBase: Base | null;
   /** What its refusals have shown so far. */
   #accepts = acceptsAll;
@@ -60,12 +60,12 @@ class HostedRuntime implements Model {
     if (refused !== null) return refused;
     const tries: Try[] = [];
     const first = await this.#askAt(this.#base, request, stop, tries);
-    if (first.answer?.status !== 404 || this.#otherBase === null) {
+    const otherBase = this.#otherBase;
+    if (first.answer === null || otherBase === null || !isNotThere(first.answer)) {
       return outcomeOf(first.parsed, tries);
     }
-    const otherBase = this.#otherBase;
     const { parsed, answer } = await this.#askAt(otherBase, request, stop, tries);
-    if (answer !== null && answer.status !== 404) this.#settleAt(otherBase);
+    if (answer !== null && !isNotThere(answer)) this.#settleAt(otherBase);
     return outcomeOf(parsed, tries);
   }
 
@@ -121,7 +121,7 @@ class HostedRuntime implements Model {
       lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
     const first = await look(this.#base);
     const otherBase = this.#otherBase;
-    if (otherBase === null || first.kind === 'fault' || first.status !== 404) return first;
+    if (otherBase === null || first.kind === 'fault' || !isNotThere(first)) return first;
     const second = await look(otherBase);
     if (second.kind === 'answer' && second.status === 200) this.#settleAt(otherBase);
     return second;

@@ -3,8 +3,9 @@
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
  * many others, who differ most in their errors.
  */
-import { endedBy, ownLineFields } from '../../domain/model-habits.ts';
+import { endedBy, errorWords, ownLineFields } from '../../domain/model-habits.ts';
 import { wantsThinkingBack } from '../../domain/model-habits.ts';
+import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import { errorIn, failureOf } from '../errors.ts';
 import { listOf, parseJson, recordOf, textOf } from '../json.ts';
 import { answerOf, base64Of, callsOf, contentOf, extraOf, failed } from '../parsing.ts';
@@ -26,6 +27,10 @@ export type Accepts = {
   readonly extra: boolean;
   /** Every line of the model's has its thinking, be it an empty one. */
   readonly thinking: boolean;
+  /** A line of the system; without it its words stand before the person's first. */
+  readonly system: boolean;
+  /** Ids of calls as they came; without them those of svc. */
+  readonly ids: boolean;
   /** `tool_choice`; without it no tools are named where none is to be called. */
   readonly toolChoice: boolean;
 };
@@ -35,6 +40,8 @@ export const acceptsAll: Accepts = {
   usage: true,
   extra: true,
   thinking: false,
+  system: true,
+  ids: true,
   toolChoice: true,
 };
 
@@ -44,10 +51,12 @@ export const acceptsAll: Accepts = {
  */
 export function toWire(
   modelId: string,
-  request: ModelRequest,
+  given: ModelRequest,
   outputTokensMax: number | null,
   accepts = acceptsAll,
 ): string {
+  const named = accepts.ids ? given : withOwnIds(given);
+  const request = accepts.system ? named : withoutSystem(named);
   const messages = messagesOf(request, { ...callWire, sendsExtra: accepts.extra });
   const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: outputTokensMax };
   return JSON.stringify({
@@ -57,6 +66,25 @@ export function toWire(
     ...bounded,
     ...streamOf(request, accepts.usage),
   });
+}
+
+function withoutSystem({ system, ...request }: ModelRequest): ModelRequest {
+  const first = system === null ? [] : [{ role: 'user', text: system } as const];
+  return { ...request, system: null, lines: [...first, ...request.lines] };
+}
+
+function withOwnIds(request: ModelRequest): ModelRequest {
+  const own = new Map<string, string>();
+  const renamed = (call: ToolCall): ToolCall => {
+    const id = own.get(call.id) ?? madeCallId(own.size + 1);
+    own.set(call.id, id);
+    return { ...call, id };
+  };
+  const lines = request.lines.map((line) => {
+    if (line.role === 'calls') return { ...line, calls: line.calls.map(renamed) };
+    return line.role === 'result' ? { ...line, call: renamed(line.call) } : line;
+  });
+  return { ...request, lines };
 }
 
 /** Bedrock and LiteLLM want the tools named as long as a result of one stands in the request. */
@@ -126,12 +154,19 @@ export function fromWire(
     return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
   }
   return answerOf(contentOf(message['content']) || textOf(message['refusal']), {
-    calls: callsOf(message['tool_calls']),
+    calls: callsOf(callsIn(message)),
     tools,
     usage,
     endedBy: endedBy(textOf(choice?.['finish_reason'])),
     extra: extraOf(message, ownLineFields),
   });
+}
+
+/** Before `tool_calls` there was one `function_call`, which some servers still give. */
+function callsIn(message: Readonly<Record<string, unknown>>): unknown {
+  const { tool_calls: calls, function_call: older } = message;
+  if (listOf(calls).length > 0 || recordOf(older) === null) return calls;
+  return [{ function: older }];
 }
 
 /** Some stream though they were not asked to: as events, or as a JSON object in each line. */
@@ -156,8 +191,16 @@ export function adapted(
   answer: { readonly status: number; readonly body: string },
 ): Accepts | null {
   const { status, body } = answer;
-  if (status !== 400 && status !== 422) return null;
+  // llama.cpp and others call it their own fault where a chat template refuses a line.
+  if (status !== 400 && status !== 422 && status !== 500) return null;
   const { words } = errorIn(body);
+  if (accepts.system && request.system !== null && errorWords.noSystem.test(words)) {
+    return { ...accepts, system: false };
+  }
+  if (accepts.ids && errorWords.badId.test(words) && hasCalls(request)) {
+    return { ...accepts, ids: false };
+  }
+  if (status === 500) return null;
   if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
     return { ...accepts, limitField: 'max_completion_tokens' };
   }
@@ -176,6 +219,10 @@ export function adapted(
     return { ...accepts, toolChoice: false };
   }
   return null;
+}
+
+function hasCalls({ lines }: ModelRequest): boolean {
+  return lines.some(({ role }) => role === 'calls');
 }
 
 const namesUsage = /stream_options|include_usage/;
