@@ -85,12 +85,15 @@ export class Connection {
   async tools(signal: AbortSignal): Promise<readonly Definition[]> {
     const { initMs } = this.#options;
     const found = new Map<string, Definition>();
+    const cursors = new Set<string | undefined>();
     let cursor: string | undefined;
     for (let page = 0; page < pagesMax; page++) {
+      cursors.add(cursor);
       const params = cursor === undefined ? {} : { cursor };
       const limits = { signal, timeout: initMs, maxTotalTimeout: initMs };
       const listing = { method: 'tools/list', params };
-      const answer = (await this.#client.request(listing, asItIs, limits)) as Loose;
+      const answer = await this.#page(listing, limits);
+      if (answer === null) break;
       if (!Array.isArray(answer['tools'])) throw new Error('the list of tools is no list');
       for (const tool of answer['tools'] as readonly unknown[]) {
         const definition = definitionOf(tool);
@@ -99,9 +102,27 @@ export class Connection {
       }
       const next = answer['nextCursor'];
       cursor = typeof next === 'string' ? next : undefined;
-      if (!cursor || found.size >= toolsMax) break;
+      // One that comes again leads nowhere (codebase-memory-mcp#1247).
+      if (cursors.has(cursor) || cursor === undefined || found.size >= toolsMax) break;
     }
     return [...found.values()];
+  }
+
+  /**
+   * An empty cursor is one like any other (fastmcp#5025), but many servers write it for none
+   * (java-sdk#628). @returns null: it was none
+   */
+  async #page(
+    listing: { method: string; params: { cursor?: string } },
+    limits: { signal: AbortSignal; timeout: number; maxTotalTimeout: number },
+  ): Promise<Loose | null> {
+    try {
+      return (await this.#client.request(listing, asItIs, limits)) as Loose;
+    } catch (error) {
+      const isRefused = typeof (error as { code?: unknown }).code === 'number';
+      if (listing.params.cursor === '' && isRefused) return null;
+      throw error;
+    }
   }
 
   /** @throws what keeps the result from coming */

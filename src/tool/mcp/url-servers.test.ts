@@ -15,7 +15,15 @@ async function stageAt(url: string, more: StageOptions = {}): Promise<McpStage> 
   return McpStage.open('honest', { reach: { kind: 'url', url, tokenEnv }, ...more });
 }
 
-for (const mode of ['honest', 'stream', 'stays_open', 'sessions'] as const) {
+for (const mode of [
+  'honest',
+  'stream',
+  'stays_open',
+  'sessions',
+  'no_type',
+  'text_type',
+  'refuses_notes',
+] as const) {
   test(`a server at a url is used, and has the bearer (${mode})`, async () => {
     await using server = await startHttpMcp(mode);
     await using stage = await stageAt(server.url, { secret: 'the-bearer-of-the-test' });

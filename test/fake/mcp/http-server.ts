@@ -10,6 +10,9 @@ export type HttpMode =
   | 'stream'
   | 'stays_open'
   | 'odd_tools'
+  | 'no_type'
+  | 'text_type'
+  | 'refuses_notes'
   | 'structured'
   | 'asks'
   | 'silent_call'
@@ -136,6 +139,9 @@ class Fake {
     const session = this.#sessionOf(request, message);
     if (session === null) return this.#refuseSession(response);
     if (message.method === undefined) this.#answers.get(String(message.id))?.(message);
+    if (this.#mode === 'refuses_notes' && message.id === undefined) {
+      return void response.writeHead(400).end();
+    }
     if (message.id === undefined || message.method === undefined) {
       return void response.writeHead(202).end();
     }
@@ -175,6 +181,11 @@ class Fake {
       return drip(response);
     }
     if (mode === 'stream') return void response.writeHead(200, events).end(`data: ${whole}\n\n`);
+    // helidon-mcp#97, dify-plugin-agent-mcp_sse#79
+    if (mode === 'no_type') return void response.writeHead(200, heads).end(`\uFEFF${whole}`);
+    if (mode === 'text_type') {
+      return void response.writeHead(200, { ...heads, 'content-type': 'text/plain' }).end(whole);
+    }
     if (!isCall || !(mode in hostile)) {
       return void response.writeHead(200, { ...json, ...heads }).end(whole);
     }
