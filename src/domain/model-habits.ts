@@ -132,6 +132,13 @@ const endings: readonly (readonly [RegExp, EndedBy])[] = [
   [/^(?:error|network_error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
 ];
 
+/**
+ * An answer was allowed to be longer than the model's answers may be; the group is what they may
+ * be, in tokens: OpenAI, Doubao (openclaude#331), Anthropic (litellm#15715).
+ */
+export const limitTooLarge =
+  /max_(?:completion_)?tokens\b[^]{0,160}?(?:supports at most|a value <=|: \d+ >) (\d{1,9})\b/i;
+
 /** What an error says of itself. All words are matched in any case. */
 export const errorWords = {
   /** The request is longer than the model can read. */

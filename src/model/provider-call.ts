@@ -9,12 +9,11 @@ import type { Payable } from '../domain/spend.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { farAddressCode } from '../lib/near-connector.ts';
-import { retryAfterMs } from '../lib/retry-after.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf } from './errors.ts';
+import { errorIn, pictureFailureOf, waitAskedFor } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
@@ -42,7 +41,6 @@ export type RuntimeOptions = Clock & {
 };
 
 export const answerBytesMax = 4 * 1024 * 1024;
-const retryAfterMostMs = 30_000;
 
 /** Reads an HTTP answer as the wire does. */
 export type FromWire = (
@@ -110,7 +108,7 @@ export async function callProvider(
       : call.fromWire(
           result.status,
           withoutMark(result.body),
-          retryAfterMs(result.headers['retry-after'], options.now(), retryAfterMostMs),
+          waitAskedFor(result.headers, wordsOf(result), options.now()),
           callable(request),
         );
   const ofPictures = pictures.length === 0 ? read : unlessOfPictures(read, result);
@@ -122,6 +120,11 @@ export async function callProvider(
   const tokens = used === null || used.input + used.output === 0 ? {} : { tokens: used };
   tries.push({ startedAt, ms, failed, ...tokens });
   return { parsed, answer: result.kind === 'answer' ? result : null };
+}
+
+/** What an answer says of an error. */
+function wordsOf({ status, body }: { readonly status: number; readonly body: string }): string {
+  return status < 400 ? '' : errorIn(withoutMark(body)).words;
 }
 
 /** Some write a byte order mark before their JSON. */

@@ -3,7 +3,7 @@
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
  * many others, who differ most in their errors.
  */
-import { endedBy, errorWords, ownLineFields } from '../../domain/model-habits.ts';
+import { endedBy, errorWords, limitTooLarge, ownLineFields } from '../../domain/model-habits.ts';
 import { wantsThinkingBack } from '../../domain/model-habits.ts';
 import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import { errorIn, failureOf } from '../errors.ts';
@@ -21,6 +21,8 @@ import { Chunks } from './chunks.ts';
 export type Accepts = {
   /** Bounds an answer: most providers know the first, some models only the other. */
   readonly limitField: 'max_tokens' | 'max_completion_tokens';
+  /** An answer may have so many tokens. */
+  readonly limitMost: number;
   /** A stream may be asked for its usage. */
   readonly usage: boolean;
   /** Fields that came with a line go back with it. */
@@ -37,6 +39,7 @@ export type Accepts = {
 
 export const acceptsAll: Accepts = {
   limitField: 'max_tokens',
+  limitMost: Infinity,
   usage: true,
   extra: true,
   thinking: false,
@@ -58,7 +61,8 @@ export function toWire(
   const named = accepts.ids ? given : withOwnIds(given);
   const request = accepts.system ? named : withoutSystem(named);
   const messages = messagesOf(request, { ...callWire, sendsExtra: accepts.extra });
-  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: outputTokensMax };
+  const most = Math.min(outputTokensMax ?? Infinity, accepts.limitMost);
+  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: most };
   return JSON.stringify({
     model: modelId,
     messages: accepts.thinking ? messages.map(withThinking) : messages,
@@ -204,6 +208,8 @@ export function adapted(
   if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
     return { ...accepts, limitField: 'max_completion_tokens' };
   }
+  const most = Number(limitTooLarge.exec(words)?.[1] ?? 0);
+  if (accepts.limitMost === Infinity && most > 0) return { ...accepts, limitMost: most };
   if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
     return { ...accepts, usage: false };
   }
