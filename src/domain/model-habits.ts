@@ -235,9 +235,25 @@ export const errorWords = {
     'roles are supported, got system',
     // Mistral 7B and others: without the words "after the optional system message"
     '(?<!optional system message, )conversation roles must alternate',
+    // o1-mini
+    'role\\W{1,3} does not support \\W?system',
     // Gemma 3 at Google
     'developer instruction is not enabled',
   ),
+  /** A line of calls without a text has to have an empty one. */
+  noNull: anyOf(
+    // Ollama's API of OpenAI's kind
+    'message content type: <nil>',
+    // LM Studio
+    "'content' field must be a string",
+    // OpenAI, and gateways
+    'expected a string, got null',
+    '\\bcontent\\b[^]{0,40}(?:was|got|is) null',
+  ),
+  /** It answers in streams alone: Qwen's models on DashScope. */
+  onlyStreams: anyOf('only supports? stream', 'for non-streaming calls', '才能进行非流式调用'),
+  /** It takes no word on thinking, be it that there shall be none: Ollama 0.12.4 (ollama#12555). */
+  noThinking: anyOf('does not support thinking', 'think value [^]{0,60}not supported'),
   /** It takes ids of calls in one form alone: Mistral's models, whoever serves them. */
   badId: anyOf('tool call id was [^]{0,200}with a length of'),
   /** There is no API at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */

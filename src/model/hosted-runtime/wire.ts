@@ -31,6 +31,8 @@ export type Accepts = {
   readonly thinking: boolean;
   /** A line of the system; without it its words stand before the person's first. */
   readonly system: boolean;
+  /** A line of calls without a text has none; without it, an empty one. */
+  readonly noText: null | '';
   /** Ids of calls as they came; without them those of svc. */
   readonly ids: boolean;
   /** `tool_choice`; without it no tools are named where none is to be called. */
@@ -44,6 +46,7 @@ export const acceptsAll: Accepts = {
   extra: true,
   thinking: false,
   system: true,
+  noText: null,
   ids: true,
   toolChoice: true,
 };
@@ -60,7 +63,11 @@ export function toWire(
 ): string {
   const named = accepts.ids ? given : withOwnIds(given);
   const request = accepts.system ? named : withoutSystem(named);
-  const messages = messagesOf(request, { ...callWire, sendsExtra: accepts.extra });
+  const messages = messagesOf(request, {
+    ...callWire,
+    noText: accepts.noText,
+    sendsExtra: accepts.extra,
+  });
   const most = Math.min(outputTokensMax ?? Infinity, accepts.limitMost);
   const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: most };
   return JSON.stringify({
@@ -205,6 +212,9 @@ export function adapted(
     return { ...accepts, ids: false };
   }
   if (status === 500) return null;
+  if (accepts.noText === null && errorWords.noNull.test(words) && hasCalls(request)) {
+    return { ...accepts, noText: '' };
+  }
   if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
     return { ...accepts, limitField: 'max_completion_tokens' };
   }
@@ -262,6 +272,11 @@ export function refusesStream(status: number, body: string): boolean {
   if (status !== 400 && status !== 422 && status !== 501) return false;
   const error = recordOf(recordOf(parseJson(body))?.['error']);
   return error?.['param'] === 'stream' || /\bstream(?:ing|ed)?\b/i.test(body.slice(0, 4_000));
+}
+
+/** Whether the provider refuses an answer in one piece. */
+export function wantsStream(status: number, body: string): boolean {
+  return status === 400 && errorWords.onlyStreams.test(errorIn(body).words);
 }
 
 /** Whether the list of `GET /models` has this model; null when it is no list. */

@@ -20,7 +20,7 @@ import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
-import { findTag, fromWire, seesBy, toWire } from './wire.ts';
+import { findTag, fromWire, refusesThink, seesBy, toWire } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {
@@ -45,6 +45,8 @@ class LocalRuntime implements Model {
   #otherBase: Base | null;
   readonly #relay: RelayDetection;
   readonly #thinking: ThinkingHabit;
+  /** False once it has refused to be told not to think. */
+  #saysThink = true;
   /** The look under way, if any: every private request that needs a look waits for it. */
   #looking: Promise<Look> | null = null;
 
@@ -69,12 +71,17 @@ class LocalRuntime implements Model {
     const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
     const { onText } = request;
-    const body = toWire(this.modelId, request, this.#options.outputTokensMax);
-    const askAt = ({ chatUrl: url }: Base): Promise<CallResult> => {
+    const askAt = async (base: Base): Promise<CallResult> => {
+      const says = this.#saysThink;
+      const body = toWire(this.modelId, request, this.#options.outputTokensMax, says);
       const listening =
         onText === undefined ? null : new Listening(new LocalStream(), onText, this.#thinking);
-      const call = { url, body, fromWire: this.#hear, listening };
-      return callProvider(this.#options, call, request, stop, tries);
+      const call = { url: base.chatUrl, body, fromWire: this.#hear, listening };
+      const result = await callProvider(this.#options, call, request, stop, tries);
+      const { answer } = result;
+      if (!says || answer === null || !refusesThink(answer.status, answer.body)) return result;
+      this.#saysThink = false;
+      return askAt(base);
     };
     const first = await askAt(this.#base);
     const otherBase = this.#otherBase;
