@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { CommandTransport, endedBySvc, type CommandOptions } from './command-transport.ts';
 import { definitionOf, type Definition } from './definition.ts';
 import { MessageGuard, toolsMax } from './message-guard.ts';
-import { sessionOver } from './url-fault.ts';
+import { ofRevision, reasonOf, sessionOver } from './url-fault.ts';
 import { UrlTransport, type UrlOptions } from './url-transport.ts';
 
 export type ConnectionOptions = {
@@ -45,6 +45,7 @@ export class Connection {
   #calls = 0;
   #idle: (() => void) | null = null;
   #isOver = false;
+  #isOpening = false;
 
   constructor(options: ConnectionOptions) {
     const { reach, steady, toolsChanged } = options;
@@ -59,8 +60,9 @@ export class Connection {
     this.#client.onclose = () => {
       this.#isOver = true;
       const own = inner instanceof CommandTransport ? inner.ended : inner.fault?.reason;
-      // The library closes a connection on which the first words fail.
-      this.#ended.resolve(own === endedBySvc ? noServer : (own ?? noServer));
+      // The library closes a connection on which the first words fail: `open` says why.
+      if (own !== endedBySvc && own != null) this.#ended.resolve(own);
+      else if (!this.#isOpening) this.#ended.resolve(noServer);
     };
     // Faults of single messages; the calls that they belong to end by their time.
     this.#client.onerror = () => {};
@@ -78,7 +80,17 @@ export class Connection {
   /** @throws when it cannot be connected to in time */
   async open(signal: AbortSignal): Promise<void> {
     const { initMs } = this.#options;
-    await this.#client.connect(this.#guard, { signal, timeout: initMs, maxTotalTimeout: initMs });
+    this.#isOpening = true;
+    try {
+      const limits = { signal, timeout: initMs, maxTotalTimeout: initMs };
+      await this.#client.connect(this.#guard, limits);
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason === null) this.#ended.resolve(otherRevision(error) ?? noServer);
+      throw error;
+    } finally {
+      this.#isOpening = false;
+    }
   }
 
   /** Its tools, as many as are looked at. @throws when they do not come in time */
@@ -163,4 +175,14 @@ export class Connection {
     await this.#client.close().catch(() => {});
     await this.#inner.close();
   }
+}
+
+/** Of an error with which a connection begins; null: it is of another kind. */
+function otherRevision(error: unknown): string | null {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof message !== 'string' || !ofRevision.test(message)) return null;
+  // The library's own error has no number: the server has named one that it does not know.
+  return typeof code === 'number'
+    ? 'it refuses the revision of the protocol that svc speaks: update the server'
+    : 'it speaks a revision of the protocol that svc does not know: update svc';
 }

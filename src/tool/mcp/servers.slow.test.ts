@@ -141,6 +141,17 @@ for (const mode of [
   });
 }
 
+for (const [mode, reason] of [
+  ['old_revision', 'it refuses the revision of the protocol that svc speaks: update the server'],
+  ['next_revision', 'it speaks a revision of the protocol that svc does not know: update svc'],
+] as const) {
+  test(`a server of another revision of the protocol is told as that (${mode})`, async () => {
+    await using stage = await McpStage.open(mode);
+    await until('it is down', async () => stage.standing().state === 'down');
+    assert.equal(stage.standing().reason, reason);
+  });
+}
+
 test('a long result is cut to 64 KiB, with a mark', async () => {
   await using stage = await McpStage.open('long_result');
   await stage.up();

@@ -154,6 +154,9 @@ for (const [mode, said] of [
   ['misdirected', /^it does not serve this name \(HTTP 421\): add 127\.0\.0\.1:\d+ to/],
   ['broken', /^it failed \(HTTP 500\): look into the log/],
   ['other_id', /^its answer ended without a result: /],
+  ['old_revision', /^it refuses the revision of the protocol that svc speaks: update the server$/],
+  ['old_revision_400', /^it refuses the revision of the protocol .* \(HTTP 400\): update the/],
+  ['next_revision', /^it speaks a revision of the protocol that svc does not know: update svc$/],
 ] as const) {
   test(`a server at a url that is hostile by ${mode} is down, and says why`, async () => {
     await using elsewhere = await startHttpMcp('honest');

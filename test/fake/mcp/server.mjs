@@ -129,6 +129,18 @@ function take(line) {
     if (mode === 'bad_init') return answer(id, { nothing: true });
     const { protocolVersion } = params;
     const capabilities = { tools: { listChanged: true } };
+    // agentic-awesome-skills#1003, cpp-mcp#10
+    if (mode === 'old_revision') {
+      return say({ id, error: { code: -32602, message: 'Unsupported protocol version' } });
+    }
+    // mcp-remote#66
+    if (mode === 'next_revision') {
+      return answer(id, {
+        protocolVersion: '2099-01-01',
+        capabilities,
+        serverInfo: { name: 'f', version: '1' },
+      });
+    }
     // flapi#100, MCPSqlServer#3
     if (mode === 'null_fields') return answer(id, { capabilities: { tools: {}, logging: null } });
     return answer(id, {
