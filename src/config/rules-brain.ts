@@ -99,7 +99,7 @@ function checkModel(
 function checkEnding({ provider, base_url: url }: ModelDraft, path: string, problems: ProblemList) {
   if (typeof url !== 'string' || provider === undefined || !(provider in endingsOfBase)) return;
   const plain = url.replace(/\/+$/, '');
-  const shorter = plain.replace(endingsOfBase[provider as keyof typeof endingsOfBase], '');
+  const shorter = plain.replace(endingsOfBase[provider], '');
   if (shorter === plain) return;
   const ending = plain.slice(shorter.length);
   const message = `svc adds the paths of the API itself, and this address ends in ${ending}`;

@@ -209,7 +209,8 @@ function sayModel(step: ModelStep): string {
   const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
   const status = step.status == null ? '' : `, status ${step.status}`;
   const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
-  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${told}${less}${without}${status}${cut}${said}`;
+  const more = `${told}${less}${without}${status}${cut}${said}`;
+  return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${more}`;
 }
 
 /** The groups of a vote, the winner's first, and who dissented. */

@@ -140,8 +140,11 @@ export function waitAskedFor(
 }
 
 /** "Please try again in 7m12.5s", "in 120ms", "Please retry after 12 seconds". */
-const waitInWords =
-  /\b(?:try again|retry) (?:after|in) (?:(\d{1,4})m(?!s))?(\d{1,6}(?:\.\d{1,12})?) ?(ms|s)(?:ec|econds?)?\b/i;
+const waitInWords = new RegExp(
+  '\\b(?:try again|retry) (?:after|in) ' +
+    '(?:(\\d{1,4})m(?!s))?(\\d{1,6}(?:\\.\\d{1,12})?) ?(ms|s)(?:ec|econds?)?\\b',
+  'i',
+);
 
 /** The failure that a status stands for, with the help of the error's own words. */
 export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {

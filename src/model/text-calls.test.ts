@@ -29,7 +29,8 @@ const forms: Readonly<Record<string, string>> = {
   'a fence': '```json\n{"name": "look_up", "arguments": {"place": "12", "days": 3}}\n```',
   'a list of one': '[{"name": "look_up", "arguments": {"place": "12", "days": 3}}]',
   'the form of the API':
-    '{"type": "function", "function": {"name": "look_up", "arguments": {"place": "12", "days": 3}}}',
+    '{"type": "function", "function": ' +
+    '{"name": "look_up", "arguments": {"place": "12", "days": 3}}}',
   Hermes: '<tool_call>\n{"name": "look_up", "arguments": {"place": "12", "days": 3}}\n</tool_call>',
   'Hermes without its end':
     '<tool_call>\n{"name": "look_up", "arguments": {"place": "12", "days": 3}}',
@@ -127,7 +128,8 @@ test('only a message that is one call of an offered tool runs anything', () => {
     '<tool_call>',
     'look_up',
     'look_up {"place": "12"}',
-    '<|channel|>analysis<|message|>A place.<|end|><|channel|>final<|message|> to=functions.look_up<|message|>{}',
+    '<|channel|>analysis<|message|>A place.<|end|>' +
+      '<|channel|>final<|message|> to=functions.look_up<|message|>{}',
   ];
   for (const text of not) assert.equal(call(text), null, text);
 });

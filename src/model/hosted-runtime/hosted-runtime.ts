@@ -45,7 +45,7 @@ class HostedRuntime implements Model {
   readonly mayForward = false;
   readonly #options: RuntimeOptions;
   #base: Base;
-  /** Another base where the API may be: asked once where the first is not it, and kept if the API is there. */
+  /** Another base where the API may be, if not at the first; kept once it was found there. */
   #otherBase: Base | null;
   /** What its refusals have shown so far. */
   #accepts = acceptsAll;

@@ -120,8 +120,8 @@ export function isIdOf(message: JSONRPCMessage, asked: string | number): boolean
 }
 
 /**
- * With no more fields than the protocol has, for the library would wait on: some write `error: null`
- * beside a result (Wazuh-MCP-Server#59). A result that is none is an error, too.
+ * With no more fields than the protocol has, for the library would wait on: some write
+ * `error: null` beside a result (Wazuh-MCP-Server#59). A result that is none is an error, too.
  */
 function answerOf(asked: string, id: string | number, message: Loose): JSONRPCMessage {
   const { result, error } = message;
