@@ -29,7 +29,7 @@ const wordsMax = 16_384;
  *   FastAPI and llama.cpp ("failed to parse grammar") alike
  */
 export function refusedTools(words: string, offered: readonly ToolNotice[]): RefusedTools {
-  const said = words.slice(0, wordsMax);
+  const said = beforeQuotation(words.slice(0, wordsMax));
   if (noTools.test(said)) return none;
   const isOfSchemas = ofSchemas.test(said);
   const named = offered.filter(({ name }) => isNamed(name, said));
@@ -45,6 +45,12 @@ export function refusedTools(words: string, offered: readonly ToolNotice[]): Ref
 
 function found(tools: readonly ToolNotice[], by: RefusedTools['by']): RefusedTools {
   return { names: tools.map(({ name }) => name), by };
+}
+
+/** Some repeat the whole request, which names every tool. */
+function beforeQuotation(said: string): string {
+  const quoted = said.search(/\{\s*\\?["'](?:model|messages|tools)\\?["']\s*:/);
+  return quoted < 0 ? said : said.slice(0, quoted);
 }
 
 /** The model has no tools at all, or none just now: another remedy than to leave one out. */
