@@ -132,6 +132,13 @@ const endings: readonly (readonly [RegExp, EndedBy])[] = [
   [/^(?:error|network_error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
 ];
 
+/**
+ * An answer was allowed to be longer than the model's answers may be; the group is what they may
+ * be, in tokens: OpenAI, Doubao (openclaude#331), Anthropic (litellm#15715).
+ */
+export const limitTooLarge =
+  /max_(?:completion_)?tokens\b[^]{0,160}?(?:supports at most|a value <=|: \d+ >) (\d{1,9})\b/i;
+
 /** What an error says of itself. All words are matched in any case. */
 export const errorWords = {
   /** The request is longer than the model can read. */
@@ -211,14 +218,6 @@ export const errorWords = {
     // DeepSeek
     'content exists risk',
   ),
-  /** Its model, or the template of that, knows no system text: Gemma, Gemini's API for it. */
-  noSystem: anyOf(
-    'system (?:role|messages?|prompts?) (?:is |are )?not supported',
-    'developer instruction is not enabled',
-    'does not support (?:a )?system',
-  ),
-  /** It answers in pieces alone: DashScope. */
-  onlyStreams: anyOf('only supports? (?:the )?stream', 'enable the stream parameter'),
   /** Its model calls no tools, or not at this address. */
   noTools: anyOf(
     // Ollama
@@ -232,6 +231,42 @@ export const errorWords = {
     // llama.cpp
     'tools param requires',
     'unsupported (?:parameter|value)\\W{1,4}tools',
+  ),
+  /** Its chat template knows no line of the system. */
+  noSystem: anyOf(
+    // Gemma 2 and others on vLLM, SGLang, Text Generation Inference
+    'system (?:role|messages?|prompts?) (?:is |are )?not supported',
+    // Ministral on llama.cpp
+    'roles are supported, got system',
+    // Mistral 7B and others: without the words "after the optional system message"
+    '(?<!optional system message, )conversation roles must alternate',
+    // o1-mini
+    'role\\W{1,3} does not support \\W?system',
+    // Gemma 3 at Google
+    'developer instruction is not enabled',
+  ),
+  /** A line of calls without a text has to have an empty one. */
+  noNull: anyOf(
+    // Ollama's API of OpenAI's kind
+    'message content type: <nil>',
+    // LM Studio
+    "'content' field must be a string",
+    // OpenAI, and gateways
+    'expected a string, got null',
+    '\\bcontent\\b[^]{0,40}(?:was|got|is) null',
+  ),
+  /** It answers in streams alone: Qwen's models on DashScope. */
+  onlyStreams: anyOf('only supports? stream', 'for non-streaming calls', '才能进行非流式调用'),
+  /** It takes no word on thinking, be it that there shall be none: Ollama 0.12.4 (ollama#12555). */
+  noThinking: anyOf('does not support thinking', 'think value [^]{0,60}not supported'),
+  /** It takes ids of calls in one form alone: Mistral's models, whoever serves them. */
+  badId: anyOf('tool call id was [^]{0,200}with a length of'),
+  /** There is no API at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
+  noPath: anyOf('^unexpected endpoint or method'),
+  /** Its model is not running, which it calls the fault of the request: LM Studio (crush#2546). */
+  notRunning: anyOf(
+    '^(?:error: )?failed to load model',
+    '^(?:error: )?(?:the )?model (?:is |was |has )?(?:unloaded|crashed)',
   ),
   /** Some check what their model wrote as a call, and refuse it: Groq, Ollama. */
   badCall: anyOf('tool_use_failed', 'failed to call a function', 'error parsing tool call'),

@@ -14,6 +14,7 @@ export type Usage = { readonly inputTokens: number | null; readonly outputTokens
 
 /** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
 export type ToolCall = {
+  /** Empty: its provider gave none. */
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
@@ -21,11 +22,10 @@ export type ToolCall = {
   readonly extra?: CallExtra;
 };
 
-/**
- * An id where its provider gave none, or gave one twice. Nine letters and digits are what Mistral
- * takes, and all others do.
- */
-export const callId = (number: number): string => `call${String(number).padStart(5, '0')}`;
+/** An id for the n-th call without one of its own: Mistral's models take this form alone. */
+export function madeCallId(n: number): string {
+  return `call${String(n).padStart(5, '0')}`;
+}
 
 /** Beside the call's own fields, and beside those of its function. */
 export type CallExtra = { readonly call: object; readonly function: object };

@@ -1,7 +1,10 @@
 /**
- * Where a provider's API is: at the address as it was written or, where that answers 404, at
+ * Where a provider's API is: at the address as it was written or, where that is not the API's, at
  * another one, which is kept once the API has shown itself there.
  */
+import { errorWords } from '../domain/model-habits.ts';
+import { errorIn, withoutMark } from './errors.ts';
+
 export class BaseUrl<Urls> {
   #urls: Urls;
   /** Null: there is no other, or it is known where the API is. */
@@ -17,26 +20,33 @@ export class BaseUrl<Urls> {
   }
 
   /**
-   * Asks there and, after a 404, at the other address once.
-   * @param statusOf null: no answer came
-   * @param shows whether an answer with that status shows that the API is there
+   * Asks there and, where the answer is none of the API, at the other address once.
+   * @param answerOf null: no answer came
+   * @param shows whether an answer shows that the API is there
    */
-  async ask<Answer>(
-    ask: (urls: Urls) => Promise<Answer>,
-    statusOf: (answer: Answer) => number | null,
-    shows: (status: number) => boolean,
-  ): Promise<Answer> {
+  async ask<Result>(
+    ask: (urls: Urls) => Promise<Result>,
+    answerOf: (result: Result) => Answer | null,
+    shows: (answer: Answer) => boolean,
+  ): Promise<Result> {
     const first = await ask(this.#urls);
     const other = this.#other;
-    if (other === null || statusOf(first) !== 404) return first;
+    const answer = answerOf(first);
+    if (other === null || answer === null || isThere(answer)) return first;
     const second = await ask(other);
-    const status = statusOf(second);
-    if (status !== null && shows(status)) [this.#urls, this.#other] = [other, null];
+    const found = answerOf(second);
+    if (found !== null && shows(found)) [this.#urls, this.#other] = [other, null];
     return second;
   }
 }
 
-/** For a question: whatever is no 404 comes from the API. */
-export const isFound = (status: number): boolean => status !== 404;
+type Answer = { readonly status: number; readonly body: string };
+
+/** For a question: whatever does not deny its path comes from the API. */
+export function isThere({ status, body }: Answer): boolean {
+  if (status === 404 || status === 405) return false;
+  return status !== 200 || !errorWords.noPath.test(errorIn(withoutMark(body)).words);
+}
+
 /** For a list: other pages answer, too. */
-export const isListed = (status: number): boolean => status === 200;
+export const isListed = (answer: Answer): boolean => answer.status === 200 && isThere(answer);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+
 import { test } from 'node:test';
 import type { FailureKind } from '../domain/failure.ts';
-import { errorIn, failureOf, pictureFailureOf } from './errors.ts';
+import { errorIn, failureOf, pictureFailureOf, waitAskedFor } from './errors.ts';
 
 const json = (body: unknown): string => JSON.stringify(body);
 
@@ -229,3 +230,20 @@ test('an error that speaks of pictures says whether the model takes none, or not
   assert.equal(pictureFailureOf('rejected', 'invalid name'), null);
   assert.equal(pictureFailureOf('context_overflow', 'image input is too long'), null);
 });
+
+for (const [how, headers, told, ms] of [
+  ['in milliseconds (Azure, for provisioned models)', { 'retry-after-ms': '1250' }, '', 1_250],
+  ['under another name (kernel-memory#795)', { 'x-ms-retry-after-ms': '900' }, '', 900],
+  ['in seconds', { 'retry-after': '7' }, 'Please try again in 2s.', 7_000],
+  ['to a proxy (litellm#21553)', { 'llm_provider-retry-after': '9' }, '', 9_000],
+  ['in words (Groq)', {}, 'Requested 4351. Please try again in 5.289s. Visit', 5_289],
+  ['in words (OpenAI)', {}, 'Please try again in 120ms.', 120],
+  ['in words (Azure)', {}, 'Please retry after 12 seconds.', 12_000],
+  ['in words (Gemini)', {}, 'Please retry in 18.934310785s.', 18_934.310785],
+  ['for longer than svc waits', {}, 'Please try again in 7m12.5s.', 30_000],
+  ['in no way', {}, 'Try again in a while.', null],
+] as const) {
+  test(`how long a provider asks us to wait may be told ${how}`, () => {
+    assert.equal(waitAskedFor(headers, told, 0), ms);
+  });
+}

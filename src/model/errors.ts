@@ -3,8 +3,14 @@
  * stands for. Pure. The words are matched here; what an operator is shown of them is scrubbed.
  */
 import { failure, type Failure } from '../domain/failure.ts';
-import { errorWords } from '../domain/model-habits.ts';
+import { errorWords, limitTooLarge } from '../domain/model-habits.ts';
+import { retryAfterMs as msOfHeader } from '../lib/retry-after.ts';
 import { listOf, parseJson, recordOf } from './json.ts';
+
+/** Some write a byte order mark before their JSON. */
+export function withoutMark(body: string): string {
+  return body.startsWith('\ufeff') ? body.slice(1) : body;
+}
 
 /** `words`: everything that it says, as one text; `code`: an HTTP status that it names. */
 export type ToldError = { readonly words: string; readonly code: number | null };
@@ -113,6 +119,40 @@ function codeIn(read: unknown): number | null {
   return null;
 }
 
+/** More is waited for nobody. */
+const waitMostMs = 30_000;
+
+/**
+ * How long a provider asks us to wait, by headers or in words: some give none of the standard's.
+ * @param now milliseconds since 1970
+ * @returns milliseconds, at most 30 s; null: it does not say
+ */
+export function waitAskedFor(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  words: string,
+  now: number,
+): number | null {
+  for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
+    const ms = Number(headers[name] ?? NaN);
+    if (ms >= 0) return Math.min(waitMostMs, ms);
+  }
+  for (const name of ['retry-after', 'llm_provider-retry-after']) {
+    const ms = msOfHeader(headers[name], now, waitMostMs);
+    if (ms !== null) return ms;
+  }
+  const [, minutes = '0', count, unit] = waitInWords.exec(words) ?? [];
+  if (count === undefined) return null;
+  const ms = Number(count) * (unit?.toLowerCase() === 'ms' ? 1 : 1_000);
+  return Math.min(waitMostMs, Number(minutes) * 60_000 + ms);
+}
+
+/** "Please try again in 7m12.5s", "in 120ms", "Please retry after 12 seconds". */
+const waitInWords = new RegExp(
+  '\\b(?:try again|retry) (?:after|in) ' +
+    '(?:(\\d{1,4})m(?!s))?(\\d{1,6}(?:\\.\\d{1,12})?) ?(ms|s)(?:ec|econds?)?\\b',
+  'i',
+);
+
 /** The failure that a status stands for, with the help of the error's own words. */
 export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
   // MiniMax answers 500, or 200 with no status in it.
@@ -129,6 +169,7 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   }
   if (busy.has(status)) return failure('overloaded', { status, retryAfterMs });
   if (status >= 300 && status < 400) return failure('redirected', { status });
+  if (status === 400 && limitTooLarge.test(words)) return failure('rejected', { status });
   if (status === 413 || status === 429 || errorWords.tooLong.test(words)) {
     return failure('context_overflow', { status });
   }
@@ -137,10 +178,13 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (status < 500 && errorWords.filtered.test(unquoted(words))) {
     return failure('filtered', { status });
   }
-  if (status === 404 || (isRefusal && errorWords.noModel.test(words))) {
+  const isUnknown = isRefusal && errorWords.noModel.test(words);
+  if (status === 404 || isUnknown || errorWords.noPath.test(words)) {
     return failure('not_found', { status });
   }
-  if (status >= 500) return failure('server_error', { status, retryAfterMs });
+  if (status >= 500 || errorWords.notRunning.test(words)) {
+    return failure('server_error', { status, retryAfterMs });
+  }
   if (status >= 400) return failure('rejected', { status });
   return failure('malformed_answer', { status });
 }

@@ -5,13 +5,13 @@
 import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import { ownCallFields, ownFunctionFields, type EndedBy } from '../domain/model-habits.ts';
-import { callId, type CallExtra, type ToolCall, type Usage } from '../domain/outcome.ts';
+import type { CallExtra, ToolCall, Usage } from '../domain/outcome.ts';
 import type { Picture } from '../domain/attachment.ts';
 import { withoutThinking } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import { listOf, parseJson, recordOf, textOf } from './json.ts';
 import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
-import { callInText, withoutCallMarkup } from './text-calls.ts';
+import { callInText, offeredName, withoutCallMarkup } from './text-calls.ts';
 
 /** What one HTTP answer says, once the wire is gone. */
 export type Parsed =
@@ -122,12 +122,13 @@ type AnswerParts = {
  */
 export function answerOf(content: string, parts: AnswerParts): Parsed {
   const { usage, tools, endedBy, extra } = parts;
-  const kind = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
-  if (kind !== null) return { kind: 'failed', failure: failure(kind), usage };
+  const ended = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
+  if (ended !== null) return { kind: 'failed', failure: failure(ended), usage };
   const said = withoutThinking(content).trim();
   const written = parts.calls.length === 0 ? callInText(said, content, tools) : null;
   const text = written === null ? withoutCallMarkup(said) : '';
-  const told = written === null ? parts.calls : [written];
+  const asked = written === null ? parts.calls : [written];
+  const told = asked.map((call) => ({ ...call, name: offeredName(call.name, tools) }));
   const calls = tools.length > 0 || text !== '' ? told : [];
   if (text !== '' || calls.length > 0) {
     const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
@@ -182,13 +183,13 @@ export function usageOf(input: unknown, output: unknown, all?: unknown): Usage |
 
 /** Tool calls have one shape on both wires, but for the arguments, which are passed on as is. */
 export function callsOf(value: unknown): readonly ToolCall[] {
-  return listOf(value).flatMap((item, index) => {
+  return listOf(value).flatMap((item) => {
     const call = recordOf(item);
     const asked = recordOf(call?.['function']);
     const name = textOf(asked?.['name']);
     if (name === '') return [];
     const extra = extraOfCall(call, asked);
-    const id = textOf(call?.['id']) || callId(index);
+    const id = textOf(call?.['id']);
     return [{ id, name, arguments: decodedTwice(asked?.['arguments']), ...(extra && { extra }) }];
   });
 }
@@ -228,11 +229,13 @@ export function extraOf(
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** A text, or a list of parts of which those of type `text` are the answer. */
+/** A text, or a list of parts: the texts of those of type `text` or `refusal`. */
 export function contentOf(content: unknown): string {
   if (typeof content === 'string') return content;
-  return listOf(content)
-    .map(recordOf)
-    .map((part) => (part?.['type'] === 'text' ? textOf(part['text']) : ''))
-    .join('');
+  return listOf(content).map(recordOf).map(partOf).join('');
+}
+
+function partOf(part: Readonly<Record<string, unknown>> | null): string {
+  const type = part?.['type'];
+  return type === 'text' || type === 'refusal' ? textOf(part?.[type]) : '';
 }

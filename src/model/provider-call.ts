@@ -9,12 +9,11 @@ import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { farAddressCode } from '../lib/near-connector.ts';
-import { retryAfterMs } from '../lib/retry-after.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf } from './errors.ts';
+import { errorIn, pictureFailureOf, waitAskedFor, withoutMark } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
@@ -43,7 +42,6 @@ export type RuntimeOptions = Clock & {
 };
 
 export const answerBytesMax = 4 * 1024 * 1024;
-const retryAfterMostMs = 30_000;
 
 /** Reads an HTTP answer as the wire does. */
 export type FromWire = (
@@ -61,9 +59,8 @@ export type CallResult = {
 };
 
 /** Null: no answer came. */
-export const statusOfCall = ({ answer }: CallResult): number | null => answer?.status ?? null;
-export const statusOfLook = (result: HttpResult): number | null =>
-  result.kind === 'answer' ? result.status : null;
+export const answerIn = (result: HttpResult): CallResult['answer'] =>
+  result.kind === 'answer' ? result : null;
 
 export type ProviderCall = {
   readonly url: URL;
@@ -116,7 +113,7 @@ export async function callProvider(
       : call.fromWire(
           result.status,
           withoutMark(result.body),
-          retryAfterMs(result.headers['retry-after'], options.now(), retryAfterMostMs),
+          waitAskedFor(result.headers, wordsOf(result), options.now()),
           callable(request),
         );
   const ofPictures = pictures.length === 0 ? read : unlessOfPictures(read, result);
@@ -130,9 +127,9 @@ export async function callProvider(
   return { parsed, answer: result.kind === 'answer' ? result : null };
 }
 
-/** Some write a byte order mark before their JSON. */
-function withoutMark(body: string): string {
-  return body.startsWith('\ufeff') ? body.slice(1) : body;
+/** What an answer says of an error. */
+function wordsOf({ status, body }: { readonly status: number; readonly body: string }): string {
+  return status < 400 ? '' : errorIn(withoutMark(body)).words;
 }
 
 /** What the provider said of the error, for the operator. Of a refused key it may say the key. */

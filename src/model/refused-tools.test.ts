@@ -87,6 +87,7 @@ for (const words of [
   "Unexpected role 'user' after role 'tool'",
   'maximum context length is 4096 tokens',
   'Invalid value for messages[3]: said "mcp_a_mail" before',
+  'not so: {"model":"m","messages":[],"tools":[{"type":"function","function":{"name":"time"}}]}',
   '',
 ]) {
   test(`after "${words.slice(0, 50)}" no tool is left out`, () => {

@@ -29,8 +29,8 @@ const wordsMax = 16_384;
  *   FastAPI and llama.cpp ("failed to parse grammar") alike
  */
 export function refusedTools(words: string, offered: readonly ToolNotice[]): RefusedTools {
-  const said = words.slice(0, wordsMax);
-  if (noTools.test(said) || offered.some((tool) => repeats(said, tool))) return none;
+  const said = beforeQuotation(words.slice(0, wordsMax));
+  if (noTools.test(said)) return none;
   const isOfSchemas = ofSchemas.test(said);
   const named = offered.filter(({ name }) => isNamed(name, said));
   // A name alone may stand in a quotation of the request.
@@ -43,14 +43,14 @@ export function refusedTools(words: string, offered: readonly ToolNotice[]): Ref
   return odd.length > 0 ? found(odd, 'schema') : found(foreign, 'server');
 }
 
-/** The error repeats the request, in which all tools stand. */
-function repeats(said: string, { description }: ToolNotice): boolean {
-  const begin = description.slice(0, 40);
-  return begin.length >= 12 && said.includes(begin);
-}
-
 function found(tools: readonly ToolNotice[], by: RefusedTools['by']): RefusedTools {
   return { names: tools.map(({ name }) => name), by };
+}
+
+/** Some repeat the whole request, which names every tool. */
+function beforeQuotation(said: string): string {
+  const quoted = said.search(/\{\s*\\?["'](?:model|messages|tools)\\?["']\s*:/);
+  return quoted < 0 ? said : said.slice(0, quoted);
 }
 
 /** The model has no tools at all, or none just now: another remedy than to leave one out. */

@@ -11,12 +11,12 @@ import { Listening, ThinkingHabit, type AnswerStream } from './streaming.ts';
 testStreaming({ provider: 'local_runtime', modelId: 'llama3', start: startFakeOllama });
 testStreaming({ provider: 'hosted_runtime', modelId: 'gpt-test', start: startFakeOpenai });
 
-const text = 'Größe: 4 €, 👍';
-const lines = text
+const greeting = 'Größe: 4 €, 👍';
+const lines = greeting
   .split('')
   .map((content) => JSON.stringify({ message: { content }, done: false }));
 const local = [...lines, '{"message":{"content":""},"done":true,"eval_count":3}'].join('\n');
-const events = text
+const events = greeting
   .split('')
   .map((content) => JSON.stringify({ choices: [{ delta: { content } }] }));
 const hosted = [...events, '[DONE]'].map((data) => `: ping\r\ndata: ${data}\r\n\r\n`).join('');
@@ -35,8 +35,8 @@ for (const [name, body, make] of streams) {
       for (let at = 0; at < bytes.length; at += size) {
         listening.heard(200, bytes.subarray(at, at + size));
       }
-      assert.equal(told.at(-1), text);
-      for (const one of told) assert.ok(text.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
+      assert.equal(told.at(-1), greeting);
+      for (const one of told) assert.ok(greeting.startsWith(one.replace(/[\uD800-\uDFFF]$/, '')));
       const answer = { kind: 'answer', status: 200, headers: {}, body } as const;
       const whole = listening.whole(answer, 1_000_000);
       assert.ok(whole.kind === 'answer');

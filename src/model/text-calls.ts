@@ -5,7 +5,6 @@
  */
 import { callMarks } from '../domain/model-habits.ts';
 import type { ToolCall } from '../domain/outcome.ts';
-import { callId } from '../domain/outcome.ts';
 import { parseJson, recordOf, textOf } from './json.ts';
 import type { ToolNotice } from './model.ts';
 
@@ -24,7 +23,18 @@ export function callInText(
   const found = harmonyCall(whole) ?? callOf(withoutFence(inOneForm(said).trim()), tools);
   const tool = tools.find(({ name }) => name === found?.name);
   if (found === null || tool === undefined) return null;
-  return { id: callId(0), name: tool.name, arguments: found.arguments ?? {} };
+  return { id: '', name: tool.name, arguments: found.arguments ?? {} };
+}
+
+/**
+ * The offered tool that a name stands for. Some models write where all tools are before it
+ * (maki#518), and some servers leave marks of a channel behind it (vllm#32587, ollama#12132).
+ */
+export function offeredName(name: string, tools: readonly ToolNotice[]): string {
+  const isOffered = (one: string): boolean => tools.some((tool) => tool.name === one);
+  if (isOffered(name)) return name;
+  const bare = name.replace(/^\s*functions[.:]/, '').replace(/(?:<\|[^]*|:\d+)?\s*$/, '');
+  return isOffered(bare) ? bare : name;
 }
 
 /** The text without blocks of calls that begin a line, outside code. */

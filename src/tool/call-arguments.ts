@@ -9,11 +9,12 @@ const argumentsLengthKept = 2_000;
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Arguments come as an object or as its JSON text. Where one parameter is missing and one text was
- * given, bare or under another name, the text is that one. Null: nothing of the kind.
+ * Arguments come as an object or as its JSON text; for none, some models write null. Where one
+ * parameter is missing and one text was given, bare or under another name, the text is that one.
+ * Null: nothing of the kind.
  */
 export function argumentsOf(tool: Tool, given: unknown): Arguments | null {
-  const value = typeof given === 'string' ? parsed(given) : given === undefined ? {} : given;
+  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
   const { required } = tool.parameters;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const read = value as Arguments;

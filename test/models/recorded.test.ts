@@ -36,6 +36,8 @@ type Exchange = {
   readonly brain?: object;
   /** Behind the address of the server in `base_url`. */
   readonly base?: string;
+  /** What it answers at any other path; 404 where it is left out. */
+  readonly elsewhere?: Step;
   readonly says: readonly string[];
   readonly steps: readonly Step[];
   /** The whole text of each reply; one in slashes is a pattern. */
@@ -72,7 +74,7 @@ test('there are recorded exchanges of twenty servers', () => {
 async function replay(recorded: Recorded, exchange: Exchange): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const scratched = stack.use(await scratch());
-  const server = stack.use(await startServer(recorded, exchange.steps));
+  const server = stack.use(await startServer(recorded, exchange));
   const receiver = stack.use(await startReceiver());
   const [port, adminPort] = [await freePort(), await freePort()];
   const modelUrl = `${server.url}${exchange.base ?? basesOf[recorded.provider]}`;
@@ -86,11 +88,11 @@ async function replay(recorded: Recorded, exchange: Exchange): Promise<void> {
   Object.assign(brain, exchange.brain);
   const file = await writeConfig(scratched.path, { ...config, storage: { path: 'svc.db' } });
   const program = stack.use(await serveHere(file, port, { MODEL_KEY: 'key-of-nobody-0123' }));
-  for (const [said, text] of exchange.says.entries()) {
+  for (const [turn, text] of exchange.says.entries()) {
     await post(program.url, { sender_id: 'ada', text });
-    const replies = await receiver.waitFor(said + 1);
-    const reply = String(replies[said]!.body['text']);
-    const wanted = exchange.replies[said]!;
+    const replies = await receiver.waitFor(turn + 1);
+    const reply = String(replies[turn]!.body['text']);
+    const wanted = exchange.replies[turn]!;
     const pattern = /^\/([^]*)\/$/.exec(wanted)?.[1];
     if (pattern === undefined)
       assert.equal(reply, wanted, server.complaint ?? 'the reply is another');
@@ -107,8 +109,8 @@ const basesOf = { hosted_runtime: '/v1', local_runtime: '' } as const;
 const pathsOf = { hosted_runtime: '/v1/chat/completions', local_runtime: '/api/chat' } as const;
 
 /** Answers step by step; what it is asked elsewhere is not there. */
-async function startServer({ provider, model }: Recorded, steps: readonly Step[]) {
-  let at = 0;
+async function startServer({ provider, model }: Recorded, { steps, elsewhere }: Exchange) {
+  let asked = 0;
   const state: { complaint: string | null } = { complaint: null };
   const server = createServer((request, response) => {
     void (async () => {
@@ -118,12 +120,12 @@ async function startServer({ provider, model }: Recorded, steps: readonly Step[]
       if (request.url === '/api/tags')
         return send(response, { body: { models: [{ name: model }] } });
       if (request.method !== 'POST' || request.url !== pathsOf[provider]) {
-        return send(response, { status: 404, body: '404 page not found' });
+        return send(response, elsewhere ?? { status: 404, body: '404 page not found' });
       }
-      const step = steps[at++];
+      const step = steps[asked++];
       const wrong = step === undefined ? 'one more request came' : faultIn(text, step);
       if (wrong === null) return send(response, step!);
-      state.complaint ??= `request ${at}: ${wrong} in ${text}`;
+      state.complaint ??= `request ${asked}: ${wrong} in ${text}`;
       send(response, { status: 500, body: { error: 'the request is not as it was recorded' } });
     })();
   });
@@ -134,7 +136,7 @@ async function startServer({ provider, model }: Recorded, steps: readonly Step[]
     get complaint() {
       return state.complaint;
     },
-    left: () => Math.max(0, steps.length - at),
+    left: () => Math.max(0, steps.length - asked),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

@@ -193,12 +193,12 @@ test('calls go back to their model as any provider takes them', async () => {
     line.role === 'calls' ? line.calls : [],
   );
   assert.deepEqual(told, [
-    { id: 'call00000', name: 'calc', arguments: { expression: '1+1' } },
+    { id: 'call00001', name: 'calc', arguments: { expression: '1+1' } },
     { id: 'same', name: 'calc', arguments: { value: '1+2' } },
-    { id: 'call00001', name: 'no_such_tool_', arguments: { value: [1] } },
-    { id: 'call00002', name: 'y'.repeat(64), arguments: {} },
-    { id: 'call00003', name: 'calc', arguments: { expression: '1+1' } },
-    { id: 'call00004', name: 'calc', arguments: { value: '1+2' } },
+    { id: 'call00002', name: 'no_such_tool_', arguments: { value: [1] } },
+    { id: 'call00003', name: 'y'.repeat(64), arguments: {} },
+    { id: 'call00004', name: 'calc', arguments: { expression: '1+1' } },
+    { id: 'call00005', name: 'calc', arguments: { value: '1+2' } },
   ]);
 });
 

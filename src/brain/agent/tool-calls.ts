@@ -1,7 +1,7 @@
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ModelName } from '../../domain/ids.ts';
-import { callId, type ToolCall } from '../../domain/outcome.ts';
+import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import type { Yes } from '../../domain/approval.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
@@ -59,6 +59,7 @@ export class ToolCalls {
   readonly #options: ToolCallsOptions;
   readonly #repeats = new Map<string, number>();
   readonly #ids = new Set<string>();
+  #idsMade = 0;
 
   constructor(options: ToolCallsOptions) {
     this.#options = options;
@@ -167,8 +168,8 @@ export class ToolCalls {
    * name has odd characters, the arguments are no object, or an id is not the only one of its kind.
    */
   #tellable({ id, name, arguments: given, extra }: ToolCall): ToolCall {
-    let own = id !== '' && id.length <= idLengthMax ? id : callId(0);
-    for (let n = 0; this.#ids.has(own); n++) own = callId(n);
+    let own = id.length <= idLengthMax ? id : '';
+    while (own === '' || this.#ids.has(own)) own = madeCallId(++this.#idsMade);
     this.#ids.add(own);
     const plain = name.slice(0, nameLengthMax).replace(/[^\w-]/g, '_');
     return { id: own, name: plain, arguments: asObject(given), ...(extra && { extra }) };
@@ -180,7 +181,7 @@ const nameLengthMax = 64;
 const argumentsLengthMax = 65_536;
 
 function asObject(given: unknown): object {
-  const value = typeof given === 'string' ? parsed(given) : (given ?? {});
+  const value = (typeof given === 'string' ? parsed(given) : given) ?? {};
   const whole = typeof value === 'object' && value !== null && !Array.isArray(value);
   const told = whole ? value : { value };
   return (canonicalJson(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};

@@ -20,7 +20,10 @@ export class Chunks {
   said = '';
   /** The server tells the model's thinking apart from its text. */
   hasOwnThinking = false;
-  readonly #calls = new Map<number, Call>();
+  #refusal = '';
+  readonly #calls: Call[] = [];
+  /** The newest call of each index. */
+  readonly #atIndex = new Map<number, Call>();
   #count = 0;
   #isDone = false;
   #reason = '';
@@ -56,19 +59,22 @@ export class Chunks {
     this.#nativeReason ??= choice['native_finish_reason'];
     const delta = recordOf(choice['delta']) ?? recordOf(choice['message']);
     this.said += contentOf(delta?.['content']);
+    this.#refusal += textOf(delta?.['refusal']);
     const extra = extraOf(delta, ownLineFields);
     if (extra !== undefined) {
       this.hasOwnThinking ||= Object.keys(extra).some((key) => /reason|think/i.test(key));
       this.#extra = merged(this.#extra, extra as Fields);
     }
     for (const one of listOf(delta?.['tool_calls'])) this.#takeCall(one);
+    const older = recordOf(delta?.['function_call']);
+    if (older !== null) this.#takeCall({ function: older });
   }
 
   end(): StreamEnd {
     if (this.#error !== undefined) return wholeOf({ error: this.#error, usage: this.#usage });
     if (this.#count === 0) return { kind: 'plain' };
     if (!this.#isDone) return { kind: 'cut' };
-    const calls = [...this.#calls.values()].map((call) => {
+    const calls = this.#calls.map((call) => {
       const { id, name, arguments: given, extra, functionExtra } = call;
       return {
         ...extra,
@@ -81,6 +87,7 @@ export class Chunks {
       ...this.#extra,
       role: 'assistant',
       content: this.said,
+      refusal: this.#refusal,
       ...(calls.length > 0 && { tool_calls: calls }),
     };
     const reasons = { finish_reason: this.#reason, native_finish_reason: this.#nativeReason };
@@ -92,22 +99,45 @@ export class Chunks {
     if (root['object'] === 'error' || 'detail' in root) this.#error = root;
   }
 
-  /** The arguments of a call come in pieces as well; `index` says of which. */
+  /**
+   * The arguments of a call come in pieces as well. `index` says of which, but some servers leave
+   * it out, or give all calls the same, or give arguments one of their own (dirac#215).
+   */
   #takeCall(one: unknown): void {
-    const piece = recordOf(one);
-    const asked = recordOf(piece?.['function']);
-    const told = piece?.['index'];
-    const index = typeof told === 'number' ? told : this.#calls.size;
-    const none = { id: '', name: '', arguments: '', extra: {}, functionExtra: {} };
-    const call = this.#calls.get(index) ?? none;
-    this.#calls.set(index, {
-      id: call.id || textOf(piece?.['id']),
-      name: call.name || textOf(asked?.['name']),
-      arguments: call.arguments + argumentsOf(asked?.['arguments']),
-      extra: merged(call.extra, extraOf(piece, ownCallFields) as Fields),
-      functionExtra: merged(call.functionExtra, extraOf(asked, ownFunctionFields) as Fields),
-    });
+    const fields = recordOf(one);
+    const asked = recordOf(fields?.['function']);
+    const piece = {
+      id: textOf(fields?.['id']),
+      name: textOf(asked?.['name']),
+      arguments: argumentsOf(asked?.['arguments']),
+    };
+    const index = fields?.['index'];
+    const last = this.#calls.at(-1);
+    const isNamed = piece.name !== '' || piece.id !== '';
+    const known = typeof index === 'number' ? this.#atIndex.get(index) : last;
+    let call = known ?? (isNamed ? undefined : last);
+    if (call === undefined || beginsAnother(call, piece)) {
+      call = { id: '', name: '', arguments: '', extra: {}, functionExtra: {} };
+      this.#calls.push(call);
+    }
+    if (typeof index === 'number') this.#atIndex.set(index, call);
+    call.id ||= piece.id;
+    call.name ||= piece.name;
+    call.arguments += piece.arguments;
+    call.extra = merged(call.extra, extraOf(fields, ownCallFields) as Fields);
+    call.functionExtra = merged(call.functionExtra, extraOf(asked, ownFunctionFields) as Fields);
   }
+}
+
+/**
+ * Whether a piece is of another call than the one under its index (ollama#15457, dynamo#4723). Some
+ * repeat id and name in each piece (SillyTavern#5948), or change the id alone (pool#9).
+ */
+function beginsAnother(call: Call, piece: Pick<Call, 'id' | 'name' | 'arguments'>): boolean {
+  if (call.name === '' || piece.name === '') return false;
+  if (call.id !== '' && piece.id !== '') return call.id !== piece.id;
+  if (call.name !== piece.name) return true;
+  return piece.arguments.startsWith('{') && recordOf(parseJson(call.arguments)) !== null;
 }
 
 /** Some give them as an object, in one piece. */

@@ -8,12 +8,20 @@ import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
-import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
-import { statusOfCall, statusOfLook } from '../provider-call.ts';
+import { answerIn, lookAtProvider, refusesPrivate } from '../provider-call.ts';
+import { BaseUrl, isListed, isThere } from '../base-url.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
-import { BaseUrl, isFound, isListed } from '../base-url.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
-import { acceptsAll, adapted, findModel, fromWire, refusesStream, seesBy, toWire } from './wire.ts';
+import {
+  acceptsAll,
+  adapted,
+  findModel,
+  fromWire,
+  refusesStream,
+  seesBy,
+  toWire,
+  wantsStream,
+} from './wire.ts';
 
 /** Its parser is a package, which a start does without. */
 const streams = new LoadOnce(() => import('./stream.ts'));
@@ -41,8 +49,8 @@ class HostedRuntime implements Model {
   /** What its refusals have shown so far. */
   #accepts = acceptsAll;
   readonly #thinking: ThinkingHabit;
-  /** False once it has refused to stream. */
-  #streams = true;
+  /** False once it has refused to stream; `always` once it has refused all else. */
+  #streams: boolean | 'always' = true;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -55,12 +63,12 @@ class HostedRuntime implements Model {
   }
 
   async ask(asked: ModelRequest, stop: Stop): Promise<Outcome> {
-    const request = this.#streams ? asked : unstreamed(asked);
+    const request = this.#streams === false ? unstreamed(asked) : asked;
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
     const askAt = (urls: Urls): Promise<CallResult> => this.#askAt(urls, request, stop, tries);
-    const { parsed } = await this.#base.ask(askAt, statusOfCall, isFound);
+    const { parsed } = await this.#base.ask(askAt, ({ answer }) => answer, isThere);
     return outcomeOf(parsed, tries);
   }
 
@@ -71,10 +79,15 @@ class HostedRuntime implements Model {
     stop: Stop,
     tries: Try[],
   ): Promise<CallResult> {
+    const onText = request.onText ?? (this.#streams === 'always' ? heardByNobody : undefined);
     for (let accepts = this.#accepts; ; this.#accepts = accepts) {
-      const onText = request.onText ?? (accepts.whole ? undefined : () => {});
       const listening = onText === undefined ? null : await listenTo(onText, this.#thinking);
-      const body = toWire(this.modelId, request, this.#options.outputTokensMax, accepts);
+      const body = toWire(
+        this.modelId,
+        { ...request, ...(onText && { onText }) },
+        this.#options.outputTokensMax,
+        accepts,
+      );
       const call = { url, body, fromWire, listening };
       const result = await callProvider(this.#options, call, request, stop, tries);
       const { answer, parsed } = result;
@@ -82,7 +95,10 @@ class HostedRuntime implements Model {
       const other = adapted(accepts, request, answer);
       if (other !== null) {
         accepts = other;
-      } else if (listening !== null && refusesStream(answer.status, answer.body)) {
+      } else if (listening === null && wantsStream(answer.status, answer.body)) {
+        this.#streams = 'always';
+        return this.#askAt({ chatUrl: url }, request, stop, tries);
+      } else if (this.#mayGoWhole(listening) && refusesStream(answer.status, answer.body)) {
         const whole = await this.#askAt({ chatUrl: url }, unstreamed(request), stop, tries);
         // What fails in both ways says nothing of streams.
         if (whole.answer?.status === 200) this.#streams = false;
@@ -91,6 +107,11 @@ class HostedRuntime implements Model {
         return result;
       }
     }
+  }
+
+  /** Who refuses a whole answer and a stream is asked for neither a third time. */
+  #mayGoWhole(listening: Listening | null): boolean {
+    return listening !== null && this.#streams !== 'always';
   }
 
   async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
@@ -114,9 +135,11 @@ class HostedRuntime implements Model {
   #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
     const look = ({ modelsUrl }: Urls): Promise<HttpResult> =>
       lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
-    return this.#base.ask(look, statusOfLook, isListed);
+    return this.#base.ask(look, answerIn, isListed);
   }
 }
+
+const heardByNobody = (): void => {};
 
 function unstreamed({ onText: _onText, ...request }: ModelRequest): ModelRequest {
   return request;

@@ -3,8 +3,9 @@
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
  * many others, who differ most in their errors.
  */
-import { endedBy, ownLineFields, type EndedBy } from '../../domain/model-habits.ts';
-import { errorWords, wantsThinkingBack } from '../../domain/model-habits.ts';
+import { endedBy, errorWords, limitTooLarge, ownLineFields } from '../../domain/model-habits.ts';
+import { wantsThinkingBack, type EndedBy } from '../../domain/model-habits.ts';
+import { madeCallId, type ToolCall } from '../../domain/outcome.ts';
 import { errorIn, failureOf } from '../errors.ts';
 import { listOf, parseJson, recordOf, textOf } from '../json.ts';
 import { answerOf, base64Of, callsOf, contentOf, extraOf, failed } from '../parsing.ts';
@@ -20,28 +21,34 @@ import { Chunks } from './chunks.ts';
 export type Accepts = {
   /** Bounds an answer: most providers know the first, some models only the other. */
   readonly limitField: 'max_tokens' | 'max_completion_tokens';
+  /** An answer may have so many tokens. */
+  readonly limitMost: number;
   /** A stream may be asked for its usage. */
   readonly usage: boolean;
   /** Fields that came with a line go back with it. */
   readonly extra: boolean;
   /** Every line of the model's has its thinking, be it an empty one. */
   readonly thinking: boolean;
+  /** A line of the system; without it its words stand before the person's first. */
+  readonly system: boolean;
+  /** A line of calls without a text has none; without it, an empty one. */
+  readonly noText: null | '';
+  /** Ids of calls as they came; without them those of svc. */
+  readonly ids: boolean;
   /** `tool_choice`; without it no tools are named where none is to be called. */
   readonly toolChoice: boolean;
-  /** A system text; without it the first message of the person begins with that. */
-  readonly system: boolean;
-  /** An answer in one piece; without it every answer is a stream. */
-  readonly whole: boolean;
 };
 
 export const acceptsAll: Accepts = {
   limitField: 'max_tokens',
+  limitMost: Infinity,
   usage: true,
   extra: true,
   thinking: false,
-  toolChoice: true,
   system: true,
-  whole: true,
+  noText: null,
+  ids: true,
+  toolChoice: true,
 };
 
 /**
@@ -50,20 +57,45 @@ export const acceptsAll: Accepts = {
  */
 export function toWire(
   modelId: string,
-  request: ModelRequest,
+  given: ModelRequest,
   outputTokensMax: number | null,
   accepts = acceptsAll,
 ): string {
-  const asked = accepts.system ? request : withoutSystem(request);
-  const messages = messagesOf(asked, { ...callWire, sendsExtra: accepts.extra });
-  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: outputTokensMax };
+  const named = accepts.ids ? given : withOwnIds(given);
+  const request = accepts.system ? named : withoutSystem(named);
+  const messages = messagesOf(request, {
+    ...callWire,
+    noText: accepts.noText,
+    sendsExtra: accepts.extra,
+  });
+  const most = Math.min(outputTokensMax ?? Infinity, accepts.limitMost);
+  const bounded = outputTokensMax === null ? {} : { [accepts.limitField]: most };
   return JSON.stringify({
     model: modelId,
     messages: accepts.thinking ? messages.map(withThinking) : messages,
     ...choiceOfTools(request, accepts),
     ...bounded,
-    ...streamOf(request, accepts),
+    ...streamOf(request, accepts.usage),
   });
+}
+
+function withoutSystem({ system, ...request }: ModelRequest): ModelRequest {
+  const first = system === null ? [] : [{ role: 'user', text: system } as const];
+  return { ...request, system: null, lines: [...first, ...request.lines] };
+}
+
+function withOwnIds(request: ModelRequest): ModelRequest {
+  const own = new Map<string, string>();
+  const renamed = (call: ToolCall): ToolCall => {
+    const id = own.get(call.id) ?? madeCallId(own.size + 1);
+    own.set(call.id, id);
+    return { ...call, id };
+  };
+  const lines = request.lines.map((line) => {
+    if (line.role === 'calls') return { ...line, calls: line.calls.map(renamed) };
+    return line.role === 'result' ? { ...line, call: renamed(line.call) } : line;
+  });
+  return { ...request, lines };
 }
 
 /** Bedrock and LiteLLM want the tools named as long as a result of one stands in the request. */
@@ -73,23 +105,15 @@ function choiceOfTools(request: ModelRequest, { toolChoice }: Accepts): object {
   return toolChoice ? { ...toolsOf(request), tool_choice: 'none' } : {};
 }
 
-/** Templates of Gemma and others know no system text. */
-function withoutSystem(request: ModelRequest): ModelRequest {
-  const { system, lines } = request;
-  if (system === null) return request;
-  const first = { role: 'user', text: system } as const;
-  return { ...request, system: null, lines: [first, ...lines] };
-}
-
 function withThinking(message: object): object {
   const { role } = message as { role?: unknown };
   if (role !== 'assistant' || 'reasoning_content' in message) return message;
   return { ...message, reasoning_content: '' };
 }
 
-function streamOf({ onText }: ModelRequest, { usage, whole }: Accepts): object {
-  if (onText === undefined && whole) return { stream: false };
-  return { stream: true, ...(usage && { stream_options: { include_usage: true } }) };
+function streamOf({ onText }: ModelRequest, tellsUsage: boolean): object {
+  if (onText === undefined) return { stream: false };
+  return { stream: true, ...(tellsUsage && { stream_options: { include_usage: true } }) };
 }
 
 /** Arguments go as a JSON text, and a result names its call. */
@@ -141,7 +165,7 @@ export function fromWire(
     return { kind: 'failed', failure: failureOf(real, words, retryAfterMs), usage };
   }
   return answerOf(contentOf(message['content']) || textOf(message['refusal']), {
-    calls: callsOf(message['tool_calls']),
+    calls: callsOf(callsIn(message)),
     tools,
     usage,
     endedBy: endOf(choice),
@@ -154,6 +178,13 @@ function endOf(choice: Readonly<Record<string, unknown>> | null): EndedBy | null
   const end = endedBy(textOf(choice?.['finish_reason']));
   if (end !== 'failed') return end;
   return endedBy(textOf(choice?.['native_finish_reason'])) ?? end;
+}
+
+/** Before `tool_calls` there was one `function_call`, which some servers still give. */
+function callsIn(message: Readonly<Record<string, unknown>>): unknown {
+  const { tool_calls: calls, function_call: older } = message;
+  if (listOf(calls).length > 0 || recordOf(older) === null) return calls;
+  return [{ function: older }];
 }
 
 /** Some stream though they were not asked to: as events, or as a JSON object in each line. */
@@ -180,20 +211,28 @@ export function adapted(
   const { status, body } = answer;
   const { words } = errorIn(body);
   const namesTools = request.mayCall === false && request.tools.length > 0;
+  // OpenRouter says it by 404: there is no endpoint that takes it.
   if (accepts.toolChoice && namesTools && words.includes('tool_choice')) {
     return { ...accepts, toolChoice: false };
   }
-  if (status !== 400 && status !== 422) return null;
+  // llama.cpp and others call it their own fault where a chat template refuses a line.
+  if (status !== 400 && status !== 422 && status !== 500) return null;
   if (accepts.system && request.system !== null && errorWords.noSystem.test(words)) {
     return { ...accepts, system: false };
   }
-  if (accepts.whole && request.onText === undefined && errorWords.onlyStreams.test(words)) {
-    return { ...accepts, whole: false };
+  if (accepts.ids && errorWords.badId.test(words) && hasCalls(request)) {
+    return { ...accepts, ids: false };
+  }
+  if (status === 500) return null;
+  if (accepts.noText === null && errorWords.noNull.test(words) && hasCalls(request)) {
+    return { ...accepts, noText: '' };
   }
   if (accepts.limitField === 'max_tokens' && wantsOtherLimit(status, body)) {
     return { ...accepts, limitField: 'max_completion_tokens' };
   }
-  if (accepts.usage && namesUsage.test(words)) {
+  const most = Number(limitTooLarge.exec(words)?.[1] ?? 0);
+  if (accepts.limitMost === Infinity && most > 0) return { ...accepts, limitMost: most };
+  if (accepts.usage && request.onText !== undefined && namesUsage.test(words)) {
     return { ...accepts, usage: false };
   }
   const hasLines = request.lines.some(({ role }) => role === 'assistant' || role === 'calls');
@@ -204,6 +243,10 @@ export function adapted(
     return { ...accepts, extra: false };
   }
   return null;
+}
+
+function hasCalls({ lines }: ModelRequest): boolean {
+  return lines.some(({ role }) => role === 'calls');
 }
 
 const namesUsage = /stream_options|include_usage/;
@@ -237,6 +280,11 @@ export function refusesStream(status: number, body: string): boolean {
   if (status !== 400 && status !== 422 && status !== 501) return false;
   const error = recordOf(recordOf(parseJson(body))?.['error']);
   return error?.['param'] === 'stream' || /\bstream(?:ing|ed)?\b/i.test(body.slice(0, 4_000));
+}
+
+/** Whether the provider refuses an answer in one piece. */
+export function wantsStream(status: number, body: string): boolean {
+  return status === 400 && errorWords.onlyStreams.test(errorIn(body).words);
 }
 
 /** Whether the list of `GET /models` has this model; null when it is no list. */

@@ -14,16 +14,17 @@ import type { HttpResult } from '../../lib/http-client.ts';
 import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
-import { BaseUrl, isFound, isListed } from '../base-url.ts';
+import { BaseUrl, isListed, isThere } from '../base-url.ts';
 import { failureOf } from '../errors.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { lookAtProvider, refusesPrivate } from '../provider-call.ts';
-import { statusOfCall, statusOfLook } from '../provider-call.ts';
+import { answerIn } from '../provider-call.ts';
 import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
-import { findTag, fromWire, namesVendor, seesBy, toWire, vendorShownBy } from './wire.ts';
+import { findTag, fromWire, namesVendor, refusesThink, seesBy } from './wire.ts';
+import { toWire, vendorShownBy } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {
@@ -51,6 +52,8 @@ class LocalRuntime implements Model {
   readonly #base: BaseUrl<Urls>;
   readonly #relay: RelayDetection;
   readonly #thinking: ThinkingHabit;
+  /** False once it has refused to be told not to think. */
+  #saysThink = true;
   /** The look under way, if any: every private request that needs a look waits for it. */
   #looking: Promise<Look> | null = null;
 
@@ -103,8 +106,9 @@ class LocalRuntime implements Model {
     shown: () => void = () => {},
   ): Promise<Outcome> {
     const { onText } = request;
-    const body = toWire(this.modelId, request, this.#options.outputTokensMax);
-    const askAt = ({ chatUrl: url }: Urls): Promise<CallResult> => {
+    const askAt = async (urls: Urls): Promise<CallResult> => {
+      const says = this.#saysThink;
+      const body = toWire(this.modelId, request, this.#options.outputTokensMax, says);
       const stream = new LocalStream();
       let isShown = false;
       const told = (whole: string): void => {
@@ -115,10 +119,14 @@ class LocalRuntime implements Model {
         onText?.(whole);
       };
       const listening = onText === undefined ? null : new Listening(stream, told, this.#thinking);
-      const call = { url, body, fromWire: this.#hear, listening };
-      return callProvider(this.#options, call, request, stop, tries);
+      const call = { url: urls.chatUrl, body, fromWire: this.#hear, listening };
+      const result = await callProvider(this.#options, call, request, stop, tries);
+      const { answer } = result;
+      if (!says || answer === null || !refusesThink(answer.status, answer.body)) return result;
+      this.#saysThink = false;
+      return askAt(urls);
     };
-    const { parsed } = await this.#base.ask(askAt, statusOfCall, isFound);
+    const { parsed } = await this.#base.ask(askAt, ({ answer }) => answer, isThere);
     return outcomeOf(parsed, tries);
   }
 
@@ -255,7 +263,7 @@ class LocalRuntime implements Model {
   #list(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<HttpResult> {
     const look = ({ tagsUrl }: Urls): Promise<HttpResult> =>
       lookAtProvider(this.#options, tagsUrl, sensitivity, deadlineAt);
-    return this.#base.ask(look, statusOfLook, isListed);
+    return this.#base.ask(look, answerIn, isListed);
   }
 
   /** One for public requests may go anywhere, so it can show no model to be here. */

@@ -2,7 +2,7 @@
  * The local runtime's JSON.
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
-import { endedBy, ownLineFields } from '../../domain/model-habits.ts';
+import { endedBy, errorWords, ownLineFields } from '../../domain/model-habits.ts';
 import { errorIn, failureOf } from '../errors.ts';
 import { listOf, parseJson, recordOf, textOf } from '../json.ts';
 import { answerOf, base64Of, callable, callsOf, extraOf, failed } from '../parsing.ts';
@@ -15,11 +15,13 @@ import { LocalStream } from './stream.ts';
  * The body of `POST /api/chat`. Without `stream` it would stream; without `truncate` and
  * `shift` false it would silently forget the oldest lines of a long conversation.
  * @param outputTokensMax null: as the runtime has it
+ * @param saysThink that the model shall not think; false: it takes no word on that
  */
 export function toWire(
   modelId: string,
   request: ModelRequest,
   outputTokensMax: number | null,
+  saysThink = true,
 ): string {
   return JSON.stringify({
     model: modelId,
@@ -27,7 +29,7 @@ export function toWire(
     // It knows no way to name tools that are not to be called.
     ...toolsOf({ tools: callable(request) }),
     stream: request.onText !== undefined,
-    think: false,
+    ...(saysThink && { think: false }),
     truncate: false,
     shift: false,
     ...(outputTokensMax === null ? {} : { options: { num_predict: outputTokensMax } }),
@@ -48,6 +50,11 @@ const callWire: CallWire = {
 
 function argumentsOf(given: unknown): object {
   return recordOf(typeof given === 'string' ? parseJson(given) : given) ?? {};
+}
+
+/** Whether the request is refused for its word on thinking. */
+export function refusesThink(status: number, body: string): boolean {
+  return status === 400 && errorWords.noThinking.test(errorIn(body).words);
 }
 
 /** What an answer says, and whether it names a vendor that the runtime asked. */

@@ -20,6 +20,8 @@ export type CommandOptions = {
 const lineBytesMax = 1024 * 1024;
 /** So that a line of single bytes takes no more memory than one of few parts. */
 const linePartsMax = 256;
+/** In one line, as revision 2025-03-26 of the protocol allows it. */
+const lineMessagesMax = 256;
 /** What a server does not read waits here; more is not sent. */
 const waitingBytesMax = 1024 * 1024;
 const writtenBytesMax = 4_096;
@@ -154,15 +156,18 @@ export class CommandTransport implements Transport {
   }
 
   #read(line: string): void {
-    let message: unknown = null;
+    let read: unknown = null;
     try {
-      message = JSON.parse(line);
+      // Some write a byte order mark before each message (typescript-sdk#2790).
+      read = JSON.parse(line.replace(/^\uFEFF/, ''));
     } catch {
       // Told below: it is no message.
     }
-    if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
-      this.onmessage?.(message as JSONRPCMessage);
-    } else this.onerror?.(new Error('a line that is no message'));
+    for (const message of Array.isArray(read) ? read.slice(0, lineMessagesMax) : [read]) {
+      if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
+        this.onmessage?.(message as JSONRPCMessage);
+      } else this.onerror?.(new Error('a line that is no message'));
+    }
   }
 
   #tooMuch(): void {

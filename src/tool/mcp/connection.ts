@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { CommandTransport, endedBySvc, type CommandOptions } from './command-transport.ts';
 import { definitionOf, type Definition } from './definition.ts';
 import { MessageGuard, toolsMax } from './message-guard.ts';
-import { sessionOver } from './url-fault.ts';
+import { ofRevision, reasonOf, sessionOver } from './url-fault.ts';
 import { UrlTransport, type UrlOptions } from './url-transport.ts';
 
 export type ConnectionOptions = {
@@ -45,6 +45,7 @@ export class Connection {
   #calls = 0;
   #idle: (() => void) | null = null;
   #isOver = false;
+  #isOpening = false;
 
   constructor(options: ConnectionOptions) {
     const { reach, steady, toolsChanged } = options;
@@ -59,8 +60,9 @@ export class Connection {
     this.#client.onclose = () => {
       this.#isOver = true;
       const own = inner instanceof CommandTransport ? inner.ended : inner.fault?.reason;
-      // The library closes a connection on which the first words fail.
-      this.#ended.resolve(own === endedBySvc ? noServer : (own ?? noServer));
+      // The library closes a connection on which the first words fail: `open` says why.
+      if (own !== endedBySvc && own != null) this.#ended.resolve(own);
+      else if (!this.#isOpening) this.#ended.resolve(noServer);
     };
     // Faults of single messages; the calls that they belong to end by their time.
     this.#client.onerror = () => {};
@@ -83,19 +85,32 @@ export class Connection {
   /** @throws when it cannot be connected to in time */
   async open(signal: AbortSignal): Promise<void> {
     const { initMs } = this.#options;
-    await this.#client.connect(this.#guard, { signal, timeout: initMs, maxTotalTimeout: initMs });
+    this.#isOpening = true;
+    try {
+      const limits = { signal, timeout: initMs, maxTotalTimeout: initMs };
+      await this.#client.connect(this.#guard, limits);
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason === null) this.#ended.resolve(otherRevision(error) ?? noServer);
+      throw error;
+    } finally {
+      this.#isOpening = false;
+    }
   }
 
   /** Its tools, as many as are looked at. @throws when they do not come in time */
   async tools(signal: AbortSignal): Promise<readonly Definition[]> {
     const { initMs } = this.#options;
     const found = new Map<string, Definition>();
+    const cursors = new Set<string | undefined>();
     let cursor: string | undefined;
     for (let page = 0; page < pagesMax; page++) {
+      cursors.add(cursor);
       const params = cursor === undefined ? {} : { cursor };
       const limits = { signal, timeout: initMs, maxTotalTimeout: initMs };
       const listing = { method: 'tools/list', params };
-      const answer = (await this.#client.request(listing, asItIs, limits)) as Loose;
+      const answer = await this.#page(listing, limits);
+      if (answer === null) break;
       if (!Array.isArray(answer['tools'])) throw new Error('the list of tools is no list');
       for (const tool of answer['tools'] as readonly unknown[]) {
         const definition = definitionOf(tool);
@@ -104,9 +119,27 @@ export class Connection {
       }
       const next = answer['nextCursor'];
       cursor = typeof next === 'string' ? next : undefined;
-      if (!cursor || found.size >= toolsMax) break;
+      // One that comes again leads nowhere (codebase-memory-mcp#1247).
+      if (cursors.has(cursor) || cursor === undefined || found.size >= toolsMax) break;
     }
     return [...found.values()];
+  }
+
+  /**
+   * An empty cursor is one like any other (fastmcp#5025), but many servers write it for none
+   * (java-sdk#628). @returns null: it was none
+   */
+  async #page(
+    listing: { method: string; params: { cursor?: string } },
+    limits: { signal: AbortSignal; timeout: number; maxTotalTimeout: number },
+  ): Promise<Loose | null> {
+    try {
+      return (await this.#client.request(listing, asItIs, limits)) as Loose;
+    } catch (error) {
+      const isRefused = typeof (error as { code?: unknown }).code === 'number';
+      if (listing.params.cursor === '' && isRefused) return null;
+      throw error;
+    }
   }
 
   /** @throws what keeps the result from coming */
@@ -147,4 +180,14 @@ export class Connection {
     await this.#client.close().catch(() => {});
     await this.#inner.close();
   }
+}
+
+/** Of an error with which a connection begins; null: it is of another kind. */
+function otherRevision(error: unknown): string | null {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof message !== 'string' || !ofRevision.test(message)) return null;
+  // The library's own error has no number: the server has named one that it does not know.
+  return typeof code === 'number'
+    ? 'it refuses the revision of the protocol that svc speaks: update the server'
+    : 'it speaks a revision of the protocol that svc does not know: update svc';
 }

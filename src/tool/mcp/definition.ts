@@ -23,7 +23,9 @@ const schemaBytesMax = 32 * 1024;
 /** @returns null: it is no tool, or its schema is too large to be given to a model */
 export function definitionOf(tool: unknown): Definition | null {
   if (typeof tool !== 'object' || tool === null) return null;
-  const { name, description, inputSchema, annotations } = tool as Record<string, unknown>;
+  const { name, description, annotations, ...more } = tool as Record<string, unknown>;
+  // A tool without arguments comes without a schema, too (Unity-MCP#440).
+  const inputSchema = more['inputSchema'] ?? { type: 'object' };
   if (typeof name !== 'string' || !isObject(inputSchema)) return null;
   const told = {
     name,

@@ -4,11 +4,7 @@
  * end is ended.
  */
 // oxlint-disable unicorn/prefer-add-event-listener -- the library has none of these
-import type {
-  JSONRPCMessage,
-  JSONRPCResultResponse,
-  Transport,
-} from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 /** Of one server: beyond them all others are left unseen. */
 export const toolsMax = 64;
@@ -83,21 +79,22 @@ export class MessageGuard implements Transport {
 
   #take(message: JSONRPCMessage): void {
     if (this.#isFlooded) return;
-    if ('method' in message) {
+    if (!isAnswer(message)) {
       if (!this.#count()) return;
       // The library answers requests: with "method not found", but for a ping.
       if ('id' in message) this.onmessage?.(message);
-      else if (message.method === 'notifications/tools/list_changed') this.#events.toolsChanged();
+      else if ((message as Loose)['method'] === 'notifications/tools/list_changed')
+        this.#events.toolsChanged();
       return;
     }
-    const asked = message.id === undefined ? undefined : this.#pending.get(message.id);
-    if (asked === undefined) {
+    const id = [...this.#pending.keys()].find((one) => isIdOf(message, one));
+    if (id === undefined) {
       this.#count();
       return;
     }
-    this.#pending.delete(message.id!);
-    if ('result' in message) this.onmessage?.(answerOf(asked, message));
-    else this.onmessage?.(message);
+    const asked = this.#pending.get(id)!;
+    this.#pending.delete(id);
+    this.onmessage?.(answerOf(asked, id, message));
   }
 
   #count(): boolean {
@@ -111,14 +108,42 @@ export class MessageGuard implements Transport {
   }
 }
 
-/** A result that is none is an error: the library would wait on. */
-function answerOf(asked: string, message: JSONRPCResultResponse): JSONRPCMessage {
-  const result = message.result as Loose | null;
-  if (typeof result === 'object' && result !== null && !Array.isArray(result)) {
-    return { ...message, result: lightened(asked, result) };
+/** Some write every field that a message may have: `method` in an answer as well (mcp-go#12). */
+export function isAnswer(message: JSONRPCMessage): boolean {
+  return !('method' in message) || 'result' in message || 'error' in message;
+}
+
+/** Some give a client's number back as a text (python-sdk#1720). */
+export function isIdOf(message: JSONRPCMessage, asked: string | number): boolean {
+  const { id } = message as Loose;
+  return id === asked || (typeof id === 'string' && id === String(asked));
+}
+
+/**
+ * With no more fields than the protocol has, for the library would wait on: some write
+ * `error: null` beside a result (Wazuh-MCP-Server#59). A result that is none is an error, too.
+ */
+function answerOf(asked: string, id: string | number, message: Loose): JSONRPCMessage {
+  const { result, error } = message;
+  if (error !== undefined && error !== null) {
+    return { jsonrpc: '2.0', id, error: errorOf(error) };
   }
-  const error = { code: -32603, message: 'its result is no object' };
-  return { jsonrpc: '2.0', id: message.id, error };
+  if (isObject(result)) return { jsonrpc: '2.0', id, result: lightened(asked, result) };
+  return { jsonrpc: '2.0', id, error: { code: -32603, message: 'its result is no object' } };
+}
+
+function errorOf(given: unknown): { code: number; message: string; data?: unknown } {
+  const error = isObject(given) ? given : { message: given };
+  const { code, message } = error;
+  return {
+    ...error,
+    code: Number.isInteger(code) ? (code as number) : -32603,
+    message: typeof message === 'string' ? message : 'it gave an error without words',
+  };
+}
+
+function isObject(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The library looks at every part of what it is given: it is given no more than is used. */
@@ -126,7 +151,25 @@ function lightened(method: string, result: Loose): Loose {
   if (method === 'tools/list' && Array.isArray(result['tools'])) {
     return { ...result, tools: result['tools'].slice(0, toolsMax) };
   }
-  if (method !== 'tools/call') return result;
+  if (method === 'initialize') return introduced(result);
   const { content } = result;
-  return { ...result, content: Array.isArray(content) ? content.slice(0, partsMax) : [] };
+  return Array.isArray(content) ? { ...result, content: content.slice(0, partsMax) } : result;
 }
+
+/** What svc does not need is filled in: flapi#100 (`logging: null`), MCPSqlServer#3. */
+function introduced(result: Loose): Loose {
+  const { capabilities, serverInfo, protocolVersion } = result;
+  if (!isObject(capabilities)) return result;
+  const given = Object.entries(capabilities).filter(([, value]) => value !== null);
+  const { name, version } = isObject(serverInfo) ? serverInfo : {};
+  return {
+    ...result,
+    protocolVersion: protocolVersion ?? firstVersion,
+    capabilities: Object.fromEntries(given),
+    serverInfo: { name: textOr(name, 'unknown'), version: textOr(version, 'unknown') },
+  };
+}
+
+const firstVersion = '2024-11-05';
+const textOr = (value: unknown, other: string): string =>
+  typeof value === 'string' ? value : other;

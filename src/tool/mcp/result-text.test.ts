@@ -40,6 +40,14 @@ for (const [what, content, structuredContent] of [
   });
 }
 
+test('a part of an unknown kind, and a result without parts, are told as JSON', () => {
+  // unpaywall-mcp#4, mcp-server-smtp#4
+  assert.equal(told({ content: [{ type: 'json', json: { a: 1 } }] }), '{"json":{"a":1}}');
+  assert.equal(told({ success: true, _meta: { x: 1 } }), '{"success":true}');
+  assert.equal(told({ content: { a: 1 } }), '{"a":1}');
+  assert.equal(told({ content: [{ type: 'film', data: 'A'.repeat(20_000) }] }), '[film, 20 kB]');
+});
+
 test('a long structure is cut, with a mark', () => {
   const cut = told({ structuredContent: { a: 'x'.repeat(200_000) } });
   assert.match(cut, /\[cut: the rest is too long\]$/);

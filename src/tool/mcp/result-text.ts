@@ -8,8 +8,8 @@ const partsMax = 64;
 
 /** @param result of `tools/call` @param clean takes secrets of the server's environment out */
 export function resultOf(result: unknown, clean: (text: string) => string): ToolResult {
-  const { content, structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
-  const parts = Array.isArray(content) ? content : [];
+  const { structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
+  const parts = partsOf(result);
   const told = parts.slice(0, partsMax).map(partInWords);
   if (parts.length > partsMax) told.push(`[${parts.length - partsMax} more parts]`);
   const structured = structuredContent == null ? null : canonicalJson(structuredContent);
@@ -17,6 +17,32 @@ export function resultOf(result: unknown, clean: (text: string) => string): Tool
   const { text, cut } = bounded(clean(told.join('\n')));
   if (isError === true) return { kind: 'failed', text: `The server says that it failed: ${text}` };
   return { kind: 'done', text: text === '' ? 'It gave back nothing.' : text, cut };
+}
+
+/**
+ * The parts of a result. Some give one part alone, a text, or their value in its place (devbench#6,
+ * mcp-server-smtp#4); the first revision of the protocol had `toolResult`.
+ */
+function partsOf(result: unknown): readonly unknown[] {
+  if (typeof result !== 'object' || result === null) return [];
+  const {
+    content,
+    toolResult,
+    structuredContent,
+    isError: _e,
+    _meta: _m,
+    ...rest
+  } = result as {
+    readonly [key: string]: unknown;
+  };
+  if (Array.isArray(content)) return content;
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (typeof content === 'object' && content !== null) return [content];
+  if (typeof toolResult === 'object' && toolResult !== null) {
+    return partsOf({ ...toolResult, toolResult: null });
+  }
+  const isBare = structuredContent === undefined && Object.keys(rest).length > 0;
+  return isBare ? [rest] : [];
 }
 
 /**
@@ -64,9 +90,20 @@ function partInWords(part: unknown): string {
     case 'resource_link':
       return `[link to a resource${typeof uri === 'string' ? `: ${uri.slice(0, 500)}` : ''}]`;
     default:
-      return '[something else]';
+      return otherInWords(part);
   }
 }
+
+/** A part of a kind that svc does not know, as JSON (unpaywall-mcp#4); a long one is named only. */
+function otherInWords(part: object): string {
+  const { type, ...rest } = part as { type?: unknown };
+  const json = canonicalJson(rest) ?? '';
+  if (json !== '' && json.length <= otherLengthMax) return json;
+  const kind = typeof type === 'string' ? type.slice(0, 40) : 'something else';
+  return `[${kind}, ${Math.round(json.length / 1_000)} kB]`;
+}
+
+const otherLengthMax = 16_384;
 
 /** Of base64. */
 function sizeOf(data: unknown): string {

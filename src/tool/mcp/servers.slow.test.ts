@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { scratch } from '../../../test/support/program.ts';
 import { isAlive } from '../../../test/fake/mcp/alive.ts';
 import { McpStage, pinned } from '../../../test/fake/mcp/stage.ts';
-import { until, within } from '../../../test/support/waiting.ts';
+import { patienceMs, until, within } from '../../../test/support/waiting.ts';
 import { CommandTransport } from './command-transport.ts';
 
 test('a pinned tool of a server is announced under a name for models, and runs', async () => {
@@ -104,7 +104,8 @@ for (const [mode, text] of [
   ['huge_result', /ended before it answered/],
   ['other_id', /did not answer in time/],
   ['null_result', /\(-32603\): its result is no object/],
-  ['bad_result', /gave back nothing|failed before an answer/],
+  ['bad_result', /^not a list$/],
+  ['text_error', /answered with an error \(-32603\): it went wrong here/],
   ['error', /answered with an error \(-32000\): it went wrong here/],
   ['is_error', /says that it failed: no such thing/],
 ] as const) {
@@ -115,6 +116,39 @@ for (const [mode, text] of [
     const ran = await stage.call('mcp_fake_echo', { text: 'hello' });
     assert.match(ran.text, text);
     assert.equal(ran.use.outcome, mode === 'bad_result' ? ran.use.outcome : 'failed');
+  });
+}
+
+for (const mode of [
+  'bom',
+  'batch',
+  'text_ids',
+  'all_fields',
+  'null_fields',
+  'bare_tools',
+  'empty_cursor',
+  'refused_cursor',
+  'one_part',
+  'only_text',
+  'older_result',
+]) {
+  test(`a server that writes otherwise than the protocol has it is used (${mode})`, async () => {
+    await using stage = await McpStage.open(mode, { initMs: patienceMs });
+    await stage.up();
+    const ran = await stage.call('mcp_fake_echo', { text: 'hello' });
+    assert.equal(ran.text, 'you said: hello');
+    assert.equal(stage.stateOf('picture'), 'announced');
+  });
+}
+
+for (const [mode, reason] of [
+  ['old_revision', 'it refuses the revision of the protocol that svc speaks: update the server'],
+  ['next_revision', 'it speaks a revision of the protocol that svc does not know: update svc'],
+] as const) {
+  test(`a server of another revision of the protocol is told as that (${mode})`, async () => {
+    await using stage = await McpStage.open(mode);
+    await until('it is down', async () => stage.standing().state === 'down');
+    assert.equal(stage.standing().reason, reason);
   });
 }
 

@@ -219,8 +219,7 @@ export class SupervisedServer implements McpServer {
     try {
       await connection.open(signal);
     } catch (error) {
-      if (connection.isOver) return connection.ended;
-      return reasonOf(error) ?? 'it did not answer as an MCP server';
+      return reasonOf(error) ?? connection.ended;
     }
     return this.#relist(connection, signal);
   }

@@ -109,8 +109,15 @@ export function faultOfStatus(answer: Answered, asked: UrlAsked): UrlFault {
     const words = [`it knows the session no more (HTTP ${status})`, 'svc begins another'] as const;
     return new UrlFault(words, false, true);
   }
+  if (status === 400 && ofRevision.test(body.slice(0, 4_096))) {
+    const what = `it refuses the revision of the protocol that svc speaks (HTTP ${status})`;
+    return new UrlFault([what, 'update the server'], false);
+  }
   return new UrlFault(wordsOfStatus(answer, asked), status >= 500);
 }
+
+/** Some refuse the newest revision in place of naming their own: xiaohongshu-mcp#697. */
+export const ofRevision = /protocol version/i;
 
 const ofSession = /session|not initiali[sz]ed/i;
 

@@ -15,7 +15,15 @@ async function stageAt(url: string, more: StageOptions = {}): Promise<McpStage> 
   return McpStage.open('honest', { reach: { kind: 'url', url, tokenEnv }, ...more });
 }
 
-for (const mode of ['honest', 'stream', 'stays_open', 'sessions'] as const) {
+for (const mode of [
+  'honest',
+  'stream',
+  'stays_open',
+  'sessions',
+  'no_type',
+  'text_type',
+  'refuses_notes',
+] as const) {
   test(`a server at a url is used, and has the bearer (${mode})`, async () => {
     await using server = await startHttpMcp(mode);
     await using stage = await stageAt(server.url, { secret: 'the-bearer-of-the-test' });
@@ -147,6 +155,9 @@ for (const [mode, said] of [
   ['misdirected', /^it does not serve this name \(HTTP 421\): add 127\.0\.0\.1:\d+ to/],
   ['broken', /^it failed \(HTTP 500\): look into the log/],
   ['other_id', /^its answer ended without a result: /],
+  ['old_revision', /^it refuses the revision of the protocol that svc speaks: update the server$/],
+  ['old_revision_400', /^it refuses the revision of the protocol .* \(HTTP 400\): update the/],
+  ['next_revision', /^it speaks a revision of the protocol that svc does not know: update svc$/],
 ] as const) {
   test(`a server at a url that is hostile by ${mode} is down, and says why`, async () => {
     await using elsewhere = await startHttpMcp('honest');

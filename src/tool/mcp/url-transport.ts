@@ -14,6 +14,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { AnswerHeaders, HttpClient, HttpRequest, HttpResult } from '../../lib/http-client.ts';
 import { Stopper } from '../../lib/stop.ts';
+import { isAnswer, isIdOf } from './message-guard.ts';
 import { faultOfAnswer, faultOfClient, faultOfStatus, faultOfType, UrlFault } from './url-fault.ts';
 
 export type UrlOptions = {
@@ -112,6 +113,8 @@ export class UrlTransport implements Transport {
     if (result.kind === 'fault') throw faultOfClient(result, asked);
     if (result.status < 200 || result.status >= 300) {
       const fault = faultOfStatus(result, asked);
+      // Nothing depends on a notification: outline#13775, hyperdx#2686.
+      if (id === null && !fault.hasForgotten) return;
       // Some servers give the error of a request with a status of its own.
       if (fault.hasForgotten || !isJson(result.headers)) throw fault;
       answer.take(result.body);
@@ -183,7 +186,7 @@ class Answer {
   take(text: string): void {
     let value: unknown;
     try {
-      value = JSON.parse(text);
+      value = JSON.parse(text.replace(/^\uFEFF/, ''));
     } catch {
       this.fault ??= faultOfAnswer('no_json');
       return;
@@ -201,7 +204,9 @@ class Answer {
   end({ headers, body }: Extract<HttpResult, { kind: 'answer' }>): void {
     if (!isStream(headers)) {
       const type = headers['content-type'];
-      if (!isJson(headers)) throw faultOfType(typeof type === 'string' ? type : null);
+      // Some name no type, or plain text (helidon-mcp#97, dify-plugin-agent-mcp_sse#79).
+      const mayBeJson = isJson(headers) || /^\uFEFF?\s*[{[]/.test(body);
+      if (!mayBeJson) throw faultOfType(typeof type === 'string' ? type : null);
       this.#events.began(headers);
       this.take(body);
     }
@@ -210,7 +215,7 @@ class Answer {
 
   #pass(message: JSONRPCMessage): void {
     this.#events.message(message);
-    if (this.#id === null || 'method' in message || message.id !== this.#id) return;
+    if (this.#id === null || !isAnswer(message) || !isIdOf(message, this.#id)) return;
     this.isWhole = true;
     if (this.#parser !== null) setTimeout(() => this.#stop.stop(), lingerMs).unref();
   }

@@ -10,6 +10,9 @@ export type HttpMode =
   | 'stream'
   | 'stays_open'
   | 'odd_tools'
+  | 'no_type'
+  | 'text_type'
+  | 'refuses_notes'
   | 'structured'
   | 'asks'
   | 'silent_call'
@@ -30,7 +33,10 @@ export type HttpMode =
   | 'not_found'
   | 'get_only'
   | 'misdirected'
-  | 'broken';
+  | 'broken'
+  | 'old_revision'
+  | 'old_revision_400'
+  | 'next_revision';
 
 export type FakeHttpMcp = AsyncDisposable & {
   readonly url: string;
@@ -145,9 +151,16 @@ class Fake {
       const to = this.#mode === 'redirect' ? this.#elsewhere : `${request.url}/`;
       return void response.writeHead(307, { location: to }).end();
     }
+    // xiaohongshu-mcp#697
+    if (this.#mode === 'old_revision_400') {
+      return void response.writeHead(400).end('Bad Request: Unsupported protocol version');
+    }
     const session = this.#sessionOf(request, message);
     if (session === null) return this.#refuseSession(response);
     if (message.method === undefined) this.#answers.get(String(message.id))?.(message);
+    if (this.#mode === 'refuses_notes' && message.id === undefined) {
+      return void response.writeHead(400).end();
+    }
     if (message.id === undefined || message.method === undefined) {
       return void response.writeHead(202).end();
     }
@@ -181,7 +194,9 @@ class Fake {
     if (isCall) this.ran++;
     const heads = { 'mcp-session-id': session };
     const id = mode === 'other_id' ? Number(message.id) + 1_000 : message.id;
-    const whole = JSON.stringify({ jsonrpc: '2.0', id, result: this.#resultOf(message) });
+    const refusal = { code: -32_602, message: 'Unsupported protocol version' };
+    const said = mode === 'old_revision' ? { error: refusal } : { result: this.#resultOf(message) };
+    const whole = JSON.stringify({ jsonrpc: '2.0', id, ...said });
     if (mode === 'stays_open') {
       response.writeHead(200, { ...events, ...heads }).write(`data: ${whole}\n\n`);
       this.open++;
@@ -190,6 +205,11 @@ class Fake {
       return;
     }
     if (mode === 'stream') return void response.writeHead(200, events).end(`data: ${whole}\n\n`);
+    // helidon-mcp#97, dify-plugin-agent-mcp_sse#79
+    if (mode === 'no_type') return void response.writeHead(200, heads).end(`\uFEFF${whole}`);
+    if (mode === 'text_type') {
+      return void response.writeHead(200, { ...heads, 'content-type': 'text/plain' }).end(whole);
+    }
     if (!isCall || !(mode in hostile)) {
       return void response.writeHead(200, { ...json, ...heads }).end(whole);
     }
@@ -198,7 +218,8 @@ class Fake {
 
   #resultOf({ method, params }: Message): object {
     if (method === 'initialize') {
-      const { protocolVersion } = params as { protocolVersion: string };
+      const { protocolVersion: asked } = params as { protocolVersion: string };
+      const protocolVersion = this.#mode === 'next_revision' ? '2099-01-01' : asked;
       const serverInfo = { name: 'f', version: '1' };
       return { protocolVersion, capabilities: { tools: {} }, serverInfo };
     }

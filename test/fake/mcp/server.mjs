@@ -9,9 +9,19 @@ import { createInterface } from 'node:readline';
 
 const [mode = 'honest', note = ''] = process.argv.slice(2);
 
-const say = (message) =>
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-const answer = (id, result) => say({ id, result });
+const say = (message) => {
+  const line = JSON.stringify({ jsonrpc: '2.0', ...message });
+  // Tools of Windows (typescript-sdk#2790); a list of one: MCP 2025-03-26, "Batching".
+  const written = mode === 'bom' ? `\uFEFF${line}\r` : mode === 'batch' ? `[${line}]` : line;
+  process.stdout.write(`${written}\n`);
+};
+function answer(id, result) {
+  // A client's number comes back as a text (python-sdk#1720).
+  if (mode === 'text_ids') return say({ id: String(id), result });
+  // Serializers write all fields of an answer (Wazuh-MCP-Server#59), or of a request (mcp-go#12).
+  if (mode === 'all_fields') return say({ id, method: '', params: null, result, error: null });
+  return say({ id, result });
+}
 const told = (line) => note !== '' && appendFileSync(note, `${line}\n`);
 
 const poison =
@@ -33,6 +43,8 @@ function toolsNow() {
   };
   const image = { name: 'picture', description: 'Draws.', inputSchema: { type: 'object' } };
   if (mode === 'huge_schema') echo.inputSchema.properties.text.description = 'x'.repeat(100_000);
+  // Unity-MCP#440, mastra#21859
+  if (mode === 'bare_tools') return [{ name: 'bare' }, { ...image, inputSchema: null }, echo];
   if (mode === 'many_tools') {
     const others = Array.from({ length: 5_000 }, (_, n) => ({ ...image, name: `tool_${n}` }));
     return [...others, echo];
@@ -57,6 +69,16 @@ function call(id, { name, arguments: given }) {
       return answer(id, { content: [{ type: 'text', text: JSON.stringify(process.env) }] });
     case 'bad_result':
       return answer(id, { content: 'not a list', isError: 7 });
+    case 'text_error':
+      return say({ id, result: null, error: 'it went wrong here' });
+    case 'one_part':
+      // devbench#6, ai#123
+      return answer(id, { content: { type: 'text', text: `you said: ${given?.text}` } });
+    case 'only_text':
+      return answer(id, { content: `you said: ${given?.text}` });
+    case 'older_result':
+      // mcp-server-cloudflare#12
+      return answer(id, { toolResult: { content: [{ type: 'text', text: 'you said: hello' }] } });
     case 'null_result':
       return answer(id, null);
     case 'error':
@@ -111,6 +133,20 @@ function take(line) {
     if (mode === 'bad_init') return answer(id, { nothing: true });
     const { protocolVersion } = params;
     const capabilities = { tools: { listChanged: true } };
+    // agentic-awesome-skills#1003, cpp-mcp#10
+    if (mode === 'old_revision') {
+      return say({ id, error: { code: -32602, message: 'Unsupported protocol version' } });
+    }
+    // mcp-remote#66
+    if (mode === 'next_revision') {
+      return answer(id, {
+        protocolVersion: '2099-01-01',
+        capabilities,
+        serverInfo: { name: 'f', version: '1' },
+      });
+    }
+    // flapi#100, MCPSqlServer#3
+    if (mode === 'null_fields') return answer(id, { capabilities: { tools: {}, logging: null } });
     return answer(id, {
       protocolVersion,
       capabilities,
@@ -129,6 +165,16 @@ function take(line) {
     if (mode === 'crash_list') return process.exit(4);
     if (mode === 'silent_list') return;
     if (mode === 'null_list') return answer(id, null);
+    const { cursor } = params ?? {};
+    // An empty cursor is one (fastmcp#5025), or stands for none and is refused (go-mcp#170).
+    if (mode === 'empty_cursor' && cursor === undefined) {
+      return answer(id, { tools: [], nextCursor: '' });
+    }
+    if (mode === 'refused_cursor') {
+      const error = { code: -32602, message: 'no such cursor' };
+      if (cursor === '') return say({ id, error });
+      return answer(id, { tools: toolsNow(), nextCursor: '' });
+    }
     const more = mode === 'endless_pages' ? { nextCursor: `${Math.random()}` } : {};
     return answer(id, { tools: toolsNow(), ...more });
   }
