@@ -66,8 +66,8 @@ function whole(trace: Trace): Trace {
   const steps = trace.steps.map((step): TraceStep => {
     if (step.kind !== 'model') return step;
     const tries = step.tries.map((one) => ({ ...one, tokens: one.tokens ?? null }));
-    const { usage = null, cost = null, isCut = null, withoutTools = null } = step;
-    const { status = null, said = null } = step;
+    const usage = step.usage ?? null;
+    const { cost = null, isCut = null, withoutTools = null, status = null, said = null } = step;
     return { ...step, tries, usage, cost, isCut, withoutTools, status, said };
   });
   return { ...trace, steps };

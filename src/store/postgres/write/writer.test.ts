@@ -101,9 +101,9 @@ async function flightOnItsWay(marks: Marks) {
 }
 
 /** What a busy server does not answer in time is undone, and sent again. */
-function landed(writer: Writer, marks: readonly number[]): Promise<void> {
-  const lands = async () => (await writer.fly([markStatement(marks)])).kind === 'landed';
-  return until('it lands', lands);
+function lands(writer: Writer, marks: readonly number[]): Promise<void> {
+  const isLanded = async () => (await writer.fly([markStatement(marks)])).kind === 'landed';
+  return until('it lands', isLanded);
 }
 
 postgresTest('a flight that was given up cannot land later', async () => {
@@ -114,7 +114,7 @@ postgresTest('a flight that was given up cannot land later', async () => {
   await arrive();
   assert.deepEqual(await marks.written(), []);
   // By now other writes may have taken the place of those.
-  await landed(writer, [2]);
+  await lands(writer, [2]);
   assert.deepEqual(await marks.written(), [2]);
 });
 
@@ -124,7 +124,7 @@ postgresTest('a flight that was given up and arrives before the look has landed'
   await arrive();
   mayConnect();
   assert.deepEqual(placesOf(await flown), [1, 2]);
-  await landed(writer, [3]);
+  await lands(writer, [3]);
   assert.deepEqual(await marks.written(), [1, 2, 3]);
 });
 
