@@ -116,9 +116,12 @@ export class TestInstances extends TestDatabase {
     }
   }
 
-  /** Until these have declared somebody dead who was silent all the time. */
+  /**
+   * Until these have declared somebody dead who was silent all the time. What was on its way when
+   * that one was killed may land, or hold its row, meanwhile: there is time for two such spans.
+   */
   passUntilDead(...living: readonly TestInstance[]): Promise<void> {
-    return this.pass(shortTimes.deadMs + 2 * stepMs, ...living);
+    return this.pass(2 * (shortTimes.deadMs + 2 * stepMs), ...living);
   }
 
   async post(name: string): Promise<{ readonly owner: number | null; readonly epoch: number }> {
