@@ -286,6 +286,15 @@ export const errorWords = {
   ),
 } as const;
 
+/** Behind these words of an error stands what its model wrote. */
+export const quotesAnswer = anyOf(
+  // llama.cpp#23838
+  'failed to parse input at pos \\d{1,9}',
+  'failed to parse tool call arguments as json',
+  // Ollama (ollama#11781)
+  'error parsing tool call',
+);
+
 /** Endings of a `base_url` that belong to one request, or to another API at the same address. */
 export const endingsOfBase: Readonly<Record<'local_runtime' | 'hosted_runtime', RegExp>> = {
   local_runtime: /\/(?:v1\/chat\/completions|v1|api\/(?:chat|generate|tags|show)|api)$/i,

@@ -127,6 +127,12 @@ test('an answer about the marks is not cut', () => {
       `So it looks:\n\n~~~~xml\n${close}\n~~~\n${close}\n~~~~\n`,
       `So it looks:\n\n    hm\n    ${close}\n    8\n\nThat is all.`,
       `So it looks:\n\n\t${close}\n`,
+      `So it looks:\n\n    ${open}\n    hm\n    ${close}\n    8\n\nThat is all.`,
+      `1. So it looks:\n\n    \`\`\`\n    ${open}\n    hm\n    ${close}\n    \`\`\`\n2. That is all.`,
+      `The marks are:\n- ${open}\n- ${close}\n- and so on`,
+      `1. ${open}\n2. ${close}\n3. and so on`,
+      `> ${open}\n> hm\n> ${close}\n\nThat is all.`,
+      `It begins with ${open}\nIt ends with ${close}\nThat is all.`,
     ];
     for (const text of answers) assert.equal(withoutThinking(text), text, text);
   }

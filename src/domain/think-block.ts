@@ -39,6 +39,11 @@ export function withoutThinking(text: string): string {
   return withoutAnswerMarks(behindThinking(withoutThinkBlock(text)));
 }
 
+/** Whether thinking stands behind a first word: what follows it is not the whole message. */
+export function hasLaterBlock(text: string): boolean {
+  return mayHoldThinking(text) && anyOpening.test(withoutThinkBlock(text));
+}
+
 /** Whether the text has anything that may be a mark: all others can be taken as they stand. */
 export function mayHoldThinking(text: string): boolean {
   return anyMark.test(text);
@@ -83,13 +88,20 @@ function openingAt(text: string, at: number): { mark: Mark; end: number } | null
   return null;
 }
 
-/** Where a block opens in this line: at its beginning, or at its end. */
+/**
+ * Where a block opens in this line: at its beginning, or at its end behind a whole sentence. A line
+ * of code, of a list or of a quotation opens none.
+ */
 function openingIn(line: string): { mark: Mark; at: number; end: number } | null {
+  if (/^(?: {4}|\t)/.test(line)) return null;
   const first = skipSpace(line, 0);
   const leading = openingAt(line, first);
   if (leading !== null) return { mark: leading.mark, at: first, end: leading.end };
   const found = anyOpening.exec(line);
   if (found === null || line.slice(found.index + found[0].length).trim() !== '') return null;
+  const before = line.slice(0, found.index).trim();
+  if (!/[.!?…。！？]["'”’)*_]*$/.test(before) || /^(?:>|[-*+]\s|\d+[.)]\s?$)/.test(before))
+    return null;
   const opening = openingAt(line, found.index)!;
   return { mark: opening.mark, at: found.index, end: opening.end };
 }

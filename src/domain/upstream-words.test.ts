@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { platformWords } from './upstream-words.ts';
+import { platformWords, providerWords } from './upstream-words.ts';
 
 const token = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
 const of = (said: string, ...sent: readonly string[]) => platformWords(said, token, sent);
@@ -46,4 +46,38 @@ test('what repeats twelve characters of what was sent is left out', () => {
   );
   assert.equal(of('Bad Request: wrong text 4471-8', '4471-8'), null);
   assert.equal(of('Bad Request: chat not found', 'not'), 'Bad Request: chat not found');
+});
+
+test('of what a provider says nothing is kept that its model wrote', () => {
+  const cases: readonly (readonly [said: string, kept: string])[] = [
+    // llama.cpp#23838
+    [
+      "Failed to parse input at pos 395: <|tool_call_start|>[mail(to='Ben', text='I am ill')]",
+      'Failed to parse input at pos 395',
+    ],
+    [
+      'server_error Failed to parse input at pos 0: Anna is ill.',
+      'server_error Failed to parse input at pos 0',
+    ],
+    // ollama#11781
+    [
+      `error parsing tool call: raw='{"to":"Anna"}]', err=invalid character`,
+      'error parsing tool call',
+    ],
+    [
+      'Failed to parse tool call arguments as JSON: ill',
+      'Failed to parse tool call arguments as JSON',
+    ],
+  ];
+  for (const [said, kept] of cases) assert.equal(providerWords(said, null, []), kept);
+});
+
+test('of what a provider says no piece of the request is kept, however it is written', () => {
+  const sent = ['Jag är gravid\nsedan i maj,\n\nsäg det inte', 'I am ill now'];
+  const cases: readonly string[] = [
+    'bad value Jag \\u00e4r gravid\\nsedan i maj,\\n\\ns\\u00e4g det inte',
+    'bad value Jag är gravid sedan i maj, säg det inte',
+    'bad value I am ill now',
+  ];
+  for (const said of cases) assert.equal(providerWords(said, null, sent), 'bad value …', said);
 });

@@ -2,6 +2,7 @@
  * What another side said of an error, as far as it may be kept and shown: one short line, in which
  * nothing points at a person or holds a secret. Pure.
  */
+import { quotesAnswer } from './model-habits.ts';
 
 /** Numbers with more digits may be ids, and are left out. */
 type Bounds = { readonly charactersMax: number; readonly digitsMax: number };
@@ -15,6 +16,8 @@ const echoLength = 12;
 const echoLengthMin = 4;
 /** Of a whole conversation common phrases come back by chance: an echo of it is longer. */
 const longEchoLength = 20;
+/** A whole text of it, or a line of one, is found from this length on. */
+const wholeEchoLengthMin = 8;
 
 /**
  * What a messenger's platform said of a send that it refused.
@@ -30,7 +33,8 @@ export function platformWords(said: string, token: string, sent: readonly string
 /**
  * What a model's provider said of a request that failed.
  * @param key null: it was sent none
- * @param sent all texts of the request: where the words repeat one, that piece is left out
+ * @param sent all texts of the request: where the words repeat one, that piece is left out, and so
+ *   is what the model wrote
  * @returns null: nothing is left of it
  */
 export function providerWords(
@@ -38,7 +42,10 @@ export function providerWords(
   key: string | null,
   sent: readonly string[],
 ): string | null {
-  return scrubbed(withoutEchoes(said.slice(0, lookedMax), sent), key ?? '', ofProvider);
+  const looked = said.slice(0, lookedMax);
+  const quoting = quotesAnswer.exec(looked);
+  const own = quoting === null ? looked : looked.slice(0, quoting.index + quoting[0].length);
+  return scrubbed(withoutEchoes(own, sent), key ?? '', ofProvider);
 }
 
 function scrubbed(looked: string, secret: string, bounds: Bounds): string | null {
@@ -57,14 +64,18 @@ function scrubbed(looked: string, secret: string, bounds: Bounds): string | null
 }
 
 /** The words less each piece that stands in a text, and less what they quote of one. */
-function withoutEchoes(said: string, texts: readonly string[]): string {
-  const all = texts.map((text) => text.toLowerCase());
+function withoutEchoes(told: string, texts: readonly string[]): string {
+  const said = onOneLine(told);
+  const all = texts.map((text) => onOneLine(text).toLowerCase());
   const isIn = (piece: string): boolean => all.some((text) => text.includes(piece));
-  const unquoted = said.replaceAll(/(["'`])([^"'`]{3,}?)\1/g, (whole, _mark, quoted: string) =>
+  let unquoted = said.replaceAll(/(["'`])([^"'`]{3,}?)\1/g, (whole, _mark, quoted: string) =>
     isIn(quoted.toLowerCase()) ? '…' : whole,
   );
-  const lower = unquoted.toLowerCase();
-  const where = lower.length === unquoted.length ? lower : unquoted;
+  for (const text of all) {
+    const isShort = text.length >= wholeEchoLengthMin && text.length < longEchoLength;
+    if (isShort) unquoted = withoutPiece(unquoted, text);
+  }
+  const where = lowered(unquoted);
   let [kept, from] = ['', 0];
   for (let at = 0; at + longEchoLength <= where.length; at++) {
     if (!isIn(where.slice(at, at + longEchoLength))) continue;
@@ -75,6 +86,29 @@ function withoutEchoes(said: string, texts: readonly string[]): string {
     at = end - 1;
   }
   return kept + unquoted.slice(from);
+}
+
+function withoutPiece(said: string, piece: string): string {
+  const at = lowered(said).indexOf(piece);
+  return at < 0 ? said : `${said.slice(0, at)}…${said.slice(at + piece.length)}`;
+}
+
+/** As long as it was. */
+function lowered(text: string): string {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? lower : text;
+}
+
+/** As it was before it was written as JSON, or as a text of Python, with its spaces alike. */
+function onOneLine(text: string): string {
+  return text
+    .replaceAll(/\\{1,2}u([\da-f]{4})/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
+    .replaceAll(/\\{1,2}[nrt]/g, ' ')
+    .replaceAll(/\\+(?=["'])/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 }
 
 /** Whether it holds a piece of that text, however it is spaced and capitalised. */

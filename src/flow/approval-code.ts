@@ -7,7 +7,10 @@ export function newApprovalCode(): string {
   return Array.from(bytes, (byte) => alphabet[byte & 31]!).join('');
 }
 
-/** Whether it has the form of one, in letters of either case, also with a letter that none has. */
-export function isApprovalCode(text: string): boolean {
-  return text.length === codeLength && /^[0-9A-Z]+$/i.test(text);
+/**
+ * Whether a word of it has the form of one, in letters of either case, also with a letter that none
+ * has, and whatever stands around it.
+ */
+export function holdsApprovalCode(text: string): boolean {
+  return text.split(/[^0-9A-Za-z]+/).some(({ length }) => length === codeLength);
 }

@@ -195,3 +195,19 @@ test('a day that passed is told before a quiet while', () => {
   const decision = decideSession(said('hi', 100 * hour), memory(0), both);
   assert.equal(decision.move?.reason, 'daily');
 });
+
+test('a code is for svc alone, however it is written, also where its command begins a session', () => {
+  const of = { ...understood({ triggers: ['/approve'] }), approvals: true };
+  for (const code of [
+    'ABCDE12345',
+    'abcde12345.',
+    '`ABCDE12345`',
+    'ABCDE12345 please',
+    'it: ABCDE12345',
+  ]) {
+    const { move, act } = decideSession(said(`/approve ${code}`), memory(null), of);
+    assert.deepEqual([move, act], [null, { kind: 'approve', code }], code);
+  }
+  const other = decideSession(said('/approve my plan'), memory(null), of);
+  assert.deepEqual(other.act, { kind: 'think', text: 'my plan' });
+});

@@ -13,7 +13,7 @@ import { commandWordOf } from '../domain/command-words.ts';
 import type { Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../store/store.ts';
-import { isApprovalCode } from './approval-code.ts';
+import { holdsApprovalCode } from './approval-code.ts';
 import { isFollowed } from './approval-sentences.ts';
 
 /** `move` ends the active session just before this message; null: it goes on. */
@@ -142,7 +142,7 @@ function commandOf(word: string, rest: string, understood: CommandsOn): Intent |
 
 /** A code is for svc alone, whatever begins a session. */
 function hasCode(act: Intent | null): boolean {
-  return (act?.kind === 'approve' || act?.kind === 'refuse') && isApprovalCode(act.code);
+  return (act?.kind === 'approve' || act?.kind === 'refuse') && holdsApprovalCode(act.code);
 }
 
 /** Asks that turn again, however many came after it; of two of one millisecond the last. */

@@ -186,6 +186,14 @@ test('a message that is too long by itself is a failure, and cuts nothing later'
   await trimmer.ask(requestOf(5), new Reader(1_000).ask);
 });
 
+test('a text that is too long by itself teaches nothing, whatever was said before it', async () => {
+  const trimmer = new ContextTrimmer();
+  const reader = new Reader(12_000);
+  const long = await trimmer.ask(talkOf(3, 'hello', 'b'.repeat(13_000)), reader.ask);
+  assert.equal(long.kind, 'failed');
+  assert.equal(dropped(await trimmer.ask(talkOf(11, 'a'.repeat(900)), reader.ask)), 0);
+});
+
 test('what dense text has taught is unlearnt by and by, for everybody', async () => {
   const reader = new Reader(4_000, tokensOf);
   const trimmer = new ContextTrimmer();

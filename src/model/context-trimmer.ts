@@ -54,6 +54,7 @@ export class ContextTrimmer {
     let sent = this.#cutToFit(request);
     let crowded: Answer | null = null;
     let tries: Outcome['tries'] = [];
+    const refused: ModelRequest[] = [];
     for (let halvings = 0; ; halvings++) {
       const outcome = await ask(sent);
       tries = tries.length === 0 ? outcome.tries : [...tries, ...outcome.tries];
@@ -61,6 +62,7 @@ export class ContextTrimmer {
       if (outcome.kind === 'answer') {
         const isCrowded = mayHalve && crowded === null && this.#isCrowded(outcome);
         const told = { ...withDropped(outcome, request, sent), tries };
+        this.#learn(refused.splice(0));
         if (!isCrowded) {
           this.#fitted(sent, halvings === 0 && sent !== request);
           return told;
@@ -69,8 +71,12 @@ export class ContextTrimmer {
       } else {
         const isTooLong = outcome.failure.kind === 'context_overflow';
         const mayBeTooLong = isTooLong || (halvings === 0 && isUnknown(outcome.failure));
-        if (!mayHalve || !mayBeTooLong) return { ...(crowded ?? outcome), tries };
-        if (isTooLong) this.#refused(sent);
+        if (!mayHalve || !mayBeTooLong) {
+          // One text that is too long by itself says nothing of others.
+          if (!isTooLong || sent.lines.length > 1) this.#learn(refused);
+          return { ...(crowded ?? outcome), tries };
+        }
+        if (isTooLong) refused.push(sent);
       }
       sent = dropOldest(sent, Math.ceil(sent.keptFrom / 2));
     }
@@ -95,6 +101,10 @@ export class ContextTrimmer {
     const grown = this.#bytesMax * (1 + growth);
     if (grown < this.#refusedMin) this.#bytesMax = grown;
     else this.#refusedMin *= 1 + slowGrowth;
+  }
+
+  #learn(refused: readonly ModelRequest[]): void {
+    for (const request of refused) this.#refused(request);
   }
 
   /** Requests that are under way together learn in any order: the smallest size counts. */

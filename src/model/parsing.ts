@@ -7,7 +7,7 @@ import type { Failure } from '../domain/failure.ts';
 import { ownCallFields, ownFunctionFields, type EndedBy } from '../domain/model-habits.ts';
 import type { CallExtra, ToolCall, Usage } from '../domain/outcome.ts';
 import type { Picture } from '../domain/attachment.ts';
-import { withoutThinking } from '../domain/think-block.ts';
+import { hasLaterBlock, withoutThinking } from '../domain/think-block.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import { listOf, parseJson, recordOf, textOf } from './json.ts';
 import { picturesOn, type ModelRequest, type ToolNotice } from './model.ts';
@@ -125,7 +125,8 @@ export function answerOf(content: string, parts: AnswerParts): Parsed {
   const ended = endedBy === null || endedBy === 'cut' ? null : failureOfEnd[endedBy];
   if (ended !== null) return { kind: 'failed', failure: failure(ended), usage };
   const said = withoutThinking(content).trim();
-  const written = parts.calls.length === 0 ? callInText(said, content, tools) : null;
+  const mayBeCall = parts.calls.length === 0 && !hasLaterBlock(content);
+  const written = mayBeCall ? callInText(said, content, tools) : null;
   const text = written === null ? withoutCallMarkup(said) : '';
   const asked = written === null ? parts.calls : [written];
   const told = asked.map((call) => ({ ...call, name: offeredName(call.name, tools) }));

@@ -12,8 +12,8 @@ import { farAddressCode } from '../lib/near-connector.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import type { ModelRequest, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf, waitAskedFor, withoutMark } from './errors.ts';
+import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
+import { errorIn, pictureFailureOf, unquoted, waitAskedFor, withoutMark } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
@@ -137,14 +137,23 @@ function withWordsOf(
   result: HttpResult,
   parsed: Parsed,
   apiKey: string | null,
-  { system, lines }: ModelRequest,
+  { system, lines, sensitivity }: ModelRequest,
 ): Parsed {
   if (parsed.kind === 'answer' || result.kind === 'fault') return parsed;
   const { kind } = parsed.failure;
   if (kind === 'unauthorized' || kind === 'redirected') return parsed;
-  const sent = [system ?? '', ...lines.map(({ text }) => text)];
-  const said = providerWords(errorIn(withoutMark(result.body)).words, apiKey, sent);
+  const sent = [system ?? '', ...lines.flatMap(textsOf)];
+  const { words } = errorIn(withoutMark(result.body));
+  // What is quoted may be what its model made of private texts.
+  const own = sensitivity === 'private' ? unquoted(words) : words;
+  const said = providerWords(own, apiKey, sent);
   return said === null ? parsed : { ...parsed, failure: { ...parsed.failure, said } };
+}
+
+/** What stands in a line: the arguments of calls, too. */
+function textsOf(line: RequestLine): readonly string[] {
+  const calls = line.role === 'calls' ? line.calls : [];
+  return [line.text, ...calls.map(({ arguments: given }) => JSON.stringify(given) ?? '')];
 }
 
 /** Of a tool that the provider does not take, the others need not be left out. */

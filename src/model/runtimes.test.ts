@@ -239,6 +239,31 @@ suite('the local runtime', { concurrency: true }, () => {
 });
 
 suite('the hosted runtime', { concurrency: true }, () => {
+  test('what was changed for a refusal in vain is kept for no other request', async () => {
+    const error = { message: 'Conversation roles must alternate user/assistant/user/assistant' };
+    const messages = ({ body }: { readonly body: unknown }): readonly { role: string }[] =>
+      (body as { messages: readonly { role: string }[] }).messages;
+    await using fake = await startFakeOpenai((call) => {
+      const isRefused = messages(call).some(({ role }) => role === 'tool');
+      return isRefused ? { status: 400, body: JSON.stringify({ error }) } : { answer: 'hello' };
+    });
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.url);
+    const call = { id: 'a', name: 'time', arguments: {} };
+    const lines = [
+      { role: 'user', text: 'now?' },
+      { role: 'calls', text: '', calls: [call] },
+      { role: 'result', call, text: 'noon' },
+    ] as const;
+    const refused = await model.ask(requestOf({ system: 'Be brief.', lines }), neverStopped);
+    assert.equal(failedKind(refused), 'rejected');
+    assert.equal(
+      (await model.ask(requestOf({ system: 'Be brief.' }), neverStopped)).kind,
+      'answer',
+    );
+    assert.equal(messages(fake.calls.at(-1)!)[0]!.role, 'system');
+  });
+
   test('an address without a path is tried once with /v1, which is remembered', async () => {
     await using fake = await startFakeOpenai(undefined, { host });
     await using bench = new Bench();

@@ -4,6 +4,7 @@ import { testStreaming } from '../../test/contract/model-streaming.ts';
 import { Bench, neverStopped, requestOf } from '../../test/contract/model.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
+import { callMarks } from '../domain/model-habits.ts';
 import { HostedStream } from './hosted-runtime/stream.ts';
 import { LocalStream } from './local-runtime/stream.ts';
 import { Listening, ThinkingHabit, type AnswerStream } from './streaming.ts';
@@ -122,6 +123,15 @@ for (const written of [
     const shown = shownOf(written, new ThinkingHabit('a-model'));
     assert.equal(shown.at(-1), 'We open at nine.');
     for (const one of shown) assert.doesNotMatch(one, /1234|think|channel|analysis/i);
+  });
+}
+
+for (const { open, close } of callMarks) {
+  test(`a call that is written as a text is not shown while it grows: ${open}`, () => {
+    const written = `I look.\n${open}calc>\n{"name": "calc", "code": 1234}\n${close}\nIt is 8.`;
+    const shown = shownOf(written, new ThinkingHabit('a-model'));
+    assert.equal(shown.at(-1), 'I look.\n\nIt is 8.');
+    for (const one of shown) assert.doesNotMatch(one, /1234|calc/);
   });
 }
 

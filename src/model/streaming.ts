@@ -5,6 +5,7 @@
 import { opensInPrompt } from '../domain/model-habits.ts';
 import { mayHoldThinking, withoutGrowingMark, withoutThinking } from '../domain/think-block.ts';
 import type { HttpResult } from '../lib/http-client.ts';
+import { withoutCallMarkup } from './text-calls.ts';
 
 /** Reads the body of one answer. Each `push` is the next of its text. */
 export interface AnswerStream {
@@ -115,7 +116,7 @@ export class Listening {
     const mayHold = mayHoldThinking(said);
     if (!mayHold && this.#thinking.begins && !hasOwnThinking) return '';
     const text = mayHold ? withoutThinking(said) : said;
-    return withoutGrowingMark(text).trim();
+    return withoutCallMarkup(withoutGrowingMark(text).trim());
   }
 }
 

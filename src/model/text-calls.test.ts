@@ -121,6 +121,11 @@ test('only a message that is one call of an offered tool runs anything', () => {
     `<tool_call>${json.replace('look_up', 'rm')}</tool_call>`,
     '<function=rm>{"place": "12"}</function>',
     '<function=look_up>\n<parameter=place>\n1\n</parameter>\n<function=calc>\n</function>',
+    // A page that was quoted, and words about it.
+    '<function=look_up>\n<parameter=place>\n1\n</parameter>\n</function>\nSo the page says.',
+    '<function_calls>\n<invoke name="look_up">\n<parameter name="place">1</parameter>\n' +
+      '</invoke>\nSo the page says.',
+    '<tool_call>look_up\n<arg_key>place</arg_key>\n<arg_value>1</arg_value>\nSo it says.',
     // Data that somebody asked for.
     '{"name": "look_up", "arguments": {"place": "12"}, "price": 3}',
     '{"name": "look_up"}',
@@ -181,6 +186,11 @@ test('an answer about markup is not cut', () => {
     `So it looks:\n\n\`\`\`xml\n${block}\n\`\`\`\n\nThat is all.`,
     `So it looks:\n\n~~~~\n${block}\n~~~\n${block}\n~~~~`,
     'DeepSeek names its marks DSML.',
+    '[TOOL_CALLS] is the token that begins a call.\n\nMistral writes it.',
+    'Qwen has two marks.\n<tool_call> opens it, and </tool_call> closes it.\n\nThat is all.',
+    '<tool_call>, and then JSON.\nThat is all.',
+    'So it looks:\n\n    <tool_call>\n    {"name": "calc"}\n    </tool_call>\n\nThat is all.',
+    `1. So it looks:\n\n    \`\`\`xml\n    <tool_call>\n    {}\n    \`\`\`\n2. That is all.`,
   ];
   for (const text of whole) assert.equal(withoutCallMarkup(text), text);
   assert.equal(withoutCallMarkup(`\`\`\`\na\n\`\`\`\n${block}\nb`), '```\na\n```\n\nb');

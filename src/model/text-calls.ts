@@ -3,7 +3,7 @@
  * where the whole message is one call of a tool that was offered: a page that the model repeats
  * runs nothing. Everything else in such marks is left out of what people see. Pure.
  */
-import { callMarks } from '../domain/model-habits.ts';
+import { callMarks, type CallMark } from '../domain/model-habits.ts';
 import type { ToolCall } from '../domain/outcome.ts';
 import { parseJson, recordOf, textOf } from './json.ts';
 import type { ToolNotice } from './model.ts';
@@ -49,7 +49,8 @@ export function withoutCallMarkup(said: string): string {
     const lineEnd = end < 0 ? text.length : end + 1;
     const line = text.slice(at, lineEnd);
     const first = line.trimStart();
-    const mark = fence === null ? callMarks.find(({ open }) => first.startsWith(open)) : undefined;
+    const isCode = fence !== null || indented.test(line);
+    const mark = isCode ? undefined : callMarks.find((one) => beginsBlock(first, one));
     if (mark !== undefined) {
       const close = text.indexOf(mark.close, at);
       if (close < 0) break;
@@ -64,6 +65,16 @@ export function withoutCallMarkup(said: string): string {
   }
   return lines.join('').trim();
 }
+
+/** A line of code, by its spaces. */
+const indented = /^(?: {4}|\t)/;
+
+/** Words behind a mark speak of it. */
+function beginsBlock(line: string, { open, isCall }: CallMark): boolean {
+  return line.startsWith(open) && (isCall === true || !words.test(line.slice(open.length)));
+}
+
+const words = /^(?:[,.;:!?)]|[ \t]+(?:[,.;:!?)–—-]|\p{L}[\p{L}'’-]*[ \t,.;:]+[^\s{[(<]))/u;
 
 /** DeepSeek's models write their bars once or twice, and in more than one way: command-code#909. */
 function inOneForm(text: string): string {
@@ -160,26 +171,39 @@ function xmlCall(text: string, tools: readonly ToolNotice[]): Named | null {
   if (head === null || name === undefined || tool === undefined) return null;
   // A second call in it makes it more than one.
   if (text.slice(head[0].length).search(/<function=|invoke name="/) >= 0) return null;
+  const { values, rest } = valuesIn(text);
+  // Words behind it are of somebody who tells of a call.
+  if (!isBlank(rest.slice(head[0].length))) return null;
   const given: Record<string, unknown> = {};
-  for (const [key, value] of valuesIn(text)) {
+  for (const [key, value] of values) {
     Object.defineProperty(given, key, { value: valueOf(value, key, tool), enumerable: true });
   }
   return { name, arguments: given };
 }
 
-/** One that has no end, and all behind it, are none. */
-function valuesIn(text: string): Map<string, string> {
+/** `rest`: the text without them. One that has no end, and all behind it, are none. */
+function valuesIn(text: string): { values: Map<string, string>; rest: string } {
   const values = new Map<string, string>();
+  let rest = text;
   for (const { open, close } of valueForms) {
+    let [kept, from] = ['', 0];
     open.lastIndex = 0;
-    for (let found = open.exec(text); found !== null; found = open.exec(text)) {
-      const end = text.indexOf(close, open.lastIndex);
+    for (let found = open.exec(rest); found !== null; found = open.exec(rest)) {
+      const end = rest.indexOf(close, open.lastIndex);
       if (end < 0) break;
-      values.set(found[1]!.trim(), text.slice(open.lastIndex, end));
-      open.lastIndex = end + close.length;
+      values.set(found[1]!.trim(), rest.slice(open.lastIndex, end));
+      kept += rest.slice(from, found.index);
+      from = open.lastIndex = end + close.length;
     }
+    rest = kept + rest.slice(from);
   }
-  return values;
+  return { values, rest };
+}
+
+const ends = [...callMarks.map(({ close }) => close), '</invoke>'];
+
+function isBlank(text: string): boolean {
+  return ends.reduce((left, end) => left.replaceAll(end, ''), text).trim() === '';
 }
 
 /** In these forms all values are texts: the schema says which are meant as such. */

@@ -126,6 +126,17 @@ test('calls that nothing was offered for are told beside a text, and are nothing
   assert.equal(alone.kind === 'failed' && alone.failure.kind, 'empty_answer');
 });
 
+test('a call in words is none where something was said before the thinking', () => {
+  const callsOf = (content: string): number => {
+    const body = JSON.stringify({ message: { role: 'assistant', content }, done: true });
+    const { parsed } = local.fromWire(200, body, null, [calculator]);
+    return parsed.kind === 'answer' ? parsed.calls.length : 0;
+  };
+  const call = `<tool_call>{"name": "${calculator.name}", "arguments": {}}</tool_call>`;
+  assert.equal(callsOf(`<think>\nhm\n</think>\n${call}`), 1);
+  assert.equal(callsOf(`The page says it is 8.\n<think>\nhm\n</think>\n${call}`), 0);
+});
+
 test('no half character is sent', () => {
   const half = 'half \ud83d';
   const odd: ModelRequest = {

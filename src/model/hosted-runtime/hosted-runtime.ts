@@ -10,6 +10,7 @@ import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
 import { answerIn, lookAtProvider, refusesPrivate } from '../provider-call.ts';
 import { BaseUrl, isListed, isThere } from '../base-url.ts';
+import { errorIn } from '../errors.ts';
 import type { CallResult, RuntimeOptions } from '../provider-call.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import {
@@ -21,6 +22,7 @@ import {
   seesBy,
   toWire,
   wantsStream,
+  type Accepts,
 } from './wire.ts';
 
 /** Its parser is a package, which a start does without. */
@@ -80,6 +82,8 @@ class HostedRuntime implements Model {
     tries: Try[],
   ): Promise<CallResult> {
     const onText = request.onText ?? (this.#streams === 'always' ? heardByNobody : undefined);
+    /** Before the last change, and what was said then. */
+    let before: { readonly accepts: Accepts; readonly words: string } | null = null;
     for (let accepts = this.#accepts; ; this.#accepts = accepts) {
       const listening = onText === undefined ? null : await listenTo(onText, this.#thinking);
       const body = toWire(
@@ -94,6 +98,7 @@ class HostedRuntime implements Model {
       if (answer === null || parsed.kind === 'answer') return result;
       const other = adapted(accepts, request, answer);
       if (other !== null) {
+        before = { accepts, words: errorIn(answer.body).words };
         accepts = other;
       } else if (listening === null && wantsStream(answer.status, answer.body)) {
         this.#streams = 'always';
@@ -104,6 +109,9 @@ class HostedRuntime implements Model {
         if (whole.answer?.status === 200) this.#streams = false;
         return whole;
       } else {
+        // What was changed in vain says nothing of other requests.
+        const isVain = before !== null && before.words === errorIn(answer.body).words;
+        if (isVain && this.#accepts === accepts) this.#accepts = before!.accepts;
         return result;
       }
     }
