@@ -39,7 +39,7 @@ export function offeredName(name: string, tools: readonly ToolNotice[]): string 
 
 /** The text without blocks of calls that begin a line, outside code. */
 export function withoutCallMarkup(said: string): string {
-  const text = inOneForm(said);
+  const text = mayHoldCall(said) ? inOneForm(said) : '';
   if (!callMarks.some(({ open }) => text.includes(open))) return said;
   const lines: string[] = [];
   let fence: string | null = null;
@@ -64,6 +64,11 @@ export function withoutCallMarkup(said: string): string {
     at = lineEnd;
   }
   return lines.join('').trim();
+}
+
+/** A text that grows is looked at with each of its words: what begins no line begins no block. */
+function mayHoldCall(text: string): boolean {
+  return /^ {0,3}(?:<[a-z|｜‖]|\[TOOL)/m.test(text);
 }
 
 /** A line of code, by its spaces. */

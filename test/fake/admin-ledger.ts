@@ -35,6 +35,8 @@ export const ids = {
   variable: 'WEBHOOK_SECRET_NAME',
   use: '0123456789abcdefghjkmn:1:0',
 };
+/** What a provider said of an error. */
+export const providerSaid = 'open srv models a.gguf: no such file';
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
 export const unsent = 'it never left';
@@ -108,6 +110,18 @@ const story: Story = Object.assign({
         tries: [answerTry],
         linesDropped: 0,
         usage: { inputTokens: 12, outputTokens: 3 },
+      },
+      {
+        kind: 'model',
+        model: 'hosted_runtime/other' as ModelName,
+        rank: 1,
+        startMs: 1,
+        ms: 4,
+        result: 'server_error',
+        tries: [],
+        linesDropped: 0,
+        usage: null,
+        said: providerSaid,
       },
       {
         kind: 'policy',

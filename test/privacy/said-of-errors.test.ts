@@ -1,4 +1,7 @@
-/** An error may hold what a private brain's model wrote: no log, page or metric tells of it. */
+/**
+ * An error may hold what a private brain's model wrote: no log, page or metric tells of it. What a
+ * provider says of itself is the operator's to see.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stage, wires } from '../agents/stage.ts';
@@ -31,9 +34,22 @@ for (const wire of wires) {
     const api = `http://127.0.0.1:${scene.adminPort}/api/v1/messages`;
     const list = (await (await fetch(api)).json()) as { rows: readonly { id: string }[] };
     const story = await (await fetch(`${api}/${list.rows[0]!.id}`)).text();
-    assert.match(story, /to parse input at pos|error parsing tool call/);
+    assert.match(scene.log(), /to parse input at pos|error parsing tool call/);
     for (const told of [story, scene.log(), await scene.metrics()]) {
       assert.doesNotMatch(told, /safe opens|with 4711/);
     }
   });
 }
+
+test('where a model lies is told in the log, and to no reader of the API', async () => {
+  const body = '{"error": "open /home/anna/models/x.gguf: no such file"}';
+  const more = { brain: { sensitivity: 'public' } };
+  await using scene = await stage(wires[0]!, { tools: ['time'] }, { status: 500, body }, more);
+  await scene.say('hello');
+  const api = `http://127.0.0.1:${scene.adminPort}/api/v1/messages`;
+  const list = (await (await fetch(api)).json()) as { rows: readonly { id: string }[] };
+  const story = await (await fetch(`${api}/${list.rows[0]!.id}`)).text();
+  assert.match(story, /"result":"server_error"/);
+  assert.doesNotMatch(story, /anna/);
+  assert.match(scene.log(), /home.anna.models/);
+});

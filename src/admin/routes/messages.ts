@@ -1,5 +1,5 @@
 import type { AdminPorts } from '../admin.ts';
-import { originsMax } from '../../domain/story.ts';
+import { originsMax, type Story } from '../../domain/story.ts';
 import { found, tell } from '../http/answer.ts';
 import { originsSchema, storySchema, storyTextSchema } from '../schemas/story.ts';
 import { segment, unread } from './parameters.ts';
@@ -27,12 +27,17 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
     readRoute({
       path: '/api/v1/messages/{id}',
       principal: 'reader',
-      summary: 'Everything that happened to one message, without any text.',
+      summary:
+        'Everything that happened to one message, without any text; what a provider said of an ' +
+        'error is for the operator.',
       parameters,
       contentType: 'application/json',
       problems,
       schema: { name: 'Story', of: storySchema },
-      answer: async ({ id }) => found(storySchema, await reader.story(id), unknown),
+      answer: async ({ id }, { asker }) => {
+        const story = await reader.story(id);
+        return found(storySchema, asker === 'operator' ? story : forReader(story), unknown);
+      },
     }),
     readRoute({
       path: '/api/v1/messages/origins',
@@ -62,4 +67,13 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       },
     }),
   ];
+}
+
+/** What a provider said may name folders, hosts and accounts of the operator's. */
+function forReader(story: Story | null): Story | null {
+  if (story === null || story.trace === null) return story;
+  const steps = story.trace.steps.map((step) =>
+    step.kind === 'model' && step.said != null ? { ...step, said: null } : step,
+  );
+  return { ...story, trace: { ...story.trace, steps } };
 }

@@ -80,6 +80,16 @@ for (const mode of ['sessions', 'sessions_400'] as const) {
   });
 }
 
+test('an error of a tool that speaks of a session runs it once, and is told', async () => {
+  await using server = await startHttpMcp('fails_400');
+  await using stage = await stageAt(server.url);
+  await stage.up();
+  const { text } = await stage.call('mcp_fake_echo', { text: 'hello' });
+  assert.match(text, /the browser session is closed/);
+  assert.equal(server.ran(), 1);
+  assert.equal(server.asked.filter((one) => one === 'POST initialize').length, 1);
+});
+
 test('a server that forgets each session is asked twice at most, and told as that', async () => {
   await using server = await startHttpMcp('forgetful');
   await using stage = await stageAt(server.url);

@@ -115,8 +115,10 @@ export class UrlTransport implements Transport {
       const fault = faultOfStatus(result, asked);
       // Nothing depends on a notification: outline#13775, hyperdx#2686.
       if (id === null && !fault.hasForgotten) return;
-      // Some servers give the error of a request with a status of its own.
-      if (fault.hasForgotten || !isJson(result.headers)) throw fault;
+      // Some servers give the error of a request with a status of its own. A session that is over
+      // has none of its own: who calls again would run the tool twice.
+      const isOver = fault.hasForgotten && result.status !== 400;
+      if (isOver || !isJson(result.headers)) throw fault;
       answer.take(result.body);
       if (!answer.isWhole) throw fault;
       return;

@@ -18,6 +18,8 @@ export type HttpMode =
   | 'silent_call'
   | 'sessions'
   | 'sessions_400'
+  /** A tool's own error with a status of its own, in words that sound like a lost session. */
+  | 'fails_400'
   | 'forgetful'
   | 'redirect'
   | 'redirect_slash'
@@ -197,6 +199,11 @@ class Fake {
     const refusal = { code: -32_602, message: 'Unsupported protocol version' };
     const said = mode === 'old_revision' ? { error: refusal } : { result: this.#resultOf(message) };
     const whole = JSON.stringify({ jsonrpc: '2.0', id, ...said });
+    if (mode === 'fails_400' && isCall) {
+      const error = { code: -32_602, message: 'the browser session is closed' };
+      const failed = JSON.stringify({ jsonrpc: '2.0', id, error });
+      return void response.writeHead(400, { ...json, ...heads }).end(failed);
+    }
     if (mode === 'stays_open') {
       response.writeHead(200, { ...events, ...heads }).write(`data: ${whole}\n\n`);
       this.open++;
