@@ -107,7 +107,7 @@ export const ownLineFields: ReadonlySet<string> = new Set([
 export const ownCallFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function']);
 export const ownFunctionFields: ReadonlySet<string> = new Set(['name', 'arguments', 'index']);
 
-/** The error demands the thinking of an assistant message; an empty text will do: DeepSeek. */
+/** The error demands a message's thinking; an empty text will do: DeepSeek, Kimi. */
 export const wantsThinkingBack = anyOf(
   '(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content',
   'reasoning_content[^]{0,80}(?:is missing|must be|required)',

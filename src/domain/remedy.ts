@@ -117,11 +117,13 @@ export function sayNoAnswer(
   return `${name} gave no answer: ${which}.${words}${remedy === null ? '' : ` ${remedy}`}`;
 }
 
+export const remedyOfCut = "Raise the model's max_output_tokens, or its context where it runs.";
+
 /** The log line of an answer that stopped at a limit of length. */
 export function sayCut(name: string): string {
   return (
     `${name} reached a limit of length before the end of its answer, and the reply says so. ` +
-    "Raise the model's max_output_tokens, or its context where it runs."
+    remedyOfCut
   );
 }
 

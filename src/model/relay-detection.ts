@@ -22,8 +22,8 @@ const provenMs = 60_000;
 const heldMs = 60_000;
 
 /**
- * `go`: send the call. `first`: send it after a look; all others wait until `over` is called. `wait`:
- * ask again after `until`, which never rejects; from `endsAt` on send the call after a look.
+ * `go`: send the call. `first`: send it after a look; all others wait until `over` is called.
+ * `wait`: ask again after `until`, which never rejects; from `endsAt` on send the call after a look.
  */
 export type Entry =
   | { readonly kind: 'go' }
