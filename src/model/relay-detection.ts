@@ -23,7 +23,8 @@ const heldMs = 60_000;
 
 /**
  * `go`: send the call. `first`: send it after a look; all others wait until `over` is called.
- * `wait`: ask again after `until`, which never rejects; from `endsAt` on send the call after a look.
+ * `wait`: ask again after `until`, which never rejects; from `endsAt` on send the call after a
+ * look.
  */
 export type Entry =
   | { readonly kind: 'go' }
