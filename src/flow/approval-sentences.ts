@@ -95,7 +95,7 @@ export function sayQuestionTo(approval: Approval): string {
 export function sayNoticeTo(approval: Approval): string {
   return [
     `${shown(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
-    'See and decide it on the page Approvals (/ui), or with svc approvals. ' +
+    'See it on the page Approvals (/ui) or with svc approvals show, and decide it there. ' +
       'Both show a code: with it /approve and /refuse work here, too.',
     sayUntil(approval),
   ].join('\n');
