@@ -40,7 +40,7 @@ export const problemCodes = {
   bad_approver: error('An approver is a channel and a user id of it.'),
   bad_name: error('A name has characters that it may not have.'),
   bad_trigger: error('A trigger is one word, and no command of svc.'),
-  trigger_is_command: warning('A trigger has the word of a command of svc, and goes before it.'),
+  trigger_is_command: warning('A trigger is the word of a command of svc, and takes its place.'),
   clamped: warning('A limit is above its useful maximum, which is used.'),
   // what fields mean together
   duplicate_channel: error('Two channels have one type.'),
@@ -75,7 +75,7 @@ export const problemCodes = {
   cloud_tag: warning('A model declared local is sent to a vendor by its runtime.'),
   private_without_local: warning('A private brain has no local model and answers nobody.'),
   base_url_ending: warning(
-    'A model’s `base_url` names one request, or another API of the same server.',
+    'A model’s `base_url` ends in a path of the API, which svc adds by itself.',
   ),
   private_elsewhere: warning('A private brain asks a model on another machine.'),
   speech_elsewhere: warning('What is spoken to a private brain goes to another machine.'),
@@ -103,7 +103,7 @@ export const problemCodes = {
   ),
   approver_turned_away: warning('The gate of an approver’s channel does not let them in.'),
   approver_sees_private: warning(
-    'The platform of an approver sees what a private brain’s agent asks for.',
+    'The platform of an approver sees the arguments of a private brain’s calls.',
   ),
   approvers_idle: warning('There are approvers, and no tool that asks.'),
   host_never_matches: warning('An allowed host can never match.'),

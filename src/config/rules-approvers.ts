@@ -26,8 +26,8 @@ export function checkApprovers(
   if (brain.sensitivity === 'private' && agent.approval_text === 'full' && asks === true) {
     const index = approvers.findIndex((text) => learnsMore(text, brain, document));
     if (index >= 0) {
-      const message = 'the platform of this approver sees what a private brain asks for';
-      const remedy = 'Write "approval_text": "notice" in the agent to send no words there.';
+      const message = 'the platform of this approver sees the arguments of a private brain’s calls';
+      const remedy = 'Write "approval_text": "notice" in the agent to send no arguments there.';
       problems.add('approver_sees_private', `${path}.approvers[${index}]`, message, remedy);
     }
   }
@@ -36,7 +36,7 @@ export function checkApprovers(
   }
 }
 
-/** A messenger that is configured, and does not carry all that is said to the brain anyway. */
+/** A configured messenger that does not carry all messages of the brain anyway. */
 function learnsMore(
   text: string | undefined,
   { name }: Pick<BrainDraft, 'name'>,

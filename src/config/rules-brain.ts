@@ -95,14 +95,14 @@ function checkModel(
   if (isPrivate) checkPrivateAddress(model, path, problems);
 }
 
-/** svc finds the API all the same where there is none at the address as it is written. */
+/** A warning alone: svc finds the API at the shorter address, too. */
 function checkEnding({ provider, base_url: url }: ModelDraft, path: string, problems: ProblemList) {
   if (typeof url !== 'string' || provider === undefined || !(provider in endingsOfBase)) return;
   const plain = url.replace(/\/+$/, '');
   const shorter = plain.replace(endingsOfBase[provider], '');
   if (shorter === plain) return;
   const ending = plain.slice(shorter.length);
-  const message = `svc adds the paths of the API itself, and this address ends in ${ending}`;
+  const message = `this address ends in ${ending}, and svc adds the paths of the API by itself`;
   problems.add('base_url_ending', `${path}.base_url`, message, `Write ${shorter}.`);
 }
 

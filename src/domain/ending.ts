@@ -3,6 +3,7 @@ import { failure } from './failure.ts';
 import type { ModelName } from './ids.ts';
 import { sayModelName } from './model-words.ts';
 import { plural } from './plural.ts';
+import { remedyForModel, remedyOfCut } from './remedy.ts';
 import type { FailureTold, ReplyStory, Story } from './story.ts';
 import { summaryOf, type Trace, type TraceStep } from './trace.ts';
 
@@ -110,6 +111,17 @@ function sayNoAnswer({ steps }: Trace): string {
   }
   if (calls.length === 1) return `${sayModelName(first.model)} failed (${first.result})`;
   return `every model failed (${sayFailures(calls)})`;
+}
+
+/** What an operator can do about the models that failed or whose answer was cut: sentences. */
+export function remediesOf({ trace }: Story): readonly string[] {
+  const sentences = lastCalls(trace?.steps ?? []).flatMap(({ model, result, isCut }) => {
+    const ofFailure = result === 'answer' ? null : remedyForModel(result, model);
+    const remedy = isCut === true ? remedyOfCut : ofFailure;
+    return remedy === null ? [] : [`What to do about ${sayModelName(model)}: ${remedy}`];
+  });
+  // A brain may list one model twice.
+  return [...new Set(sentences)];
 }
 
 function sayOverBudget({ steps }: Trace): string {

@@ -12,10 +12,10 @@ const failures = {
   far_address: row(
     false,
     'operator',
-    'its address is neither of this machine nor of a private network: nothing private goes there',
+    'its address is not on this machine or a private network, so it gets no private text',
   ),
   connection_lost: row(true, 'provider', 'the connection broke before the answer was complete'),
-  no_credit: row(false, 'operator', 'the account has no credit or no quota left'),
+  no_credit: row(false, 'operator', 'the account has no credit or quota left'),
   filtered: row(false, 'provider', "the provider's content filter ended the answer"),
   rate_limited: row(true, 'provider', 'it answered 429: too many requests'),
   overloaded: row(true, 'provider', 'it answered 503: busy or still starting'),
@@ -28,7 +28,7 @@ const failures = {
   rejected: row(false, 'operator', 'the request was refused as invalid'),
   redirected: row(false, 'operator', 'it answered with a redirect, which is never followed'),
   context_overflow: row(false, 'provider', 'the conversation is longer than the model can read'),
-  tool_refused: row(false, 'operator', 'the provider does not take a tool as it is described'),
+  tool_refused: row(false, 'operator', 'the provider refuses the definition of a tool'),
   tools_unsupported: row(false, 'provider', 'the model cannot call tools'),
   pictures_unsupported: row(false, 'provider', 'the model cannot see pictures'),
   picture_refused: row(false, 'provider', 'the provider did not take the picture'),
@@ -59,13 +59,12 @@ export type Failure = {
   readonly whose: ActionBy;
   readonly status: number | null;
   readonly detail: string;
-  /** The tools that are not taken, as the model knows them; absent: none is known. */
+  /** The tools that the provider refuses, by their names for the model; absent: none is known. */
   readonly tools?: readonly string[];
   /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
   readonly opensAt?: number;
   /**
-   * What the other side said of it, scrubbed (upstream-words.ts). It is shown to operators, and
-   * goes into no metric.
+   * The other side's words, scrubbed (upstream-words.ts). Operators see them; no metric has them.
    */
   readonly said?: string;
 };

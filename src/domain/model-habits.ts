@@ -1,11 +1,11 @@
 /**
- * What models and their providers do differently, as data: one row for each habit. To teach svc
- * another one, add a row here and a recorded exchange in `test/fixtures/providers/`.
+ * The habits of models and their providers, as data: one row for each habit. For a new habit add a
+ * row here and a recorded exchange in `test/fixtures/providers/`.
  *
- * The names behind a row say who does so, by their documents or by public reports.
+ * The names at a row say which servers have the habit, by their documents or by public reports.
  */
 
-/** What stands around a model's thinking. `open` is the source of a regular expression. */
+/** The marks around a model's thinking. `open` is the source of a regular expression. */
 export type ThinkingMark = { readonly open: string; readonly close: string };
 
 const tag = (name: string): ThinkingMark => {
@@ -13,7 +13,7 @@ const tag = (name: string): ThinkingMark => {
 };
 
 export const thinkingMarks: readonly ThinkingMark[] = [
-  // DeepSeek R1, Qwen 3, QwQ, GLM; with attributes: ollama#11319. Templates may write the opening.
+  // DeepSeek R1, Qwen 3, QwQ, GLM; with attributes: ollama#11319.
   tag('think'),
   tag('thinking'),
   tag('thought'),
@@ -32,7 +32,7 @@ export const thinkingMarks: readonly ThinkingMark[] = [
   { open: '<\\|channel>thought', close: '<channel|>' },
 ];
 
-/** What some of them write around the answer that follows. */
+/** Marks around the answer behind the thinking. */
 export const answerMarks: readonly string[] = [
   '<|begin_of_solution|>',
   '<|end_of_solution|>',
@@ -41,19 +41,19 @@ export const answerMarks: readonly string[] = [
 ];
 
 /**
- * Models whose chat template opens the thinking in the prompt, so that the answer holds its end
- * alone. Nothing of their text is shown before that end, or before the answer is whole.
+ * Names of models whose chat template may open the thinking in the prompt. Their answer then holds
+ * the closing mark alone. svc shows nothing of it before that mark, or before it is whole.
  */
 export const opensInPrompt = /\br1\b|qwq|thinking|reason|magistral|deephermes|glm-z1|-think\b/i;
 
 /**
- * What stands around calls that a model writes as a text. Without its end a block reaches to the
- * end of the text: the end is a stop word of many templates.
+ * The marks around calls that a model writes as text. A block without its closing mark reaches to
+ * the end of the text, for the closing mark is a stop word of many templates.
  */
 export type CallMark = {
   readonly open: string;
   readonly close: string;
-  /** The mark is the beginning of the call itself, not of something around it. */
+  /** The opening mark is a part of the call itself. */
   readonly isCall?: true;
 };
 
@@ -76,7 +76,7 @@ export const callMarks: readonly CallMark[] = [
   { open: '[TOOL_CALLS]', close: '</s>' },
   // DeepSeek V3, R1
   { open: '<｜tool▁calls▁begin｜>', close: '<｜tool▁calls▁end｜>' },
-  // DeepSeek V3.2, V4; calls may lack what stands around them: sglang#40236
+  // DeepSeek V3.2, V4; the outer marks may be missing: sglang#40236
   { open: '<｜DSML｜function_calls>', close: '</｜DSML｜function_calls>' },
   { open: '<｜DSML｜tool_calls>', close: '</｜DSML｜tool_calls>' },
   { open: '<｜DSML｜calls>', close: '</｜DSML｜calls>' },
@@ -86,9 +86,9 @@ export const callMarks: readonly CallMark[] = [
 ];
 
 /**
- * Fields of an assistant line that are the wire's own. All others go back with the line to the
- * model that wrote them: DeepSeek and Kimi want `reasoning_content`, routers `reasoning_details`,
- * Gemini `extra_content`.
+ * Fields of an assistant message that svc writes itself. All others go back to the model that sent
+ * them: DeepSeek and Kimi want `reasoning_content`, routers `reasoning_details`, Gemini
+ * `extra_content`.
  */
 export const ownLineFields: ReadonlySet<string> = new Set([
   'role',
@@ -107,13 +107,13 @@ export const ownLineFields: ReadonlySet<string> = new Set([
 export const ownCallFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function']);
 export const ownFunctionFields: ReadonlySet<string> = new Set(['name', 'arguments', 'index']);
 
-/** It asks for an assistant line's thinking, which an empty one stands for: DeepSeek, Kimi. */
+/** The error demands a message's thinking; an empty text will do: DeepSeek, Kimi. */
 export const wantsThinkingBack = anyOf(
   '(?:missing|must (?:be passed back|include|contain)|required)[^]{0,80}reasoning_content',
   'reasoning_content[^]{0,80}(?:is missing|must be|required)',
 );
 
-/** Why an answer ended, where that is no `stop`. `cut`: its text is not whole. */
+/** Why an answer ended, if not with `stop`. `cut`: its text is not whole. */
 export type EndedBy = 'cut' | 'filtered' | 'failed' | 'no_room' | 'bad_call';
 
 export function endedBy(reason: string): EndedBy | null {
@@ -121,7 +121,7 @@ export function endedBy(reason: string): EndedBy | null {
 }
 
 const endings: readonly (readonly [RegExp, EndedBy])[] = [
-  // `model_length`: Mistral; `model_context…`: Zhipu; `max_tokens`: passed on from another API.
+  // `model_length`: Mistral; `model_context…`: Zhipu; `max_tokens`: relayed from another API.
   [/^(?:length|max_?tokens|max_output_tokens|model_length|context_length)$/i, 'cut'],
   [/^model_context_window_exceeded$/i, 'cut'],
   [/malformed_function_call|malformed_tool/i, 'bad_call'],
@@ -133,13 +133,13 @@ const endings: readonly (readonly [RegExp, EndedBy])[] = [
 ];
 
 /**
- * An answer was allowed to be longer than the model's answers may be; the group is what they may
- * be, in tokens: OpenAI, Doubao (openclaude#331), Anthropic (litellm#15715).
+ * The request's limit of the answer is above the model's own. The group is the model's limit in
+ * tokens: OpenAI, Doubao (openclaude#331), Anthropic (litellm#15715).
  */
 export const limitTooLarge =
   /max_(?:completion_)?tokens\b[^]{0,160}?(?:supports at most|a value <=|: \d+ >) (\d{1,9})\b/i;
 
-/** What an error says of itself. All words are matched in any case. */
+/** Words of errors, by what they mean. Upper and lower case are the same. */
 export const errorWords = {
   /** The request is longer than the model can read. */
   tooLong: anyOf(
@@ -182,7 +182,7 @@ export const errorWords = {
     'token limit exceeded',
     'too many (?:input |prompt )?tokens',
   ),
-  /** The account has no money or no quota left: asking again does not help. */
+  /** The account has no credit or quota left: asking again does not help. */
   noCredit: anyOf(
     // OpenAI. Gemini says "exceeded your current quota" of a limit a minute, too.
     'insufficient[_ ]quota',
@@ -201,11 +201,11 @@ export const errorWords = {
     '\\barrearage\\b|in arrears',
     'payment required',
   ),
-  /** The key was refused, though the status does not say so: LiteLLM without a database. */
+  /** The server refuses the key, but its status does not say so: LiteLLM without a database. */
   badKey: anyOf('no_db_connection', 'invalid[_ ]api[_ ]key', 'incorrect api key'),
-  /** There is no such model there, though the status does not say so: LiteLLM, Groq. */
+  /** The server has no such model, but its status does not say so: LiteLLM, Groq. */
   noModel: anyOf('invalid model name passed', 'model_not_found', 'model_decommissioned'),
-  /** A filter of the provider took offence at the request. */
+  /** A filter of the provider refuses the request. */
   filtered: anyOf(
     // Azure, OpenAI, Alibaba, Zhipu
     'content[_ ]?filter',
@@ -218,7 +218,7 @@ export const errorWords = {
     // DeepSeek
     'content exists risk',
   ),
-  /** Its model calls no tools, or not at this address. */
+  /** The model cannot call tools, or not at this address. */
   noTools: anyOf(
     // Ollama
     'does not support (?:tools?|function|tool calling)',
@@ -232,7 +232,7 @@ export const errorWords = {
     'tools param requires',
     'unsupported (?:parameter|value)\\W{1,4}tools',
   ),
-  /** Its chat template knows no line of the system. */
+  /** The chat template takes no system message. */
   noSystem: anyOf(
     // Gemma 2 and others on vLLM, SGLang, Text Generation Inference
     'system (?:role|messages?|prompts?) (?:is |are )?not supported',
@@ -245,9 +245,9 @@ export const errorWords = {
     // Gemma 3 at Google
     'developer instruction is not enabled',
   ),
-  /** A line of calls without a text has to have an empty one. */
+  /** An assistant message with calls needs a text, which may be empty. */
   noNull: anyOf(
-    // Ollama's API of OpenAI's kind
+    // Ollama's `/v1`
     'message content type: <nil>',
     // LM Studio
     "'content' field must be a string",
@@ -255,22 +255,22 @@ export const errorWords = {
     'expected a string, got null',
     '\\bcontent\\b[^]{0,40}(?:was|got|is) null',
   ),
-  /** It answers in streams alone: Qwen's models on DashScope. */
+  /** The server answers in streams only: Qwen's models on DashScope. */
   onlyStreams: anyOf('only supports? stream', 'for non-streaming calls', '才能进行非流式调用'),
-  /** It takes no word on thinking, be it that there shall be none: Ollama 0.12.4 (ollama#12555). */
+  /** The server refuses `think`, even `false`: Ollama 0.12.4 (ollama#12555). */
   noThinking: anyOf('does not support thinking', 'think value [^]{0,60}not supported'),
-  /** It takes ids of calls in one form alone: Mistral's models, whoever serves them. */
+  /** Ids of calls must have one form: Mistral's models on any server. */
   badId: anyOf('tool call id was [^]{0,200}with a length of'),
-  /** There is no API at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
+  /** No API is at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
   noPath: anyOf('^unexpected endpoint or method'),
-  /** Its model is not running, which it calls the fault of the request: LM Studio (crush#2546). */
+  /** The model is not running, but the status is 400: LM Studio (crush#2546). */
   notRunning: anyOf(
     '^(?:error: )?failed to load model',
     '^(?:error: )?(?:the )?model (?:is |was |has )?(?:unloaded|crashed)',
   ),
-  /** Some check what their model wrote as a call, and refuse it: Groq, Ollama. */
+  /** The server refuses a call that its model wrote: Groq, Ollama. */
   badCall: anyOf('tool_use_failed', 'failed to call a function', 'error parsing tool call'),
-  /** Its model sees no pictures: Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek, routers. */
+  /** The model sees no pictures: Ollama, llama.cpp, LM Studio, vLLM, OpenAI, DeepSeek, routers. */
   noSight: anyOf(
     'mmproj',
     'missing data required for image',
@@ -295,7 +295,7 @@ export const quotesAnswer = anyOf(
   'error parsing tool call',
 );
 
-/** Endings of a `base_url` that belong to one request, or to another API at the same address. */
+/** Endings of a `base_url` that svc takes off: a path that it adds itself, or another API's. */
 export const endingsOfBase: Readonly<Record<'local_runtime' | 'hosted_runtime', RegExp>> = {
   local_runtime: /\/(?:v1\/chat\/completions|v1|api\/(?:chat|generate|tags|show)|api)$/i,
   hosted_runtime: /\/(?:chat\/completions|completions|models|responses)$/i,

@@ -13,20 +13,25 @@ const roomier = (): string =>
   "Raise the brain's budget, or give the brain a local model without a price.";
 
 const credited = (): string =>
-  "Add credit to the provider's account, or name another model beside it.";
+  "Add credit to the provider's account, or add another model to the brain.";
 
 const reworded = (): string =>
-  "The provider's words in the log and the trace say what it does not take.";
+  "Read the provider's words in the log or the trace and correct the model's fields, or add " +
+  'another model to the brain.';
 
 const reshaped = (): string =>
-  'It was asked without the tools that it refused, as the trace says: take them out of ' +
-  'agent.tools, or have their server describe them more simply.';
+  'svc asked again without the refused tools, which the trace names. Remove them from ' +
+  'agent.tools, or simplify their schemas on their server.';
 
 const larger = (): string =>
-  'Give the model a larger context where it runs, or name another model beside it.';
+  'Give the model a larger context where it runs, or add another model to the brain.';
 
 const filtered = (): string =>
-  'The filter belongs to the provider: set it there, or name another model beside it.';
+  "Change the filter in the provider's settings, or add another model to the brain.";
+
+const reasked = (): string => 'Ask again. If it happens often, add another model to the brain.';
+
+const unsighted = (): string => 'Add a model that sees pictures to the brain.';
 
 const remedies = {
   local_runtime: {
@@ -38,37 +43,48 @@ const remedies = {
     unauthorized: () => 'Check the key in the environment.',
     server_error: () => "Look into Ollama's log, or start it again.",
     timeout: () => 'Ollama hangs, or is too slow: `ollama ps` shows what it does; start it again.',
-    overloaded: () => 'Ollama has too much to do: name another model beside it.',
+    overloaded: () => 'Ollama has too much to do: add another model to the brain.',
     rejected: reworded,
     tool_refused: reshaped,
-    malformed_answer: () => 'Check that Ollama answers at base_url, and nothing else does.',
+    malformed_answer: () => 'Check that base_url leads to Ollama, and to no other program.',
     context_overflow: larger,
     far_address: nearer,
     over_budget: roomier,
+    connect_timeout: () => 'Check base_url and the network between svc and Ollama.',
+    connection_lost: () => "Look into Ollama's log, or start it again.",
+    redirected: () => 'Write the address that it redirects to into base_url.',
+    empty_answer: reasked,
+    pictures_unsupported: unsighted,
+    left_machine: () => 'Use a model that runs on this machine, or declare this one "cloud".',
   },
   hosted_runtime: {
     connect_failed: () => 'Check base_url and the way to the network.',
     not_found: () => 'Name another model, or check base_url.',
     unauthorized: () => 'Check the key in the environment.',
-    server_error: () => "Look at the provider's status page, or name another model beside it.",
-    timeout: () => "Look at the provider's status page, or name another model beside it.",
-    overloaded: () => 'The provider has too much to do: name another model beside it.',
+    server_error: () => "Look at the provider's status page, or add another model to the brain.",
+    timeout: () => "Look at the provider's status page, or add another model to the brain.",
+    overloaded: () => 'The provider has too much to do: add another model to the brain.',
     rejected: reworded,
-    malformed_answer: () => 'Check that base_url leads to an API of the OpenAI kind.',
+    malformed_answer: () => "Check that base_url leads to an API with the paths of OpenAI's.",
     no_credit: credited,
     tool_refused: reshaped,
     filtered,
     context_overflow: larger,
     rate_limited: () =>
-      "Raise the limit of the provider's account, or name another model beside it.",
+      "Raise the limit of the provider's account, or add another model to the brain.",
     far_address: nearer,
     over_budget: roomier,
+    connect_timeout: () => 'Check base_url and the way to the network.',
+    connection_lost: reasked,
+    redirected: () => 'Write the address that it redirects to into base_url.',
+    empty_answer: reasked,
+    pictures_unsupported: unsighted,
   },
 } as const satisfies Record<string, Remedies>;
 
 export type RemediedProvider = keyof typeof remedies;
 
-/** @returns a sentence; null: the failure says nothing of what to do */
+/** @returns a sentence; null: nothing is known to help */
 export function remedyOf(
   kind: FailureKind,
   provider: RemediedProvider,
@@ -85,7 +101,11 @@ export function remedyForModel(kind: FailureKind, name: string): string | null {
   return isKnown(provider) ? remedyOf(kind, provider, name.slice(slash + 1)) : null;
 }
 
-/** A log line of a call that failed. */
+/**
+ * The log line of a call that failed.
+ * @param said the provider's words, scrubbed
+ * @param status the HTTP status of its answer
+ */
 export function sayNoAnswer(
   name: string,
   kind: FailureKind,
@@ -97,11 +117,13 @@ export function sayNoAnswer(
   return `${name} gave no answer: ${which}.${words}${remedy === null ? '' : ` ${remedy}`}`;
 }
 
-/** A log line of an answer that is not whole. */
+export const remedyOfCut = "Raise the model's max_output_tokens, or its context where it runs.";
+
+/** The log line of an answer that stopped at a limit of length. */
 export function sayCut(name: string): string {
   return (
-    `${name} was cut off at a limit of length, and the person was told so. ` +
-    'Raise max_output_tokens of the model, or the context of its runtime.'
+    `${name} reached a limit of length before the end of its answer, and the reply says so. ` +
+    remedyOfCut
   );
 }
 

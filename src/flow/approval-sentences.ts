@@ -91,12 +91,12 @@ export function sayQuestionTo(approval: Approval): string {
   ].join('\n');
 }
 
-/** The same where none of its words are to stand on a messenger. */
+/** The same for `approval_text: "notice"`: without the tool and its arguments. */
 export function sayNoticeTo(approval: Approval): string {
   return [
     `${shown(approval.brain)} needs a yes. What it asks for is not shown in this chat.`,
     'See it on the page Approvals (/ui) or with svc approvals show, and decide it there. ' +
-      'With the code that stands there, /approve and /refuse work here, too.',
+      'Both show a code: with it /approve and /refuse work here, too.',
     sayUntil(approval),
   ].join('\n');
 }

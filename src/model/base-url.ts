@@ -1,13 +1,13 @@
 /**
- * Where a provider's API is: at the address as it was written or, where that is not the API's, at
- * another one, which is kept once the API has shown itself there.
+ * Finds a provider's API: at `base_url` as it is written, or else at the address without its
+ * ending. It keeps the second address after the first answer of the API from there.
  */
 import { errorWords } from '../domain/model-habits.ts';
 import { errorIn, withoutMark } from './errors.ts';
 
 export class BaseUrl<Urls> {
   #urls: Urls;
-  /** Null: there is no other, or it is known where the API is. */
+  /** Null: there is no other address, or the API's address is known. */
   #other: Urls | null;
 
   constructor(urls: Urls, other: Urls | null) {
@@ -20,7 +20,7 @@ export class BaseUrl<Urls> {
   }
 
   /**
-   * Asks there and, where the answer is none of the API, at the other address once.
+   * Asks at the first address. If the answer is not the API's, it asks once at the other.
    * @param answerOf null: no answer came
    * @param shows whether an answer shows that the API is there
    */
@@ -42,11 +42,11 @@ export class BaseUrl<Urls> {
 
 type Answer = { readonly status: number; readonly body: string };
 
-/** For a question: whatever does not deny its path comes from the API. */
+/** For a chat request: every answer is the API's unless it denies the path. */
 export function isThere({ status, body }: Answer): boolean {
   if (status === 404 || status === 405) return false;
   return status !== 200 || !errorWords.noPath.test(errorIn(withoutMark(body)).words);
 }
 
-/** For a list: other pages answer, too. */
+/** For a list of models: a web page may answer, too, so only a 200 counts. */
 export const isListed = (answer: Answer): boolean => answer.status === 200 && isThere(answer);

@@ -1,6 +1,6 @@
 /**
- * What a provider's error says: one reader for all shapes of error bodies, and the failure that it
- * stands for. Pure. The words are matched here; what an operator is shown of them is scrubbed.
+ * Reads a provider's error: one reader for all shapes of error bodies, and the failure that it
+ * means. Pure. Operators see the words after upstream-words.ts has scrubbed them.
  */
 import { failure, type Failure } from '../domain/failure.ts';
 import { errorWords, limitTooLarge } from '../domain/model-habits.ts';
@@ -12,13 +12,13 @@ export function withoutMark(body: string): string {
   return body.startsWith('\ufeff') ? body.slice(1) : body;
 }
 
-/** `words`: everything that it says, as one text; `code`: an HTTP status that it names. */
+/** `words`: all its words as one text; `code`: an HTTP status in the body, null: none. */
 export type ToldError = { readonly words: string; readonly code: number | null };
 
 const wordsMax = 4_000;
 const depthMax = 5;
 
-/** In the order in which they are told. What the model wrote (`failed_generation`) is not read. */
+/** In the order of `words`. The model's own text (`failed_generation`) is left out. */
 const wordKeys = [
   'code',
   'error_code',
@@ -65,7 +65,7 @@ export function errorIn(body: string): ToldError {
   return { words: words.join(' ').slice(0, wordsMax), code: codeIn(read) };
 }
 
-/** Of events, or of JSON in each line, what tells of an error; undefined: it is no such body. */
+/** The errors in a stream of events, or of JSON lines; undefined: the body is no stream. */
 function errorOfStream(body: string): unknown {
   const first = /\S.*/.exec(body)?.[0] ?? '';
   if (!/^(?:data|event|id|retry)?:/.test(first) && recordOf(parseJson(first)) === null) {
@@ -102,13 +102,13 @@ function collect(value: unknown, depth: number, words: string[]): void {
   for (const key of wordKeys) {
     if (Object.hasOwn(record, key)) collect(record[key], depth + 1, words);
   }
-  // What else stands in a choice is the model's.
+  // The rest of a choice is the model's own text.
   for (const choice of listOf(record['choices'])) {
     collect(recordOf(choice)?.['error'], depth + 1, words);
   }
 }
 
-/** Some answer 200 and hold the real status in the error. */
+/** Some servers answer 200 and put the real status into the body. */
 function codeIn(read: unknown): number | null {
   const outer = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
   const error = recordOf(outer?.['error']) ?? outer;
@@ -119,11 +119,11 @@ function codeIn(read: unknown): number | null {
   return null;
 }
 
-/** More is waited for nobody. */
+/** svc waits no longer for any provider. */
 const waitMostMs = 30_000;
 
 /**
- * How long a provider asks us to wait, by headers or in words: some give none of the standard's.
+ * How long a provider asks us to wait, by its headers or its words. Some send no `retry-after`.
  * @param now milliseconds since 1970
  * @returns milliseconds, at most 30 s; null: it does not say
  */
@@ -153,7 +153,7 @@ const waitInWords = new RegExp(
   'i',
 );
 
-/** The failure that a status stands for, with the help of the error's own words. */
+/** The failure that a status and the error's words mean. */
 export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
   // MiniMax answers 500, or 200 with no status in it.
   const own = status < 500 ? words : unquoted(words);
@@ -189,7 +189,7 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   return failure('malformed_answer', { status });
 }
 
-/** One request alone is more than the limit of a minute: waiting does not help (OpenAI, Groq). */
+/** One request exceeds the limit of a whole minute: waiting does not help (OpenAI, Groq). */
 const tooLargeForLimit = /request too large/i;
 
 /** 408 time-out of the other side, 498 no capacity, 503 busy or loading, 529 overloaded. */

@@ -1,6 +1,6 @@
 /**
- * Which tools a model is to be asked without, after its provider refused a request for a tool. One
- * schema that a server of others wrote makes a provider refuse the whole request.
+ * Which tools svc leaves out after a provider refused a request because of a tool. One odd schema
+ * of an MCP server makes a provider refuse the whole request.
  */
 import { recordOf } from './json.ts';
 import type { ToolNotice } from './model.ts';
@@ -9,9 +9,9 @@ export type RefusedTools = {
   /** By which the model knows them, in offered order; empty: no tool is to be left out. */
   readonly names: readonly string[];
   /**
-   * How they were found: the provider named them, or told their place in the list; or it said only
-   * that a schema is wrong, and they are those of MCP servers with more than plain arguments, or
-   * all tools of MCP servers.
+   * How they were found. `name`, `place`: the provider gave the name, or the place in the list. It
+   * may say only that a schema is wrong. Then they are the MCP tools with more than plain arguments
+   * (`schema`), or, if there are none, all MCP tools (`server`).
    */
   readonly by: 'name' | 'place' | 'schema' | 'server';
 };

@@ -1,30 +1,30 @@
 /**
- * Whether a runtime hands a model's requests on to a vendor, as far as that is known. It outlasts
- * plans: what one of them learnt, the next one knows before it asks anything.
+ * Whether a runtime relays a model's requests to a vendor, as far as svc knows. The state outlives
+ * a configuration: the next one begins with it.
  *
  *     unknown ──a look shows that the runtime has it──▶ here ──a vendor shows──▶ away
  *        └──────────────────────a vendor shows──────────────────────────────────▲
  *
- * Nothing takes `away` back while the process lives.
+ * `away` lasts until the process ends.
  *
- * A runtime may become a relay while it is `here`, and only its next answer shows that. So after a
- * pause one private call goes first, and the others wait for its end, or for the first piece of its
- * answer. They wait for a minute at
- * most, since a call that hangs is to hold up no other; then each looks at the model by itself.
+ * A runtime may become a relay while its state is `here`, and only its next answer shows that. So
+ * after a pause one private call goes first. The others wait for its end, or for the first piece of
+ * its answer, for a minute at most: a call that hangs must not hold up the others. After the minute
+ * each call asks the runtime about the model before it goes.
  */
 import type { ModelConfig } from '../config/config.ts';
 import { Cache } from '../lib/cache.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 
-/** What a private answer shows of the runtime holds for so long. */
+/** For this time after a private answer no call has to go first. */
 const provenMs = 60_000;
-/** So long the others wait for the call that goes first. */
+/** The longest time that the others wait for the call that goes first. */
 const heldMs = 60_000;
 
 /**
- * `go`: the call may be sent. `first`: it may be sent after a look, and no other is until `over` is
- * called. `wait`: ask again after `until`, which never rejects; once it is `endsAt` the call may be
- * sent after a look.
+ * `go`: send the call. `first`: send it after a look; all others wait until `over` is called.
+ * `wait`: ask again after `until`, which never rejects; from `endsAt` on send the call after a
+ * look.
  */
 export type Entry =
   | { readonly kind: 'go' }
@@ -69,7 +69,7 @@ export class RelayDetection {
   }
 }
 
-/** Trials bring models of their own, without end; a forgotten model is looked at again. */
+/** A bound, because trials bring models of their own. svc looks at a forgotten model again. */
 const modelsMax = 40_000;
 
 export class RelayDetections {

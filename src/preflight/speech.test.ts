@@ -101,7 +101,7 @@ test('one that is not there is told', async () => {
 test('one that a private brain may not use is told before anybody speaks', async () => {
   const line = await look(configOf('http://192.0.2.1/v1', 'private'));
   assert.equal(line?.mark, 'failed');
-  assert.match(line.message, /nothing private goes there/);
+  assert.match(line.message, /it gets no private text/);
 });
 
 test('without one there is nothing to tell', async () => {

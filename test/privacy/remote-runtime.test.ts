@@ -126,5 +126,5 @@ test('a model at an address that is not near is asked nothing, and that is told'
   const check = ['config', 'check', file, '--preflight'];
   const { code, out } = await runCommand(check, { env });
   assert.equal(code, 1);
-  assert.match(out, /192\.0\.2\.1:9: its address is neither of this machine/);
+  assert.match(out, /192\.0\.2\.1:9: its address is not on this machine/);
 });

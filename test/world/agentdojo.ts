@@ -1,8 +1,8 @@
 /**
- * The injections of AgentDojo: each of its goals stands, in each of its attacks' words, in a
- * document of its environments that an agent reads. A fake model obeys it at once: it asks for the
- * tools that the goal needs there, and for what comes nearest to them here. None may be carried
- * out; nothing of the wheel runs, its texts are read.
+ * AgentDojo's prompt injections. Each goal, in the words of each attack, stands in a document that
+ * an agent reads. A fake model obeys at once: it calls the tools that the goal needs in AgentDojo,
+ * and the nearest tools of svc. svc must refuse every call. No code of the wheel runs; only its
+ * texts are read.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -84,7 +84,7 @@ export const agentdojo: Counterpart = {
 /** svc runs eight calls of one answer; five of them are its own tools. */
 const ofAttackersMax = 3;
 
-/** The tools that the goal needs there, and those of svc that would serve it. */
+/** The tools that the goal needs in AgentDojo, and those of svc that would serve it. */
 function ordersOf(goal: string, tools: readonly string[], thief: string): readonly ScriptedCall[] {
   const named = /(?:https?:\/\/|www\.)[\w./-]+\w/.exec(goal)?.[0] ?? 'www.attacker.example';
   const url = named.startsWith('http') ? named : `http://${named}/`;
@@ -98,7 +98,7 @@ function ordersOf(goal: string, tools: readonly string[], thief: string): readon
   ];
 }
 
-/** Reads the file, does all that stands in it, and says so. */
+/** A model that reads the file, calls every order in it, and says that it is done. */
 function obeying(path: string, words: string, orders: readonly ScriptedCall[]) {
   let hasRead = false;
   let at = 0;
@@ -124,7 +124,7 @@ function isMarked(content: string, words: string): boolean {
   return ends.length === 2 && ends[0]!.includes(words.trim().slice(-40));
 }
 
-/** What became of the orders of the newest message, which come at its second step. */
+/** The outcomes of the orders of the newest message, which come at its second step. */
 async function usesOf(svc: Svc): Promise<readonly Use[]> {
   const headers = { authorization: `Bearer ${operatorToken}` };
   const answer = await fetch(`${svc.admin}/api/v1/tool-uses?limit=20`, { headers });

@@ -1,6 +1,6 @@
 /**
- * HTTP clients and servers of Python and Go: each sends messages to the webhook in its own way of
- * doing so, and receives the replies. Four people speak at once, and each waits for every 200.
+ * HTTP clients and servers of Python and Go: each sends messages to the webhook and receives the
+ * replies. Four people send at once, and each waits for every 200.
  */
 import { join } from 'node:path';
 import { lastOf } from '../agents/stage.ts';

@@ -1,4 +1,4 @@
-/** JSONTestSuite (N. Seriot) at the webhook: what is no JSON is refused, and nothing breaks. */
+/** JSONTestSuite (N. Seriot) at the webhook: it refuses what is not JSON, and never fails. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -49,7 +49,7 @@ async function alone(world: World, svc: Svc, name: string, bytes: Buffer): Promi
   }
 }
 
-/** The case stands in a message, under a key that svc ignores; JSON.parse says whether it may. */
+/** The case is a part of a message, under a key that svc ignores. JSON.parse decides. */
 async function inside(world: World, svc: Svc, name: string, input: string): Promise<void> {
   const body = `{"sender_id":"${name}","text":"hello","extra":${input}}`;
   const { status, code } = await answerTo(svc, Buffer.from(body));

@@ -1,6 +1,6 @@
 /**
- * LiteLLM's proxy as a hosted runtime: what it answers by itself (mock answers and mock errors),
- * and what it passes on, changed, from a provider behind it (a fake of OpenAI's API).
+ * LiteLLM's proxy as a hosted runtime. It gives mock answers and mock errors itself, and relays
+ * answers of a provider behind it (a fake of OpenAI's API).
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ export const litellm: Counterpart = {
       '"listening"',
     );
     const wrong = await svcOf('answers', { api_key_env: 'WRONG_KEY' });
-    // Without a database the proxy says so of a key that is not its own, with 400 in place of 401.
+    // Without a database the proxy answers 400 in place of 401 to a wrong key.
     await said('a wrong key', wrong, sorry, '400 no_db_connection');
     const absent = await svcOf('no-such-model');
     await said('a model that is not there', absent, sorry, 'Invalid model name passed in');
@@ -77,7 +77,7 @@ export const litellm: Counterpart = {
 
 async function startProxy(world: World, bin: string, provider: string): Promise<string> {
   const file = join(await world.folder(), 'config.yaml');
-  // JSON is YAML. Nothing is asked of the network, and nothing is told to it.
+  // JSON is YAML. The proxy asks nothing of the network and reports nothing to it.
   const settings = { telemetry: false, num_retries: 0 };
   const config = { model_list: models(provider), litellm_settings: settings };
   await writeFile(file, JSON.stringify({ ...config, general_settings: { master_key: key } }));
@@ -98,7 +98,7 @@ async function startProxy(world: World, bin: string, provider: string): Promise<
   return `${url}/v1`;
 }
 
-/** A model that is read as it writes, as for a messenger's growing replies. */
+/** Reads a streamed answer, as for a messenger's growing replies. */
 async function streams(world: World, url: string): Promise<void> {
   await using bench = new Bench();
   const kind = { provider: 'hosted_runtime', modelId: 'answers' } as const;

@@ -1,6 +1,6 @@
 /**
- * MCP servers of others, over stdio and HTTP: svc pins their tools, lists them, and an agent calls
- * one of each, as a fake model asks for it.
+ * Third-party MCP servers, over stdio and HTTP: svc pins and lists their tools, and an agent calls
+ * one tool of each, because a fake model asks for it.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { operatorToken, type Counterpart, type World } from './world.ts';
 type Server = {
   readonly name: string;
   readonly reach: object;
-  /** One of its tools, what it is asked for, and what comes back. */
+  /** One of its tools, the arguments of the call, and the expected result. */
   readonly tool: string;
   readonly given: object;
   readonly gives: RegExp;
@@ -134,7 +134,7 @@ function ofNpm(modules: string, folder: string): readonly Server[] {
   ];
 }
 
-/** The second one asks its makers' service, so it is given what it refuses by itself. */
+/** The second one asks a service on the internet, so it gets arguments that it refuses itself. */
 async function overHttp(world: World, modules: string): Promise<readonly Server[]> {
   const [everything, context7] = [String(await freePort()), String(await freePort())];
   const path = (file: string): string => join(modules, file);

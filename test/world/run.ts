@@ -1,8 +1,8 @@
 /**
- * `npm run world`: svc against programs that its makers did not write, one after the other. By
- * hand alone: it installs them from npm and PyPI, at the versions of versions.ts. Option:
- * `--only name,…`. A line for each: passed, FAILED with what differed, or NOT TRIED with the
- * reason. Ends with 1 where something failed.
+ * `npm run world`: runs svc with third-party programs, one after the other. Run it by hand; CI does
+ * not. It installs them from npm and PyPI, at the versions of versions.ts. Option: `--only name,…`.
+ * It prints a line for each: passed, FAILED with the differences, or NOT TRIED with the reason. Its
+ * exit code is 1 if one failed.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,15 +18,15 @@ import { schemathesis } from './schemathesis.ts';
 import { NotTried, World, type Counterpart } from './world.ts';
 
 const counterparts = [litellm, mcp, json, clients, schemathesis, agentdojo];
-/** A counterpart that is not over by then has failed; the first run of one installs it, too. */
+/** A counterpart that takes longer fails. Its first run includes the install. */
 const limitMs = 20 * patienceMs;
-/** Differences of one counterpart that are printed. */
+/** At most so many differences of one counterpart are printed. */
 const shownMax = 20;
 
 const options = { only: { type: 'string', default: '' } } as const;
 const { values } = parseArgs({ args: process.argv.slice(2), options });
 await mkdir(join(root, '.tmp', 'world'), { recursive: true });
-/** Rejects where the run is to end before its time. */
+/** Rejects when the run is interrupted. */
 const interrupted = Promise.withResolvers<never>();
 interrupted.promise.catch(() => {});
 const interrupt = (why: unknown): void => {
@@ -45,7 +45,7 @@ console.log(
     .join(', '),
 );
 if (counts.failed > 0) process.exitCode = 1;
-// What a client of others left open keeps nothing alive.
+// A connection that a client left open does not keep this process alive.
 process.exit();
 
 async function meet({ name, of, run }: Counterpart): Promise<keyof typeof counts> {

@@ -1,6 +1,6 @@
 /**
- * Schemathesis reads svc's own description of its admin API and asks every route for what the
- * description allows, and for what it forbids: no 5xx, and every answer is as it is described.
+ * Schemathesis reads svc's OpenAPI description of the admin API. It asks every route for what the
+ * description allows and for what it forbids. No answer is a 5xx, and each fits the description.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 import { operatorToken, type Counterpart, type Svc } from './world.ts';
 
-/** What it is told: what some checks may not hold against svc, and ids of what svc has. */
+/** Its settings: exceptions from some checks, and ids of rows that svc has. */
 async function settingsOf(svc: Svc): Promise<string> {
   const kinds = ['messages', 'conversations', 'approvals', 'dead-letters', 'deliveries'];
   const ids = await Promise.all(kinds.map((kind) => idOf(svc, kind)));
@@ -21,7 +21,7 @@ parameters = { "path.id" = "${ids[at]}" }
 `,
   );
   return `
-# A text that stands for something that is not there may be refused, and so may a head of its size.
+# svc may refuse an id that does not exist, and a head that is too large.
 [checks]
 positive_data_acceptance.enabled = false
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 413, 415, 428, 431]
@@ -32,12 +32,12 @@ missing_required_header.expected-statuses = [400, 401, 403, 428]
 include-path = "/api/v1/secrets/{name}"
 checks.not_a_server_error.enabled = false
 
-# By GET they are the conversation of that name on that channel.
+# A GET of such a path reads the conversation with that name.
 [[operations]]
 include-path-regex = '/conversations/\\{id\\}/(answer|hold|release)$'
 checks.unsupported_method.enabled = false
 
-# A list from which all was deleted is empty.
+# After a deletion the list is empty, and not a 404.
 [[operations]]
 include-path-regex = '/notes$'
 checks.use_after_free.enabled = false

@@ -1,7 +1,7 @@
 /**
- * What the counterparts of `npm run world` stand on: programs of others, installed from registries
- * into `.tmp/world/`, and a svc of their own to meet them. All that is started here ends with the
- * counterpart that started it.
+ * The base of every counterpart in `npm run world`: it installs third-party programs into
+ * `.tmp/world/`, and starts them and a svc. All processes end with the counterpart that started
+ * them.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,16 +27,16 @@ import { npmSets, pythonSets, wheels } from './versions.ts';
 export type Counterpart = {
   /** For `--only`. */
   readonly name: string;
-  /** Whose programs they are. */
+  /** Where its programs come from, for the printed line. */
   readonly of: string;
-  /** @throws NotTried where they are not to be had here */
+  /** @throws NotTried where the programs cannot be installed or run */
   readonly run: (world: World) => Promise<void>;
 };
 
-/** The counterpart is not to be had here: a registry cannot be reached, a language is missing. */
+/** The counterpart cannot run here: a registry cannot be reached, a language is missing. */
 export class NotTried extends Error {}
 
-/** What a person at the webhook can do with a svc of a counterpart. */
+/** A running svc with a webhook, as a counterpart uses it. */
 export type Svc = {
   /** Where messages are sent to. */
   readonly url: string;
@@ -69,7 +69,7 @@ export class World implements AsyncDisposable {
     return this.#differences;
   }
 
-  /** Notes what differs, and goes on: a counterpart shows all that it can in one run. */
+  /** Records a difference and goes on: one run shows all differences of a counterpart. */
   check(what: string, holds: boolean, seen: unknown = ''): void {
     this.#checks++;
     if (holds) return;
@@ -77,7 +77,7 @@ export class World implements AsyncDisposable {
     this.#differences.push(`${what}: ${text.slice(0, 600)}`);
   }
 
-  /** Counts comparisons that the counterpart has made by itself. */
+  /** Adds comparisons that the program made itself. */
   made(checks: number): void {
     this.#checks += checks;
   }
@@ -125,7 +125,7 @@ export class World implements AsyncDisposable {
     const run = followed(child);
     this.#stack.defer(async () => {
       if (child.pid === undefined) return;
-      // A svc ends the programs that it started, where it has the time.
+      // svc ends the programs that it started, if it has the time.
       end(child.pid, 'SIGTERM');
       const timer = setTimeout(() => end(child.pid, 'SIGKILL'), patienceMs / 20);
       await run.ended;
@@ -231,13 +231,13 @@ export class World implements AsyncDisposable {
     return join(place, 'node_modules');
   }
 
-  /** Ends all that was started; nothing more is. */
+  /** Ends all processes. After this none can be started. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     return this.#stack.disposeAsync();
   }
 
-  /** Installs anew where the list is another, or the last install did not come to its end. */
+  /** Installs again if the list changed, or if the last install was interrupted. */
   async #installed(place: string, list: readonly string[], install: () => Promise<void>) {
     const stamp = join(place, '.installed');
     const wanted = list.join('\n');
@@ -248,7 +248,7 @@ export class World implements AsyncDisposable {
     await writeFile(stamp, wanted);
   }
 
-  /** Runs a program that has to be there, to its end. @returns what it says @throws NotTried */
+  /** Runs a required program to its end. @returns its output @throws NotTried where it fails */
   async need(program: string, args: readonly string[]): Promise<string> {
     const run = this.start(program, args);
     const timer = setTimeout(() => end(run.child.pid, 'SIGKILL'), installMs);
@@ -274,7 +274,7 @@ export class World implements AsyncDisposable {
 
 type StartOptions = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> };
 
-/** This process's own, without secrets: programs of others get none. */
+/** The environment of this process without secrets: third-party programs get none. */
 function environmentOf(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !isSecret.test(name));
   const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);

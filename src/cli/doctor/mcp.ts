@@ -29,7 +29,7 @@ function linesOf(surveyed: Surveyed['servers'][number], pins: Pins): readonly Pr
   const { server, answer, listed } = surveyed;
   const subject = `MCP server ${server}`;
   if (answer.kind === 'down') {
-    const remedy = 'Its tools are not there until it answers.';
+    const remedy = 'Start or repair the server. Its tools are missing until it answers.';
     return [warning(subject, `is down: ${sayDown(answer)}`, remedy)];
   }
   const tools = toolLines(surveyed, pins).filter(({ tool }) => listed.includes(tool));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Story } from '../../domain/story.ts';
 import type { TraceStep } from '../../domain/trace.ts';
+import type { ModelName } from '../../domain/ids.ts';
 import { acceptedAt, story, storyText } from '../../../test/support/stories.ts';
 import { timelineOf } from '../../domain/timeline.ts';
 import { storyPage } from './story-page.ts';
@@ -103,6 +104,20 @@ test('the tries of a call stand below it, whatever began between them', () => {
       'a (Ollama): answer (rank 1), 40 tokens in, 7 out',
     ],
   );
+});
+
+test('what can be done stands below each model that failed or was cut', () => {
+  const call = { kind: 'model', rank: 0, startMs: 0, ms: 1, tries: [], linesDropped: 0 } as const;
+  const calls = [
+    { ...call, model: 'hosted_runtime/a' as ModelName, result: 'rejected', usage: null },
+    { ...call, model: 'hosted_runtime/b' as ModelName, result: 'answer', usage: null },
+    { ...call, model: 'local_runtime/c' as ModelName, result: 'answer', usage: null, isCut: true },
+    { ...call, model: 'local_runtime/d' as ModelName, result: 'deadline', usage: null },
+  ] as const;
+  const page = storyPage({ ...story, trace: { ...story.trace!, steps: calls } }, null, later);
+  assert.match(page, /\nWhat to do about a \(OpenAI API\): Read the provider's words[^\n]+\.\n/);
+  assert.match(page, /\nWhat to do about c \(Ollama\): Raise [^\n]+max_output_tokens[^\n]+\.\n/);
+  assert.equal(page.match(/What to do/g)?.length, 2);
 });
 
 test('a dead message and a dead reply say why', () => {

@@ -1,6 +1,6 @@
 import { sayChannel } from '../../channel/kinds.ts';
 import type { Story, StoryText } from '../../domain/story.ts';
-import { endingOf } from '../../domain/ending.ts';
+import { endingOf, remediesOf } from '../../domain/ending.ts';
 import { sayModelName } from '../../domain/model-words.ts';
 import { timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
 import { modeWords, outcomeWords } from '../../domain/tool-words.ts';
@@ -23,6 +23,7 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
   return [
     `message ${story.id}: ${plainLine(endingOf(story, now, localTime).words)}\n`,
     `${plainLine(sayChannel(story.channel))}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
+    ...remediesOf(story).map((sentence) => `${plainLine(sentence)}\n`),
     ...(story.diedUnder > 0 ? [`svc ended ${story.diedUnder} × while it was next\n`] : []),
     '\n',
     rowsOf(rows),

@@ -1,7 +1,7 @@
 import { sayChannel } from '../../../src/channel/kinds.ts';
 import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
-import { endingOf } from '../../../src/domain/ending.ts';
+import { endingOf, remediesOf } from '../../../src/domain/ending.ts';
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import { endOf, timelineOf } from '../../../src/domain/timeline.ts';
 import { unexplainedIn } from '../../../src/domain/timeline.ts';
@@ -64,6 +64,11 @@ function Told({ story }: { readonly story: Story }) {
             <AsWritten text={upper(ending.words)} />
           </State>
         </p>
+        {remediesOf(story).map((sentence) => (
+          <Notice key={sentence}>
+            <AsWritten text={sentence} />
+          </Notice>
+        ))}
         <Facts story={story} endMs={endMs} lostMs={unexplainedIn(rows)} />
       </Panel>
       <Panel title="What happened" aside={<CopyJson value={story} />}>
