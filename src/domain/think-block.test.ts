@@ -128,7 +128,7 @@ test('an answer about the marks is not cut', () => {
       `So it looks:\n\n    hm\n    ${close}\n    8\n\nThat is all.`,
       `So it looks:\n\n\t${close}\n`,
       `So it looks:\n\n    ${open}\n    hm\n    ${close}\n    8\n\nThat is all.`,
-      `1. So it looks:\n\n    \`\`\`\n    ${open}\n    hm\n    ${close}\n    \`\`\`\n2. That is all.`,
+      `1. So:\n\n    \`\`\`\n    ${open}\n    hm\n    ${close}\n    \`\`\`\n2. That is all.`,
       `The marks are:\n- ${open}\n- ${close}\n- and so on`,
       `1. ${open}\n2. ${close}\n3. and so on`,
       `> ${open}\n> hm\n> ${close}\n\nThat is all.`,

@@ -196,7 +196,7 @@ test('a day that passed is told before a quiet while', () => {
   assert.equal(decision.move?.reason, 'daily');
 });
 
-test('a code is for svc alone, however it is written, also where its command begins a session', () => {
+test('a code is for svc alone where its command begins a session, too', () => {
   const of = { ...understood({ triggers: ['/approve'] }), approvals: true };
   for (const code of [
     'ABCDE12345',

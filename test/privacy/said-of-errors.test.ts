@@ -25,7 +25,7 @@ const errors = {
 } as const;
 
 for (const wire of wires) {
-  test(`${wire.provider}: what a model wrote is not told with the error of its server`, async () => {
+  test(`${wire.provider}: what a model wrote is not told with an error`, async () => {
     const body = JSON.stringify(errors[wire.provider]);
     const brain = { sensitivity: 'private' };
     const more = { brain, env: { SVC_LOG: 'debug' } };
