@@ -1,6 +1,6 @@
 /** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
 import { failure } from '../domain/failure.ts';
-import { providerWords } from '../domain/upstream-words.ts';
+import { providerWords, upToQuotation } from '../domain/upstream-words.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
@@ -13,7 +13,7 @@ import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf, unquoted, waitAskedFor, withoutMark } from './errors.ts';
+import { errorIn, pictureFailureOf, waitAskedFor, withoutMark } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
@@ -145,7 +145,7 @@ function withWordsOf(
   const sent = [system ?? '', ...lines.flatMap(textsOf)];
   const { words } = errorIn(withoutMark(result.body));
   // What is quoted may be what its model made of private texts.
-  const own = sensitivity === 'private' ? unquoted(words) : words;
+  const own = sensitivity === 'private' ? upToQuotation(words) : words;
   const said = providerWords(own, apiKey, sent);
   return said === null ? parsed : { ...parsed, failure: { ...parsed.failure, said } };
 }
