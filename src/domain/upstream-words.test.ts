@@ -82,7 +82,7 @@ test('of what a provider says no piece of the request is kept, however it is wri
   for (const said of cases) assert.equal(providerWords(said, null, sent), 'bad value …', said);
 });
 
-test('of an error about private texts the words count up to a quotation of more than a name', () => {
+test('of an error about private texts words count up to a quotation, but for a name', () => {
   const cases: readonly (readonly [words: string, own: string])[] = [
     ["Invalid schema for 'calc': it isn't so", "Invalid schema for 'calc': it isn't so"],
     ["model 'a/b:7b' is bad: 'I am ill'", "model 'a/b:7b' is bad: "],
