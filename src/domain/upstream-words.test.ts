@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { platformWords, providerWords } from './upstream-words.ts';
+import { platformWords, providerWords, upToQuotation } from './upstream-words.ts';
 
 const token = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
 const of = (said: string, ...sent: readonly string[]) => platformWords(said, token, sent);
@@ -80,4 +80,14 @@ test('of what a provider says no piece of the request is kept, however it is wri
     'bad value I am ill now',
   ];
   for (const said of cases) assert.equal(providerWords(said, null, sent), 'bad value …', said);
+});
+
+test('of an error about private texts words count up to a quotation, but for a name', () => {
+  const cases: readonly (readonly [words: string, own: string])[] = [
+    ["Invalid schema for 'calc': it isn't so", "Invalid schema for 'calc': it isn't so"],
+    ["model 'a/b:7b' is bad: 'I am ill'", "model 'a/b:7b' is bad: "],
+    ['no such thing: {"a": 1}', 'no such thing: '],
+    ["raw='4711'", 'raw='],
+  ];
+  for (const [words, own] of cases) assert.equal(upToQuotation(words), own);
 });

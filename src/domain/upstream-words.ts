@@ -48,6 +48,15 @@ export function providerWords(
   return scrubbed(withoutEchoes(own, sent), key ?? '', ofProvider);
 }
 
+/** The words up to JSON, or a quotation of more than a name: it may be of what a model wrote. */
+export function upToQuotation(words: string): string {
+  const marks = words.matchAll(/(["'`])[a-z_][\w./:@-]{0,99}\1|([{[\n"`]|(?<![a-z])')/gi);
+  for (const { 2: quotes, index } of marks) {
+    if (quotes !== undefined) return words.slice(0, index);
+  }
+  return words;
+}
+
 function scrubbed(looked: string, secret: string, bounds: Bounds): string | null {
   const { charactersMax, digitsMax } = bounds;
   const plain = (secret === '' ? looked : looked.replaceAll(secret, ' '))

@@ -199,7 +199,7 @@ const busy = new Set([408, 498, 503, 529]);
  * An error's own words, up to the first that may be its model's: such a text could take the model's
  * tools away from everybody. The first name in quotes does not end them.
  */
-export function unquoted(words: string): string {
+function unquoted(words: string): string {
   const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
   const end = own.search(/[{[`"\n]|(?<![a-z])'/i);
   return end < 0 ? own : own.slice(0, end);

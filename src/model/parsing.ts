@@ -24,6 +24,8 @@ export type Parsed =
       readonly extra?: object;
       /** The provider ended it at a limit of its length. */
       readonly isCut?: true;
+      /** The text that its call was written as; absent: it was told as a call. */
+      readonly written?: string;
     }
   | {
       readonly kind: 'failed';
@@ -133,7 +135,8 @@ export function answerOf(content: string, parts: AnswerParts): Parsed {
   const calls = tools.length > 0 || text !== '' ? told : [];
   if (text !== '' || calls.length > 0) {
     const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
-    return { kind: 'answer', text, calls, usage, ...(extra && { extra }), ...isCut };
+    const asText = written === null ? {} : { written: said };
+    return { kind: 'answer', text, calls, usage, ...(extra && { extra }), ...isCut, ...asText };
   }
   const wrote = usage?.outputTokens ?? 0;
   const empty = failure('empty_answer', { detail: whyEmpty(endedBy, wrote) });

@@ -1,6 +1,6 @@
 /** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
 import { failure } from '../domain/failure.ts';
-import { providerWords } from '../domain/upstream-words.ts';
+import { providerWords, upToQuotation } from '../domain/upstream-words.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
@@ -13,11 +13,12 @@ import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest, RequestLine, ToolNotice } from './model.ts';
-import { errorIn, pictureFailureOf, unquoted, waitAskedFor, withoutMark } from './errors.ts';
+import { errorIn, pictureFailureOf, waitAskedFor, withoutMark } from './errors.ts';
 import { callable, picturesOf, type Parsed } from './parsing.ts';
 import { failureOfUnpaid, mostOf, usedBy } from './paying.ts';
 import type { Sight } from './sight.ts';
 import { refusedTools } from './refused-tools.ts';
+import { isRepeated } from './text-calls.ts';
 import { streamBytesMax, type Listening } from './streaming.ts';
 
 /** What a runtime is made of. */
@@ -118,13 +119,26 @@ export async function callProvider(
         );
   const ofPictures = pictures.length === 0 ? read : unlessOfPictures(read, result);
   const ofTools = unlessOfTools(ofPictures, result, callable(request));
-  const parsed = withWordsOf(result, ofTools, options.apiKey, request);
+  const parsed = withWordsOf(result, unlessRepeated(ofTools, request), options.apiKey, request);
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
   const used = usedBy(result, parsed, most, options.payable);
   paid.settle(used);
   const tokens = used === null || used.input + used.output === 0 ? {} : { tokens: used };
   tries.push({ startedAt, ms, failed, ...tokens });
   return { parsed, answer: result.kind === 'answer' ? result : null };
+}
+
+/** A call that a page, or a person, wrote is not the model's, and nobody sees its marks. */
+function unlessRepeated(parsed: Parsed, { lines }: ModelRequest): Parsed {
+  if (parsed.kind === 'failed' || parsed.written === undefined) return parsed;
+  const { written, ...answer } = parsed;
+  const given = lines.flatMap(({ role, text }) =>
+    role === 'user' || role === 'result' ? [text] : [],
+  );
+  if (!answer.calls.some((call) => isRepeated(call, written, given))) return answer;
+  const detail = 'it repeated a call that it had read, which was not run';
+  const empty = { ...failure('empty_answer', { detail }), retryable: false };
+  return { kind: 'failed', failure: empty, usage: answer.usage };
 }
 
 /** What an answer says of an error. */
@@ -145,7 +159,7 @@ function withWordsOf(
   const sent = [system ?? '', ...lines.flatMap(textsOf)];
   const { words } = errorIn(withoutMark(result.body));
   // What is quoted may be what its model made of private texts.
-  const own = sensitivity === 'private' ? unquoted(words) : words;
+  const own = sensitivity === 'private' ? upToQuotation(words) : words;
   const said = providerWords(own, apiKey, sent);
   return said === null ? parsed : { ...parsed, failure: { ...parsed.failure, said } };
 }

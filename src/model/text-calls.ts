@@ -225,13 +225,36 @@ function valueOf(value: string, key: string, { parameters }: ToolNotice): unknow
 function harmonyCall(whole: string): Named | null {
   if (!/^\s*(?:<\|start\|>assistant\s*)?<\|channel\|>/.test(whole)) return null;
   if (whole.includes('<|channel|>final')) return null;
-  const calls = [...whole.matchAll(/ to=functions\.([\w.-]+)[^{]{0,200}?<\|message\|>/g)];
+  const calls = [...whole.matchAll(headOfCall)];
   const [only] = calls;
   if (only === undefined || calls.length > 1) return null;
   const json = whole.slice(only.index + only[0].length).replace(/<\|(?:call|end)\|>\s*$/, '');
   const given = recordOf(parseJson(json));
   return given === null ? null : { name: only[1]!, arguments: given };
 }
+
+/** The head of a message to a tool: what stands in the text of another message is none. */
+const headOfCall = new RegExp(
+  '<\\|(?:channel\\|>commentary|start\\|>assistant)[^<]{0,80}? to=functions\\.([\\w.-]+)' +
+    '(?:[^<{]|<\\|(?:constrain|channel)\\|>){0,80}?<\\|message\\|>',
+  'g',
+);
+
+/**
+ * Whether such a call stands in what the model was given: then it may only repeat a page, or what a
+ * person wrote.
+ * @param said the message without its thinking
+ */
+export function isRepeated(call: ToolCall, said: string, texts: readonly string[]): boolean {
+  const given = packed(JSON.stringify(call.arguments));
+  const pieces = [packed(said), given].filter(({ length }) => length >= repeatedLengthMin);
+  return texts.map(packed).some((text) => pieces.some((piece) => text.includes(piece)));
+}
+
+/** Shorter arguments come back by chance. */
+const repeatedLengthMin = 12;
+
+const packed = (text: string): string => text.replaceAll(/\s+/g, '');
 
 function withoutFence(text: string): string {
   return /^```(?:json|xml)?[ \t]*\r?\n([^]*)```$/i.exec(text)?.[1]?.trim() ?? text;
