@@ -220,6 +220,14 @@ test("a model's words within an error take nothing away from it", () => {
   for (const text of echoes) assert.equal(failureOf(500, text, null).kind, 'server_error', text);
 });
 
+test('what a person wrote, and a server repeats, shuts the model to nobody', () => {
+  for (const text of ['payment required', 'incorrect api key', 'model_not_found']) {
+    const told = `invalid_request_error bad input: "what does ${text} mean?"`;
+    assert.equal(failureOf(400, told, null).kind, 'rejected', text);
+    assert.notEqual(failureOf(400, `${text}: no`, null).kind, 'rejected', text);
+  }
+});
+
 test('an error that speaks of pictures says whether the model takes none, or not this one', () => {
   assert.equal(
     pictureFailureOf('rejected', 'does not support image input'),

@@ -155,13 +155,14 @@ const waitInWords = new RegExp(
 
 /** The failure that a status and the error's words mean. */
 export function failureOf(status: number, words: string, retryAfterMs: number | null): Failure {
-  // MiniMax answers 500, or 200 with no status in it.
-  const own = status < 500 ? words : unquoted(words);
+  const isRefusal = status === 400 || status === 422;
+  // What a person wrote, and a server repeats, is to shut the model to nobody. MiniMax says it by
+  // 500, or by 200 with no status in it.
+  const own = isRefusal || status >= 500 ? unquoted(words) : words;
   if (status === 402 || (status >= 400 && errorWords.noCredit.test(own))) {
     return failure('no_credit', { status });
   }
-  const isRefusal = status === 400 || status === 422;
-  if (status === 401 || status === 403 || (isRefusal && errorWords.badKey.test(words))) {
+  if (status === 401 || status === 403 || (isRefusal && errorWords.badKey.test(own))) {
     return failure('unauthorized', { status });
   }
   if (status === 429 && !tooLargeForLimit.test(words)) {
@@ -178,7 +179,7 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (status < 500 && errorWords.filtered.test(unquoted(words))) {
     return failure('filtered', { status });
   }
-  const isUnknown = isRefusal && errorWords.noModel.test(words);
+  const isUnknown = isRefusal && errorWords.noModel.test(own);
   if (status === 404 || isUnknown || errorWords.noPath.test(words)) {
     return failure('not_found', { status });
   }
