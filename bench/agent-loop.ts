@@ -63,6 +63,7 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
     sensitivity: 'public',
     dispatch: 'fanout',
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 600_000,
     members: [{ model, rank: 0, retriesMax: 0 }],
     policy: createPriority(),

@@ -8,7 +8,7 @@
 import type { ChannelType } from '../config/config.ts';
 import type { AskAnswer, Verdict, WantedCall, Yes } from '../domain/approval.ts';
 import type { Attachment, Picture } from '../domain/attachment.ts';
-import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
+import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
@@ -35,6 +35,8 @@ export interface Brain {
   readonly agent: AgentFacts | null;
   /** What it may use of models that cost; null: no bound. */
   readonly budget: Budget | null;
+  /** How much of a session it is shown. */
+  readonly historyBounds: HistoryBounds;
   /** How long one turn may take, from its claim. */
   readonly deadlineMs: number;
   think(turn: Turn, desk: Desk): Promise<Decision>;
@@ -80,6 +82,11 @@ export type Turn = {
   readonly text: string;
   /** Oldest first. */
   readonly history: readonly TurnRow[];
+  /**
+   * When the window of history was cut, or the session began: milliseconds since 1970. Absent:
+   * nothing is kept of the conversation.
+   */
+  readonly windowAt?: number;
   /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */
   readonly attachments?: readonly Attachment[];
   /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */

@@ -1,4 +1,4 @@
-import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
+import type { HistoryBounds, QuotedBlock, TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { Budget } from '../domain/spend.ts';
@@ -18,6 +18,7 @@ export type ResponderOptions = DispatchKit & {
   readonly sensitivity: Sensitivity;
   readonly budget: Budget | null;
   readonly deadlineMs: number;
+  readonly historyBounds: HistoryBounds;
   /** In listed order. */
   readonly members: readonly Candidate[];
 };
@@ -33,6 +34,7 @@ class Responder implements Brain {
   readonly agent = null;
   readonly budget: Budget | null;
   readonly deadlineMs: number;
+  readonly historyBounds: HistoryBounds;
   readonly #options: ResponderOptions;
 
   constructor(options: ResponderOptions) {
@@ -40,6 +42,7 @@ class Responder implements Brain {
     this.sensitivity = options.sensitivity;
     this.budget = options.budget;
     this.deadlineMs = options.deadlineMs;
+    this.historyBounds = options.historyBounds;
     this.#options = { ...options, showsText: true };
   }
 

@@ -1,6 +1,6 @@
 /** One conversation with one brain, remembered for as long as the command runs. */
 import type { BrainConfig, Secrets } from '../config/config.ts';
-import { fitWindow, type TurnRow } from '../domain/conversation.ts';
+import { windowAfter, type HistoryBounds, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
@@ -32,23 +32,25 @@ export function openSession(
 ): Session {
   const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
   const settings = { ...place, spend: null };
-  return new BrainSession(
-    new Rehearsal(config, secrets, kit, settings),
-    kit.http,
-    config.sensitivity,
-  );
+  return new BrainSession(new Rehearsal(config, secrets, kit, settings), kit.http, config);
 }
 
 class BrainSession implements Session {
   readonly #rehearsal: Rehearsal;
   readonly #http: HttpClient;
   readonly #sensitivity: Sensitivity;
+  readonly #bounds: HistoryBounds;
   #turns: readonly TurnRow[] = [];
 
-  constructor(rehearsal: Rehearsal, http: HttpClient, sensitivity: Sensitivity) {
+  constructor(
+    rehearsal: Rehearsal,
+    http: HttpClient,
+    { sensitivity, historyBounds }: Pick<BrainConfig, 'sensitivity' | 'historyBounds'>,
+  ) {
     this.#rehearsal = rehearsal;
     this.#http = http;
     this.#sensitivity = sensitivity;
+    this.#bounds = historyBounds;
   }
 
   async ask(text: string, signal: AbortSignal): Promise<Answer> {
@@ -58,7 +60,7 @@ class BrainSession implements Session {
       const reply = decision.kind === 'reply' ? decision.text : null;
       const before = this.#turns.filter((turn) => !leftOut.includes(turn));
       const turn = { at: askedAt, text, reply, sensitivity: this.#sensitivity };
-      this.#turns = fitWindow([...before, turn]);
+      this.#turns = windowAfter([...before, turn], this.#bounds);
     }
     return { decision, steps, ms };
   }

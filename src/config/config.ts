@@ -3,6 +3,7 @@
  * camelCase, every default is filled in, and relative paths are still as written
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
+import type { HistoryBounds } from '../domain/conversation.ts';
 import type { ChannelType, ConfigOf, MessengerType } from '../channel/kinds.ts';
 import type { ApproverConfig } from './approver.ts';
 import type { Budget, Price } from '../domain/spend.ts';
@@ -65,6 +66,7 @@ export type BrainConfig = {
   readonly agent: AgentConfig | null;
   /** What it may use of models that cost; null: as much as it takes. */
   readonly budget: Budget | null;
+  readonly historyBounds: HistoryBounds;
   readonly deadlineMs: number;
 };
 

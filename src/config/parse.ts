@@ -3,6 +3,7 @@
  * document without problems and decides nothing; what is left to fill in are the defaults that
  * depend on another field.
  */
+import { historyBounds } from '../domain/conversation.ts';
 import { kindOf } from '../channel/kinds.ts';
 import { amountOf } from '../domain/money.ts';
 import type { Budget, Price } from '../domain/spend.ts';
@@ -91,6 +92,7 @@ function parseBrain(brain: BrainDocument): BrainConfig {
     models: brain.models.map(parseModel),
     agent: brain.agent === null ? null : parseAgent(brain.agent),
     budget: parseBudget(brain.budget),
+    historyBounds: brain.history ?? historyBounds,
     deadlineMs: brain.deadline_seconds * secondMs,
   };
 }

@@ -1,3 +1,4 @@
+import { historyBounds, historyBoundsMax } from '../domain/conversation.ts';
 import type { ObjectField } from './field.ts';
 import { agent } from './schema-agent.ts';
 
@@ -173,6 +174,30 @@ const budget = {
   },
 } as const satisfies ObjectField;
 
+const history = {
+  type: 'object',
+  description:
+    'How much of a conversation the models see. When one of the bounds is passed, the older half ' +
+    'goes at once, so that a model can use its prompt cache in between.',
+  added: true,
+  fields: {
+    turns: {
+      type: 'integer',
+      description: 'Messages with their replies. 0: the models see the newest message alone.',
+      minimum: 0,
+      maximum: historyBoundsMax.turns,
+      default: historyBounds.turns,
+    },
+    characters: {
+      type: 'integer',
+      description: 'Characters of these messages and replies together.',
+      minimum: 0,
+      maximum: historyBoundsMax.characters,
+      default: historyBounds.characters,
+    },
+  },
+} as const satisfies ObjectField;
+
 export const brain = {
   type: 'object',
   description: 'Answers messages: some models and a policy, or an agent with tools.',
@@ -205,6 +230,7 @@ export const brain = {
     },
     agent,
     budget,
+    history,
     deadline_seconds: {
       type: 'integer',
       description:

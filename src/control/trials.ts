@@ -18,7 +18,7 @@ import { inspectText, type Inspection } from '../config/inspect.ts';
 import type { OwnAddresses } from '../config/own-addresses.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
 import { problemsOf, namedSecrets, resolveSecrets, isOfMcpServer } from '../config/secrets.ts';
-import { fitWindow } from '../domain/conversation.ts';
+import { windowAfter } from '../domain/conversation.ts';
 import { sentenceOf } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
 import { Mask } from '../lib/mask.ts';
@@ -146,7 +146,8 @@ class ServiceTrials implements ConfigTrials {
     const mask = await this.#maskOf(secrets, left);
     const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), place);
     const { text, turns, sensitivity } = draft;
-    const rehearsed = await rehearsal.ask(text, fitWindow(turns), left, sensitivity);
+    const seen = windowAfter(turns, brain.historyBounds);
+    const rehearsed = await rehearsal.ask(text, seen, left, sensitivity);
     return { kind: 'tried', result: told(brain, rehearsed, mask) };
   }
 

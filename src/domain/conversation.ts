@@ -43,21 +43,120 @@ export type CutReason = 'command' | 'daily' | 'idle';
 /** Ends the active session: the turns before it are no longer recalled. */
 export type SessionMove = { readonly reason: CutReason; readonly at: number };
 
-/** The window of history that a turn sees: at most so many turns, within so many characters. */
-export const windowTurnsMax = 20;
-export const windowCharactersMax = 16_000;
+/**
+ * How much of a session a brain is shown: turns, and characters of messages and replies together
+ * (UTF-16 code units).
+ */
+export type HistoryBounds = { readonly turns: number; readonly characters: number };
 
-/** The newest rows (oldest first) that fit the window; a turn is taken whole or left out. */
-export function fitWindow(rows: readonly TurnRow[]): readonly TurnRow[] {
-  let characters = 0;
-  let first = rows.length;
-  while (first > 0 && rows.length - first < windowTurnsMax) {
-    const row = rows[first - 1]!;
-    characters += row.text.length + (row.reply?.length ?? 0);
-    if (characters > windowCharactersMax) break;
-    first--;
+export const historyBounds: HistoryBounds = { turns: 40, characters: 16_000 };
+/** As wide as each of them, and no narrower than without a setting. */
+export function widestOf(all: readonly HistoryBounds[]): HistoryBounds {
+  return {
+    turns: Math.max(historyBounds.turns, ...all.map(({ turns }) => turns)),
+    characters: Math.max(historyBounds.characters, ...all.map(({ characters }) => characters)),
+  };
+}
+
+export const historyBoundsMax: HistoryBounds = { turns: 400, characters: 400_000 };
+
+/**
+ * Where a brain's window of a session begins: behind the turn of the time `after`. `at` is when it
+ * was cut. Both are milliseconds since 1970.
+ */
+export type WindowStart = { readonly after: number; readonly at: number };
+
+/** Of one session, by brain. A brain whose window begins with the session has none. */
+export type WindowStarts = ReadonlyMap<string, WindowStart>;
+
+export const noStarts: WindowStarts = new Map();
+
+/** What a brain is shown of a session. `start` null: the window begins with the session. */
+export type Window = {
+  /** Oldest first. */
+  readonly turns: readonly TurnRow[];
+  readonly start: WindowStart | null;
+  /** The window was cut just now. */
+  readonly isCut: boolean;
+};
+
+/** So many of the newest turns stay in view at a cut, where they leave room for what follows. */
+const turnsKept = 10;
+/** The part of each bound that these may take. */
+const partKept = 3 / 4;
+
+/**
+ * A brain's window of a session. While it holds no more than the bounds say it only grows, so each
+ * prompt goes on from the one before, and a model's runtime need not read all of it again. When a
+ * bound is passed, the oldest half goes at once. A turn is taken whole or left out.
+ * @param rows the newest turns of the session, oldest first: as many as `newestTurns` gives
+ * @param now milliseconds since 1970
+ */
+export function windowOf(
+  rows: readonly TurnRow[],
+  start: WindowStart | null,
+  bounds: HistoryBounds,
+  now: number,
+): Window {
+  const first = start === null ? 0 : rows.findLastIndex(({ at }) => at === start.after) + 1;
+  const kept = firstKept(rows, first, bounds);
+  const turns = kept === 0 ? rows : rows.slice(kept);
+  if (kept === first) return { turns, start, isCut: false };
+  return { turns, start: { after: rows[kept - 1]!.at, at: now }, isCut: true };
+}
+
+/** A conversation that nothing is kept of, as a brain would be shown it. */
+export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): readonly TurnRow[] {
+  let first = 0;
+  for (let end = 1; end <= rows.length; end++) {
+    first = firstKept(rows.slice(0, end), first, bounds);
   }
   return first === 0 ? rows : rows.slice(first);
+}
+
+/** The newest turns of a session, oldest first, as far as any window within the bounds shows them. */
+export function newestTurns(
+  rows: readonly TurnRow[],
+  { turns, characters }: HistoryBounds,
+): readonly TurnRow[] {
+  let held = 0;
+  let first = rows.length;
+  // One turn more than fits says that a bound is passed.
+  while (first > 0 && rows.length - first <= turns && held <= characters) {
+    held += charactersOf(rows[--first]!);
+  }
+  return first === 0 ? rows : rows.slice(first);
+}
+
+/** Where the window begins that began with `first`: there, or behind what goes now. */
+function firstKept(rows: readonly TurnRow[], first: number, bounds: HistoryBounds): number {
+  let characters = 0;
+  for (let place = first; place < rows.length; place++) characters += charactersOf(rows[place]!);
+  const turns = rows.length - first;
+  if (turns <= bounds.turns && characters <= bounds.characters) return first;
+  let place = rows.length;
+  let held = 0;
+  while (place > first) {
+    held += charactersOf(rows[place - 1]!);
+    if (!staysInView(rows.length - place + 1, held, bounds)) break;
+    place--;
+  }
+  return place;
+}
+
+/** Whether the newest `turns` turns, of so many characters, are in view after a cut. */
+function staysInView(turns: number, characters: number, bounds: HistoryBounds): boolean {
+  if (turns > bounds.turns || characters > bounds.characters) return false;
+  if (turns === 1) return true;
+  if (turns <= bounds.turns / 2 && characters <= bounds.characters / 2) return true;
+  return (
+    turns <= Math.min(turnsKept, bounds.turns * partKept) &&
+    characters <= bounds.characters * partKept
+  );
+}
+
+function charactersOf({ text, reply }: TurnRow): number {
+  return text.length + (reply?.length ?? 0);
 }
 
 /** The history lines of some turns, oldest first. */

@@ -55,8 +55,8 @@ async function asked(
     becomePrivate: () => void (desk.sensitivity = 'private'),
   };
   const kit = { ledger: { attachments } } as unknown as Kit;
-  const seen = [row(1, 'before'), again, ...after];
-  await askAgain(kit, route, claim, { again, seen }, desk as unknown as TurnDesk);
+  const shown = { history: [row(1, 'before'), again, ...after] };
+  await askAgain(kit, route, claim, { again, shown }, desk as unknown as TurnDesk);
   return { turn: turns[0]!, desk, keptNow };
 }
 

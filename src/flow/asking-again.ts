@@ -6,7 +6,7 @@ import type { TurnRow } from '../domain/conversation.ts';
 import type { Message } from '../domain/message.ts';
 import { strictest } from '../domain/sensitivity.ts';
 import type { InClaim } from '../store/store.ts';
-import type { TurnDesk } from './desk.ts';
+import type { ShownHistory, TurnDesk } from './desk.ts';
 import { withEarlierPictures } from './earlier-pictures.ts';
 import type { TurnEnd } from './effects.ts';
 import { think } from './faults.ts';
@@ -14,12 +14,12 @@ import type { ActiveRoute, Kit } from './kit.ts';
 import { asItWasSaid } from './remembered-attachments.ts';
 import { mayBeAskedAgain } from './sessions.ts';
 
-/** @param seen the turns of the session, that one among them */
+/** @param shown of the session, that turn among them where it is in view */
 export async function askAgain(
   kit: Kit,
   route: ActiveRoute,
   claim: InClaim,
-  { again, seen }: { readonly again: TurnRow; readonly seen: readonly TurnRow[] },
+  { again, shown }: { readonly again: TurnRow; readonly shown: ShownHistory },
   desk: TurnDesk,
 ): Promise<TurnEnd> {
   const message = askedAs(claim.message, again);
@@ -28,11 +28,13 @@ export async function askAgain(
   // So that later turns find it with the turn that takes the place of the other.
   if (said !== null) await kit.ledger.attachments.keep(claim, said.attachments);
   // What came behind it and waits as well has a button of its own, and is no part of this question.
+  const { history: seen } = shown;
   const place = seen.indexOf(again);
   const history = seen.filter((turn, at) => at < place || (at > place && !mayBeAskedAgain(turn)));
   const turn = {
     message,
     text: again.text,
+    ...shown,
     history,
     ...said,
   };

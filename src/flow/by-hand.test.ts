@@ -1,4 +1,5 @@
 /** What an answer by hand leaves: a turn with its question's stamp, and a trace that says who. */
+import { noStarts } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/support/hand-clock.ts';
@@ -99,7 +100,7 @@ test('a private question has a private answer, and so has one behind private tur
   );
   const turn = { at: 1, text: 'a secret', reply: null, sensitivity: 'private' } as const;
   const session = { number: 1, startedAt: 1 };
-  const memory = { session, turns: [turn], previousAt: 1, empty: false };
+  const memory = { session, turns: [turn], windows: noStarts, previousAt: 1, empty: false };
   const behind = await answered('public', { memory });
   assert.deepEqual(
     [behind.first.turn?.sensitivity, behind.second.turn?.sensitivity],

@@ -1,4 +1,5 @@
 /** Which commands there are, what of them is told, and what asking again comes to. */
+import { noStarts } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TurnRow } from '../domain/conversation.ts';
@@ -32,7 +33,7 @@ const turn = (text: string, reply: string | null, more: Partial<TurnRow> = {}): 
 };
 const memory = (...turns: readonly TurnRow[]): Memory => {
   const first = { number: 1, startedAt: 0 };
-  return { session: first, turns, previousAt: 0, empty: turns.length === 0 };
+  return { session: first, turns, windows: noStarts, previousAt: 0, empty: turns.length === 0 };
 };
 const actOf = (text: string, on: CommandsOn, before = memory()) =>
   decideSession(said(text), before, on).act;

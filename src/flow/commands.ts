@@ -91,7 +91,8 @@ async function recall(
   command: Extract<Intent, { kind: 'recall' }>,
   { move }: SessionDecision,
 ): Promise<CommandAnswer> {
-  const most = session?.recallMax ?? 0;
+  const { turns: shownMax } = brain.historyBounds;
+  const most = shownMax === 0 ? 0 : (session?.recallMax ?? 0);
   if (most === 0) return answer(command, say.recallOff);
   const asked = command.rest === '' ? most : wholeNumber(command.rest);
   if (asked === null || asked > most) return answer(command, say.recallBadCount(most));
@@ -100,7 +101,7 @@ async function recall(
   // A message without an answer may be one that no model takes.
   const before = (await ledger.recall(claim, asked)).filter(({ reply }) => reply !== null);
   if (before.length === 0) return answer(command, say.recallNothing);
-  const { block, sensitivity, turns } = quote(before);
+  const { block, sensitivity, turns } = quote(before, brain.historyBounds);
   const imported = { text: block, sensitivity };
   const isHidden = sensitivity === 'private' && brain.sensitivity === 'public';
   const text = say.recalled(turns) + (isHidden ? ` ${say.recalledHere}` : '');

@@ -1,3 +1,4 @@
+import { noStarts } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Brain } from '../brain/brain.ts';
@@ -14,6 +15,7 @@ const memory: Memory = {
   session: { number: 1, startedAt: 0 },
   turns: [],
   previousAt: null,
+  windows: noStarts,
   empty: true,
 };
 const brainOf = (approvers: readonly string[] | null): Brain => {

@@ -1,7 +1,8 @@
-import type { Brain, Desk } from '../brain/brain.ts';
+import type { Brain, Desk, Turn } from '../brain/brain.ts';
 import type { Approval, ApprovalId, AskAnswer, WantedCall } from '../domain/approval.ts';
 import type { Events } from '../domain/event.ts';
-import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
+import { windowOf, type QuotedBlock, type SessionMove } from '../domain/conversation.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import { keptText } from '../domain/kept-text.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type {
@@ -18,7 +19,7 @@ import type { UnsentAnswer } from '../domain/story.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
-import type { InClaim } from '../store/store.ts';
+import type { Effects, InClaim } from '../store/store.ts';
 import { sayQuestion } from './approval-sentences.ts';
 import { approvalsOpenMax, approversOf, newApproval, openApprovals } from './asking.ts';
 import type { Kit } from './kit.ts';
@@ -33,6 +34,9 @@ type DeskKit = Pick<Kit, 'ledger' | 'ids' | 'now'> & {
 
 /** The call that the turn goes on with. `said` stands in the place of what a person says. */
 type FollowedCall = { readonly approval: Approval; readonly said: string };
+
+/** What a brain is shown of the session, and since when its window begins there. */
+export type ShownHistory = Pick<Turn, 'history' | 'windowAt'>;
 
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
@@ -59,17 +63,19 @@ export class TurnDesk implements Desk {
   thinksAfterMs = 0;
   /** What later turns remember as said; null: the text alone. */
   remembered: string | null = null;
+  /** The brain's window was cut for this turn; null: it begins where it did. */
+  window: NonNullable<Effects['window']> | null = null;
   /** What the message replies to; null: nothing. */
   quoted: QuotedBlock | null = null;
   readonly #kit: DeskKit;
   readonly #claim: InClaim;
-  readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget'>;
+  readonly #brain: Pick<Brain, 'name' | 'agent' | 'budget' | 'historyBounds'>;
   #purse: Purse | null = null;
 
   constructor(
     kit: DeskKit,
     claim: InClaim,
-    brain: Pick<Brain, 'name' | 'agent' | 'sensitivity' | 'budget'>,
+    brain: Pick<Brain, 'name' | 'agent' | 'sensitivity' | 'budget' | 'historyBounds'>,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
@@ -84,6 +90,17 @@ export class TurnDesk implements Desk {
   /** Made when it is needed: a command asks no model. */
   get purse(): Purse {
     return (this.#purse ??= this.#openPurse());
+  }
+
+  /** @param move the session ends before this turn; null: it goes on */
+  shownOf(move: SessionMove | null): ShownHistory {
+    if (move !== null) return { history: [], windowAt: move.at };
+    const { turns, windows, session } = this.#claim.memory;
+    const { name, historyBounds: bounds } = this.#brain;
+    const known = windows.get(name) ?? null;
+    const { turns: history, start, isCut } = windowOf(turns, known, bounds, this.#kit.now());
+    if (isCut && start !== null) this.window = { brain: name, start };
+    return { history, windowAt: start?.at ?? session.startedAt };
   }
 
   addStep(step: TraceStep): void {

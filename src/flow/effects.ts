@@ -46,6 +46,7 @@ export type TurnTimeline = {
     | 'followed'
     | 'remembered'
     | 'quoted'
+    | 'window'
     | 'shownAs'
     | 'hasActed'
     | 'sensitivity'
@@ -60,6 +61,7 @@ export function bareDesk(sensitivity: Sensitivity, steps: TraceStep[] = []): Tur
     ...nothing,
     remembered: null,
     quoted: null,
+    window: null,
     shownAs: null,
     hasActed: false,
     leftOut: [],
@@ -109,6 +111,7 @@ export function effectsOf(
     replies: reply === null ? [] : own === null ? partsOf(route.channel, reply) : [reply],
     turn,
     session: decision.move,
+    ...(desk.window !== null && { window: desk.window }),
     imported: command?.imported ?? null,
     // Nobody is to blame for a turn that failed without them, too.
     leftOut: [...againIn(decision), ...(answered === null ? [] : desk.leftOut)],

@@ -28,7 +28,7 @@ const awaitedMs = 60_000;
 export async function follow(
   kit: Kit,
   { brain, brains }: ActiveRoute,
-  { message, memory, stop }: InClaim,
+  { message, stop }: InClaim,
   id: ApprovalId,
   desk: TurnDesk,
 ): Promise<TurnEnd | null> {
@@ -59,7 +59,7 @@ export async function follow(
   }
   const said = sayFollowed(approval);
   desk.followed = { approval, said };
-  return think(kit, brain, { message, text: said, history: memory.turns, followed }, desk);
+  return think(kit, brain, { message, text: said, ...desk.shownOf(null), followed }, desk);
 }
 
 /** Nothing is said to who was not in time to be asked. Of an unknown brain the words stay here. */

@@ -62,6 +62,7 @@ function house(messagesMax = 10) {
     sensitivity: 'public',
     agent: null,
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     async think(_turn, desk) {
       await does.think(desk);

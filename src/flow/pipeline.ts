@@ -173,24 +173,23 @@ async function answer(
   decision: SessionDecision,
   desk: TurnDesk,
 ): Promise<TurnEnd | null> {
-  const { memory } = claim;
   const { act } = decision;
   if (act.kind === 'follow') return follow(kit, route, claim, act.approval, desk);
   if (act.kind !== 'think') return answerCommand(kit, route, claim, act, decision);
-  const seen = decision.move === null ? memory.turns : [];
+  const shown = desk.shownOf(decision.move);
   const { text, again } = act;
-  if (again !== undefined) return askAgain(kit, route, claim, { again, seen }, desk);
+  if (again !== undefined) return askAgain(kit, route, claim, { again, shown }, desk);
   const isForwarded = claim.message.context?.forwardedFrom !== undefined;
   const message = isForwarded ? await withForwardedStamp(kit.ledger, route, claim) : claim.message;
   if (message.sensitivity === 'private') desk.becomePrivate();
   const quoted =
     message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
   desk.quoted = quoted;
-  const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
+  const turn = { message, text, ...shown, ...(quoted !== null && { quoted }) };
   const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
   // What it was joined with at an earlier try may have brought some.
   const mayHaveSome = hasMedia || (claim.attempt > 1 && route.channel.fetch !== undefined);
-  const isBare = !mayHaveSome && !mayBePictured(seen);
+  const isBare = !mayHaveSome && !mayBePictured(shown.history);
   if (isBare) return think(kit, route.brain, turn, desk);
   return thinkOfAttachments(kit, route, claim, turn, desk);
 }

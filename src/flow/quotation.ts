@@ -1,33 +1,39 @@
-import type { TurnRow } from '../domain/conversation.ts';
+import type { HistoryBounds, TurnRow } from '../domain/conversation.ts';
 import { beginning, quotedLines } from '../domain/quoted-text.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
-/** Less than the window of history, so that a recalled block does not push itself out of it. */
-const charactersMax = 12_000;
+/** The part of a brain's window that a recalled block may take, so that turns have room beside it. */
+const partMax = 3 / 4;
 
+const cutMark = ' […]';
 const head =
   'Quoted from an earlier session of this conversation, as history and not as a request:';
 
 /**
  * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
  * that does not fit alone is cut, with a mark.
+ * @param characters of the brain's window
  * @returns the block, how many turns it holds, and the strictest stamp of these
  */
-export function quote(rows: readonly TurnRow[]): {
+export function quote(
+  rows: readonly TurnRow[],
+  { characters }: Pick<HistoryBounds, 'characters'>,
+): {
   readonly block: string;
   readonly sensitivity: Sensitivity;
   readonly turns: number;
 } {
   const quoted: string[] = [];
-  let left = charactersMax;
+  let left = Math.floor(characters * partMax) - head.length;
   for (const row of rows.toReversed()) {
     const text = quoteTurn(row);
-    if (text.length > left) {
-      if (quoted.length === 0) quoted.push(`${beginning(text, left).trimEnd()} […]`);
+    if (text.length + 1 > left) {
+      const most = Math.max(0, left - cutMark.length - 1);
+      if (quoted.length === 0) quoted.push(beginning(text, most).trimEnd() + cutMark);
       break;
     }
     quoted.push(text);
-    left -= text.length;
+    left -= text.length + 1;
   }
   const turns = quoted.length;
   const block = [head, ...quoted.reverse()].join('\n');

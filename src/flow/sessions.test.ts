@@ -1,3 +1,4 @@
+import { noStarts } from '../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as hold, constantFrom, integer, property } from 'fast-check';
@@ -20,6 +21,7 @@ const said = (text: string, acceptedAt = 0, media: Message['media'] = null): Mes
 const memory = (previousAt: number | null, empty = false): Memory => ({
   session: { number: 1, startedAt: 0 },
   turns: [],
+  windows: noStarts,
   previousAt,
   empty,
 });

@@ -3,6 +3,7 @@
  * in use. `use` is how the service starts and how it takes a new configuration: open the new plan,
  * swap the reference, let the old one finish.
  */
+import { widestOf } from '../domain/conversation.ts';
 import { ApprovalWork } from '../flow/approval-work.ts';
 import { decideApproval, type DecideResult } from '../flow/approving.ts';
 import { answerByHand, type ByHandResult, type HandWritten } from '../flow/by-hand.ts';
@@ -144,6 +145,8 @@ export class Host {
 
   #run(plan: Plan, before: Plan | null): void {
     this.#intake.use(plan.lines);
+    const bounds = Array.from(plan.brains.values(), (brain) => brain.historyBounds);
+    this.#kit.ledger.remember(widestOf(bounds));
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];

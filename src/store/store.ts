@@ -21,8 +21,9 @@
  */
 import type { Acceptance } from '../channel/channel.ts';
 import type { Approval, ApprovalId } from '../domain/approval.ts';
-import type { EarlierTurns } from '../domain/conversation.ts';
-import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
+import type { EarlierTurns, HistoryBounds, QuotedBlock } from '../domain/conversation.ts';
+import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
+import type { WindowStart, WindowStarts } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -121,6 +122,8 @@ export interface Ledger extends AuditTrail {
    * is counted, and becomes a dead letter once that has lasted seven days.
    */
   serve(channels: readonly ChannelKey[]): void;
+  /** From now on a claim's memory holds so much, if it was said: the widest of all brains. */
+  remember(bounds: HistoryBounds): void;
   /**
    * A dead letter again at the end of its lane, with its id: a reply marked late, on a schedule
    * that begins anew; a message as of now. A reply's parts come back together.
@@ -180,8 +183,12 @@ export type CursorMove = {
 /** As it is at the claim; nobody else writes this conversation while the claim holds. */
 export type Memory = {
   readonly session: Session;
-  /** The active session's newest turns that fit the window, oldest first. Empty without storage. */
+  /**
+   * The active session's newest turns, oldest first, as far as any brain's window shows them
+   * (`remember`). Empty without storage.
+   */
   readonly turns: readonly TurnRow[];
+  readonly windows: WindowStarts;
   /**
    * When the conversation's message before this one was accepted; where the clock was set back
    * among those before, the latest of these times. Null for its first.
@@ -229,6 +236,8 @@ export type Effects = {
   readonly turn: TurnRow | null;
   /** Ends the active session before `turn` is kept; null: no cut. */
   readonly session: SessionMove | null;
+  /** The brain's window was cut before this turn; absent: it begins where it did. */
+  readonly window?: { readonly brain: string; readonly start: WindowStart };
   /** A quoted block that the (empty) session begins with, in the place of a turn; null: none. */
   readonly imported: QuotedBlock | null;
   /** Unanswered turns of the claim's memory that no later turn is to see. */

@@ -4,7 +4,7 @@
  * waited there would lose the time in which its brain has to answer.
  */
 import type { ChannelType, ModelConfig, Secrets } from '../config/config.ts';
-import { fitWindow, type TurnRow } from '../domain/conversation.ts';
+import { windowAfter, type TurnRow } from '../domain/conversation.ts';
 import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
 import type { BrainKit } from '../service.ts';
 import { missesOf, type Miss } from './expectation.ts';
@@ -124,7 +124,8 @@ async function runOnce(planned: PlannedCase, settings: TrialSettings): Promise<C
     return { at: kit.now(), text: asked, reply, sensitivity: brain.sensitivity };
   });
   const rehearsal = new Rehearsal(brain, secrets, kit, place);
-  const { decision, uses, ms } = await rehearsal.ask(text, fitWindow(turns), stop);
+  const seen = windowAfter(turns, brain.historyBounds);
+  const { decision, uses, ms } = await rehearsal.ask(text, seen, stop);
   if (decision.kind === 'apology') {
     const came = `there was none: ${decision.why}`;
     return { passed: false, reply: null, misses: [{ expected: 'a reply', came }], ms };

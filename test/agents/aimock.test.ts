@@ -37,6 +37,7 @@ for (const kind of kinds) {
         sensitivity: 'public',
         dispatch: 'fanout',
         budget: null,
+        historyBounds: { turns: 40, characters: 16_000 },
         deadlineMs: 60_000,
         members: [{ model, rank: 0, retriesMax: 0 }],
         policy: createPriority(),

@@ -80,6 +80,7 @@ export class Stage {
       sensitivity: 'public',
       dispatch: 'sequential',
       budget: null,
+      historyBounds: { turns: 40, characters: 16_000 },
       deadlineMs: 600_000,
       members: [this.model, ...others].map((model, rank) => ({ model, rank, retriesMax: 2 })),
       policy: createPriority(),

@@ -131,6 +131,7 @@ export async function openApprovalHouse(
       sensitivity: 'public',
       dispatch: 'sequential',
       budget: null,
+      historyBounds: { turns: 40, characters: 16_000 },
       deadlineMs: 60_000,
       members: [{ model: modelOf(one.script ?? payer, requests), rank: 0, retriesMax: 0 }],
       policy: createPriority(),

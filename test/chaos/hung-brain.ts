@@ -138,6 +138,7 @@ export const echo: Brain = {
   sensitivity: 'public',
   agent: null,
   budget: null,
+  historyBounds: { turns: 40, characters: 16_000 },
   deadlineMs: patienceMs,
   think: async ({ text }) => replied(text),
 };
@@ -150,6 +151,7 @@ function hangingBrain() {
     sensitivity: 'public',
     agent: null,
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 10 * patienceMs,
     think: (_turn, { stop }) => {
       held++;

@@ -61,6 +61,7 @@ export function think(
     sensitivity: 'public',
     dispatch: 'fanout',
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: turnMs,
     members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
     policy: createPriority(),

@@ -1,4 +1,5 @@
 /** The Host while its plans come and go: held-up work, broken plans, and the end in between. */
+import { historyBounds } from '../../src/domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
@@ -40,7 +41,15 @@ const replied = (text: string) =>
 /** Answers with its own name. */
 function prompt(name: string): Brain {
   const think = async () => replied(name);
-  return { name, sensitivity: 'public', agent: null, budget: null, deadlineMs: 60_000, think };
+  return {
+    name,
+    sensitivity: 'public',
+    agent: null,
+    budget: null,
+    deadlineMs: 60_000,
+    historyBounds,
+    think,
+  };
 }
 
 /** Answers nothing before its turn is aborted, or not even then. */
@@ -51,6 +60,7 @@ function hanging(name: string, deaf = false) {
     sensitivity: 'public',
     agent: null,
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     think: (_turn, { stop }) => {
       held.push(stop);

@@ -26,6 +26,7 @@ export function echo(name: string): Brain {
     sensitivity: 'public',
     agent: null,
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     think: async ({ text }) => {
       const model = 'test/test' as ModelName;

@@ -31,6 +31,7 @@ function brain(name: string): Brain {
     sensitivity: 'public',
     agent: null,
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     async think(turn) {
       for (let i = 0; i < 5; i++) await new Promise(setImmediate);

@@ -72,6 +72,7 @@ async function ask(
     name: 'helper',
     sensitivity,
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     members,
     ...common,

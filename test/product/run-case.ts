@@ -62,6 +62,7 @@ export async function play(given: Case): Promise<Played> {
     name: 'helper',
     sensitivity: 'public',
     budget: null,
+    historyBounds: { turns: 40, characters: 16_000 },
     deadlineMs: 60_000,
     dispatch: given.dispatch,
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),

@@ -5,6 +5,7 @@
  * fails, the next one by rank goes on from there.
  */
 import type { ChannelType } from '../../config/config.ts';
+import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/cloud-tag.ts';
 import type { NoteScope } from '../../domain/note.ts';
@@ -29,6 +30,7 @@ export type AgentOptions = DispatchKit & {
   readonly sensitivity: Sensitivity;
   readonly budget: Budget | null;
   readonly deadlineMs: number;
+  readonly historyBounds: HistoryBounds;
   /** The best-ranked one that the shield keeps is asked; where it fails, the next. */
   readonly members: readonly Candidate[];
   readonly toolbox: Toolbox;
@@ -66,6 +68,7 @@ class Agent implements Brain {
   readonly sensitivity: Sensitivity;
   readonly budget: Budget | null;
   readonly deadlineMs: number;
+  readonly historyBounds: HistoryBounds;
   readonly agent: AgentFacts;
   readonly #options: AgentOptions;
   readonly #learned: LearnedLimits = {
@@ -80,6 +83,7 @@ class Agent implements Brain {
     this.sensitivity = sensitivity;
     this.budget = budget;
     this.deadlineMs = deadlineMs;
+    this.historyBounds = options.historyBounds;
     this.#options = { partOfTime, ...options, dispatch: 'sequential' };
     this.agent = {
       asking,

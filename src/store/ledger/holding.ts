@@ -214,7 +214,7 @@ export class Holding implements ByHand {
       });
       const end = { row, at: now(), memory, why: null, effects, replies };
       // Without storage no turn remembers the one before.
-      if (durable) known = memoryAfter(message, memory, effects);
+      if (durable) known = memoryAfter(message, memory, effects, storage.history.bounds);
       return end;
     });
   }

@@ -8,6 +8,7 @@
 import type { Acceptance } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import { noTurns, type EarlierTurns, type TurnRow } from '../../domain/conversation.ts';
+import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -190,6 +191,10 @@ export class LaneLedger implements Ledger {
 
   async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
     return this.#open.has(claim) ? this.#storage.agents.toolUses(claim.message, n) : [];
+  }
+
+  remember(bounds: HistoryBounds): void {
+    this.#storage.history.remember(bounds);
   }
 
   serve(channels: readonly ChannelKey[]): void {

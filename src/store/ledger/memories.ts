@@ -1,8 +1,15 @@
 /**
  * What conversations at work remember, kept in memory so that a turn need not ask the storage: the
- * active session's window of turns. It is bounded; what is not here is read.
+ * newest turns of the active session. It is bounded; what is not here is read.
  */
-import { fitWindow, type TurnRow } from '../../domain/conversation.ts';
+import {
+  historyBounds,
+  newestTurns,
+  noStarts,
+  type HistoryBounds,
+  type TurnRow,
+  type WindowStarts,
+} from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
 import { Cache } from '../../lib/cache.ts';
 import type { Memory } from '../store.ts';
@@ -16,6 +23,21 @@ type Kept = { readonly memory: Memory; epoch: number };
 
 export class Memories {
   #memories = new Cache<string, Kept>(bytesMax);
+  /** The widest of all brains. */
+  #bounds = historyBounds;
+
+  get bounds(): HistoryBounds {
+    return this.#bounds;
+  }
+
+  /** @returns whether what is kept may be too little, and went */
+  remember(bounds: HistoryBounds): boolean {
+    const before = this.#bounds;
+    this.#bounds = bounds;
+    const isWider = bounds.turns > before.turns || bounds.characters > before.characters;
+    if (isWider) this.dropAll();
+    return isWider;
+  }
 
   get bytes(): number {
     return this.#memories.weight;
@@ -58,6 +80,8 @@ export type ConversationRecord = {
   readonly session: number;
   readonly startedAt: number;
   readonly previousAt: number;
+  /** As `windowsText` writes them; null: none. */
+  readonly windows: string | null;
 };
 
 /** Channel keys hold no space, so no two conversations share a key. */
@@ -72,24 +96,48 @@ export function activeSession(row: ConversationRecord | undefined): number {
 
 /**
  * What a message's turn sees.
- * @param turns the newest of the active session, oldest first
+ * @param turns the newest of the active session, oldest first: one more than `bounds` says, or all
+ * @param bounds the widest of all brains
  * @param firstAt when its first turn was; asked only where it counts
  */
 export function memoryOf(
   { acceptedAt }: Pick<Message, 'acceptedAt'>,
   row: ConversationRecord | undefined,
   turns: readonly TurnRow[],
+  bounds: HistoryBounds,
   firstAt: () => number,
 ): Memory {
   const number = activeSession(row);
   const lastAt = turns.at(-1)?.at ?? null;
-  const seen = { turns: fitWindow(turns), empty: turns.length === 0 };
+  const windows = windowsIn(row?.windows ?? null, number);
+  const seen = { turns: newestTurns(turns, bounds), windows, empty: turns.length === 0 };
   if (row !== undefined) {
     const previousAt = Math.max(row.previousAt, lastAt ?? 0);
     return { session: { number, startedAt: row.startedAt }, ...seen, previousAt };
   }
   const startedAt = lastAt === null ? acceptedAt : firstAt();
   return { session: { number, startedAt }, ...seen, previousAt: lastAt };
+}
+
+type StoredWindows = {
+  readonly session: number;
+  /** Brain, and its start's `after` and `at`. */
+  readonly starts: readonly (readonly [string, number, number])[];
+};
+
+/** For a conversation's row; null: every window begins with the session. */
+export function windowsText({ session, windows }: Pick<Memory, 'session' | 'windows'>) {
+  if (windows.size === 0) return null;
+  const starts = Array.from(windows, ([brain, { after, at }]) => [brain, after, at] as const);
+  return JSON.stringify({ session: session.number, starts } satisfies StoredWindows);
+}
+
+/** A release that does not know windows leaves those of an earlier session. */
+function windowsIn(text: string | null, session: number): WindowStarts {
+  if (text === null) return noStarts;
+  const stored = JSON.parse(text) as StoredWindows;
+  if (stored.session !== session) return noStarts;
+  return new Map(stored.starts.map(([brain, after, at]) => [brain, { after, at }]));
 }
 
 function bytesOf({ turns }: Memory, key: string): number {

@@ -9,7 +9,7 @@
  */
 import type { Acceptance } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import type { EarlierTurns, TurnRow } from '../../domain/conversation.ts';
+import type { EarlierTurns, HistoryBounds, TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { DeferredGroup, WhichDeferred } from '../../domain/records.ts';
@@ -129,6 +129,10 @@ export type Awaitable<T> = T | Promise<T>;
 interface StoredHistory {
   /** What it holds in memory. */
   readonly bytes: number;
+  /** How much of a session is read: the widest of all brains. */
+  readonly bounds: HistoryBounds;
+  /** Sets it; what was read with less is read again. */
+  remember(bounds: HistoryBounds): void;
   /** Of a message whose row is ready. @throws when it cannot be read: the storage has failed */
   of(message: Message): Memory;
   /** The last n turns of the newest session that has any, oldest first. */

@@ -1,4 +1,5 @@
 /** The ledger without storage: nothing outlives the process, and every write is done at once. */
+import { historyBounds, noStarts } from '../../domain/conversation.ts';
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { IdSource } from '../../domain/ids.ts';
@@ -61,9 +62,11 @@ export class MemoryStorage implements LedgerStorage {
   protected readonly cursors = new Cursors(() => null);
   readonly history: LedgerStorage['history'] = {
     bytes: 0,
+    bounds: historyBounds,
+    remember: () => {},
     of: ({ acceptedAt }) => {
       const session = { number: 1, startedAt: acceptedAt };
-      return { session, turns: [], previousAt: null, empty: true };
+      return { session, turns: [], windows: noStarts, previousAt: null, empty: true };
     },
     said: () => [],
     earlier: (message) => ({ kind: 'stamp', sensitivity: this.#stamps.of(message) }),

@@ -35,7 +35,8 @@ const intos: Readonly<Record<TableName, Into>> = {
   conversations: {
     table: 'lane',
     columns:
-      'channel text, conversation text, session integer, started_at bigint, previous_at bigint',
+      'channel text, conversation text, session integer, started_at bigint, ' +
+      'previous_at bigint, windows text',
   },
   cuts: {
     table: 'cut',

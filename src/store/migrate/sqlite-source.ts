@@ -32,7 +32,7 @@ const selects: Readonly<Record<TableName, string>> = {
     '(SELECT id FROM inbox WHERE inbox.seq = turns.seq) AS message_id ' +
     'FROM turns ORDER BY channel, conversation, session, seq',
   conversations:
-    'SELECT channel, conversation, session, started_at, previous_at FROM conversations',
+    'SELECT channel, conversation, session, started_at, previous_at, windows FROM conversations',
   cuts: 'SELECT channel, conversation, session, at, reason FROM cuts',
   notes:
     'SELECT seq, seq AS number, brain, channel, conversation, at, ' +

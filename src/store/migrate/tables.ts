@@ -57,7 +57,7 @@ export const tables: Readonly<Record<TableName, Table>> = {
     'channel conversation session at sender private left_out text reply',
     'channel conversation session',
   ),
-  conversations: tableOf('channel conversation session started_at previous_at'),
+  conversations: tableOf('channel conversation session started_at previous_at windows'),
   cuts: tableOf('channel conversation session at reason'),
   notes: tableOf('seq brain channel conversation at private text'),
   tool_uses: tableOf(

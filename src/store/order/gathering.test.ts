@@ -1,3 +1,4 @@
+import { noStarts } from '../../domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChannelKey, ConversationId, MessageId } from '../../domain/ids.ts';
@@ -147,7 +148,13 @@ test('a claim is lost with any of its pieces', () => {
   const { rows, said } = burst('one', 'two');
   const [one, two] = said as WholeInRow[];
   const open = new OpenClaims();
-  const memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null, empty: true };
+  const memory = {
+    session: { number: 1, startedAt: 0 },
+    turns: [],
+    windows: noStarts,
+    previousAt: null,
+    empty: true,
+  };
   rows.takeHeld(one!);
   rows.leaving.join(one!);
   const claim = open.claimIn(one!, memory);

@@ -161,7 +161,7 @@ export class PostgresStorage implements LedgerStorage {
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
     const { row, effects, why } = end;
     const { message } = row;
-    const memory = memoryAfter(message, end.memory, effects);
+    const memory = memoryAfter(message, end.memory, effects, this.history.bounds);
     const traced = this.#flights.pending < tracesPendingMax;
     if (!traced && effects?.trace != null) this.#tracesDropped++;
     for (const write of turnWrites(end, memory, traced)) this.#flights.add(write);

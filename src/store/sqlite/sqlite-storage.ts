@@ -157,7 +157,7 @@ export class SqliteStorage implements LedgerStorage {
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
     const { row, effects, why } = end;
     const { message } = row;
-    const memory = memoryAfter(message, end.memory, effects);
+    const memory = memoryAfter(message, end.memory, effects, this.history.bounds);
     const traced = this.#journal.pending < tracesPendingMax;
     if (!traced && effects?.trace != null) this.#tracesDropped++;
     const nextSeq = (): number => this.#parts.rows.nextSeq();

@@ -3,7 +3,7 @@
  * slow, and so plain that it can be read as the contract.
  */
 import type { Box } from '../../../src/domain/event.ts';
-import type { TurnRow } from '../../../src/domain/conversation.ts';
+import { noStarts, type TurnRow, type WindowStarts } from '../../../src/domain/conversation.ts';
 import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
@@ -24,6 +24,7 @@ type Remembered = {
   startedAt: number;
   previousAt: number;
   turns: readonly Turn[];
+  windows: WindowStarts;
   /** The sessions before, with their turns. */
   readonly past: (readonly Turn[])[];
   /** A turn was taken out of it: when the session began is not known. */
@@ -165,12 +166,13 @@ export class Reference {
     const known = this.durable ? this.#remembered.get(lane) : undefined;
     if (known === undefined) {
       const session = { number: 1, startedAt: message.acceptedAt };
-      return { session, turns: [], previousAt: null, empty: true };
+      return { session, turns: [], windows: noStarts, previousAt: null, empty: true };
     }
     const seen = known.turns.filter(isSeen);
     return {
       session: { number: known.session, startedAt: known.startedAt },
       turns: windowOf(seen.map(({ row }) => row)),
+      windows: known.windows,
       previousAt: known.previousAt,
       empty: seen.length === 0,
     };
@@ -200,11 +202,16 @@ export class Reference {
     }
     if (turn !== null) turns.push({ of: row.id, row: turn });
     const past = before?.past ?? [];
+    const windows = new Map(move === null ? (before?.windows ?? []) : []);
+    if (move === null && effects?.window !== undefined) {
+      windows.set(effects.window.brain, effects.window.start);
+    }
     this.#remembered.set(row.lane, {
       session: (before?.session ?? 1) + (move === null ? 0 : 1),
       startedAt: move?.at ?? before?.startedAt ?? acceptedAt,
       previousAt: Math.max(before?.previousAt ?? acceptedAt, acceptedAt),
       turns,
+      windows,
       past: move === null ? past : [...past, before?.turns ?? []],
       unsure: move === null && (before?.unsure ?? false),
     });

@@ -6,7 +6,8 @@ import type { Effects, InClaim } from '../../../src/store/store.ts';
 import { noteMovesOf } from './notes.ts';
 import type { World } from './worlds.ts';
 
-const windowTurns = 20;
+/** As without a setting; one turn more shows that a bound was passed. */
+const windowTurns = 40 + 1;
 const windowCharacters = 16_000;
 
 /** The dice say how many replies there are, in parts or not, and what is kept of the turn. */
@@ -36,11 +37,15 @@ export function effectsOf(
     };
   });
   const turn = { at: acceptedAt, text, reply: replies[0]?.text ?? null, sensitivity };
+  const [oldest] = memory.turns;
+  const brain = parts > 0.5 ? 'main' : 'other';
+  const start = { after: oldest?.at ?? 0, at: world.now };
   const imported = world.people && memory.empty && quoted > 0.8;
   return {
     replies,
     turn: imported || kept > 0.9 ? null : turn,
     session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
+    ...(cut > 0.4 && cut <= 0.6 && oldest !== undefined && { window: { brain, start } }),
     imported: imported ? { text: `quoted for ${short(text)}`, sensitivity } : null,
     leftOut: kept > 0.7 && kept <= 0.9 ? memory.turns.filter(isUnanswered) : [],
     doubted: [],
@@ -69,11 +74,11 @@ export function short(text: string): string {
   return text.split(' ')[0]!;
 }
 
-/** The newest turns that fit, oldest first; a turn is taken whole or left out. */
+/** The newest turns, oldest first, up to the one by which a bound is passed. */
 export function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
   for (let n = Math.min(windowTurns, turns.length); ; n--) {
     const newest = n === 0 ? [] : turns.slice(-n);
-    const texts = newest.map(({ text, reply }) => text + (reply ?? ''));
+    const texts = newest.slice(1).map(({ text, reply }) => text + (reply ?? ''));
     if (texts.join('').length <= windowCharacters) return newest;
   }
 }

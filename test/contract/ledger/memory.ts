@@ -1,3 +1,4 @@
+import { historyBounds, noStarts } from '../../../src/domain/conversation.ts';
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
 import type { OutClaim } from '../../../src/store/store.ts';
@@ -37,7 +38,13 @@ export const memoryCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'hi'));
     const { memory, message } = await oneIn(it);
     const session = { number: 1, startedAt: message.acceptedAt };
-    assert.deepEqual(memory, { session, turns: [], previousAt: null, empty: true });
+    assert.deepEqual(memory, {
+      session,
+      turns: [],
+      windows: noStarts,
+      previousAt: null,
+      empty: true,
+    });
   }),
   promise(
     'a receipt is safe at once when durable, else when the message is settled',
@@ -116,17 +123,57 @@ export const memoryCases: readonly LedgerCase[] = [
     await it.ledger.bury(claim, why, effects(claim, ['sorry'], { turn }));
     assert.deepEqual(await history(it), ['one', null]);
   }),
-  durably('the window holds the newest 20 turns, also after a restart', async (it) => {
-    for (let i = 1; i <= 23; i++) await exchange(it, 'ann', `q${i}`, `a${i}`);
-    const expected = Array.from({ length: 20 }, (_, i) => [`q${i + 4}`, `a${i + 4}`]).flat();
-    assert.deepEqual(await history(it), expected);
+  durably('one turn more than a window holds is remembered, also after a restart', async (it) => {
+    const { turns } = historyBounds;
+    for (let i = 1; i <= turns + 4; i++) await exchange(it, 'ann', `q${i}`, `a${i}`);
+    const expected = Array.from({ length: turns + 1 }, (_, i) => [`q${i + 4}`, `a${i + 4}`]);
+    assert.deepEqual(await history(it), expected.flat());
     await it.reopen();
-    assert.equal((await oneIn(it)).memory.turns.length, 20);
+    assert.equal((await oneIn(it)).memory.turns.length, turns + 1);
   }),
-  durably('the window holds whole turns within 16,000 characters', async (it) => {
-    for (const letter of ['a', 'b', 'c']) await exchange(it, 'ann', letter.repeat(7_000), 'ok');
+  durably('turns are remembered up to the one that is too much for a window', async (it) => {
+    for (const letter of ['a', 'b', 'c', 'd']) {
+      await exchange(it, 'ann', letter.repeat(7_000), 'ok');
+    }
     const letters = (await history(it)).filter((text) => text !== 'ok').map((text) => text![0]);
-    assert.deepEqual(letters, ['b', 'c']);
+    assert.deepEqual(letters, ['b', 'c', 'd']);
+  }),
+  durably('wider windows are read anew', async (it) => {
+    for (let i = 1; i <= 60; i++) await exchange(it, 'ann', `q${i}`, `a${i}`);
+    it.ledger.remember({ turns: 50, characters: 16_000 });
+    await accept(it, said('ann', 'next'));
+    assert.equal((await oneIn(it)).memory.turns.length, 51);
+  }),
+  durably('where windows were cut is kept with the turn, for each brain', async (it) => {
+    const main = { brain: 'main', start: { after: 1, at: 7 } };
+    const other = { brain: 'größer "b"', start: { after: 2, at: 8 } };
+    for (const window of [main, other]) {
+      await accept(it, said('ann', 'one'));
+      const claim = await oneIn(it);
+      await it.ledger.complete(claim, { ...effects(claim, ['a']), window });
+    }
+    await exchange(it, 'ann', 'two', 'b');
+    const expected = new Map([main, other].map(({ brain, start }) => [brain, start]));
+    for (const isAgain of [false, true]) {
+      if (isAgain) await it.reopen();
+      else await accept(it, said('ann', 'three'));
+      const { memory } = await oneIn(it);
+      assert.deepEqual(memory.windows, expected);
+      assert.equal(memory.turns.length, 3);
+    }
+  }),
+  durably('a new session has windows of its own, also after a restart', async (it) => {
+    await accept(it, said('ann', 'one'));
+    const first = await oneIn(it);
+    const window = { brain: 'main', start: { after: 1, at: 7 } };
+    await it.ledger.complete(first, { ...effects(first, ['a']), window });
+    await accept(it, said('ann', 'two'));
+    const claim = await oneIn(it);
+    await it.ledger.complete(claim, effects(claim, ['b'], { session: cut(4_711) }));
+    await accept(it, said('ann', 'three'));
+    assert.deepEqual((await oneIn(it)).memory.windows, noStarts);
+    await it.reopen();
+    assert.deepEqual((await oneIn(it)).memory.windows, noStarts);
   }),
   durably('a cut begins a new session, of which the turn is the first', async (it) => {
     await exchange(it, 'ann', 'one', 'a');

@@ -6,6 +6,7 @@
  * the turn of a model has taken it first, the answer writes nothing, and the other way round. Who
  * has the lane sees by its number that something has come into it.
  */
+import type { HistoryBounds } from '../../../domain/conversation.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { ConversationKey } from '../../../domain/story.ts';
 import type { HeldConversation, Hold } from '../../../domain/hold.ts';
@@ -142,7 +143,7 @@ export class ByHand implements StoredByHand {
     const told = (rows: Rows): void => void (tail = Number(rows[0]?.['tail'] ?? 0));
     const again = { text: grown, values };
     flights.add({ kind: 'single', text: grow, values, again, lanes: [lane], told });
-    for (const write of turnWrites(ends)) flights.add(write);
+    for (const write of turnWrites(ends, this.#parts.history.bounds)) flights.add(write);
     const messages = ends.map(({ row }) => row.head.id);
     return new Promise((resolve) => {
       flights.flush(
@@ -172,9 +173,10 @@ export class ByHand implements StoredByHand {
 }
 
 /** Of the conversation's own row the last of them tells. */
-function turnWrites(ends: readonly TurnEnd[]): readonly TurnWrite[] {
+function turnWrites(ends: readonly TurnEnd[], bounds: HistoryBounds): readonly TurnWrite[] {
   const writes = ends.map((one) => {
-    return turnWrite(one, memoryAfter(one.row.message, one.memory, one.effects), true);
+    const memory = memoryAfter(one.row.message, one.memory, one.effects, bounds);
+    return turnWrite(one, memory, true);
   });
   const last = writes.findLast(({ lane }) => lane !== null);
   return writes.map((write) => (write === last ? write : { ...write, lane: null }));

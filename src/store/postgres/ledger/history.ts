@@ -2,7 +2,7 @@
  * What conversations remember, over the connection that reads. What a turn will see is read before
  * its row is handed out (`read`), and stays until it is taken (`of`).
  */
-import { windowTurnsMax, type EarlierTurns, type TurnRow } from '../../../domain/conversation.ts';
+import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Awaitable } from '../../ledger/storage.ts';
@@ -30,6 +30,7 @@ type WindowFields = TurnFields & {
   readonly session: number | null;
   readonly started_at: string | null;
   readonly previous_at: string | null;
+  readonly windows: string | null;
   readonly first_at: string | null;
 };
 
@@ -37,12 +38,12 @@ const ofLane = 'turn.channel = x.channel AND turn.conversation = x.conversation'
 const ofActive = `${ofLane} AND turn.session = coalesce(lane.session, 1)`;
 
 const windows = `
-SELECT x.place, lane.session, lane.started_at, lane.previous_at, first.at AS first_at, said.at,
-  said.text, said.reply, said.private, said.left_out, said.sender
+SELECT x.place, lane.session, lane.started_at, lane.previous_at, lane.windows,
+  first.at AS first_at, said.at, said.text, said.reply, said.private, said.left_out, said.sender
 FROM json_to_recordset($1) AS x(place integer, channel text COLLATE "C",
   conversation text COLLATE "C")
 LEFT JOIN LATERAL (
-  SELECT session, started_at, previous_at FROM svc.lane
+  SELECT session, started_at, previous_at, windows FROM svc.lane
   WHERE channel = x.channel AND conversation = x.conversation OFFSET 0
 ) AS lane ON true
 LEFT JOIN LATERAL (
@@ -50,7 +51,7 @@ LEFT JOIN LATERAL (
 ) AS first ON true
 LEFT JOIN LATERAL (
   SELECT n, at, text, reply, private, left_out, sender FROM svc.turn AS turn
-  WHERE ${ofActive} AND left_out < 2 ORDER BY n DESC LIMIT ${windowTurnsMax}
+  WHERE ${ofActive} AND left_out < 2 ORDER BY n DESC LIMIT $2
 ) AS said ON true
 ORDER BY x.place, said.n DESC`;
 
@@ -99,6 +100,14 @@ export class History {
     return this.#memories.bytes;
   }
 
+  get bounds(): HistoryBounds {
+    return this.#memories.bounds;
+  }
+
+  remember(bounds: HistoryBounds): void {
+    if (this.#memories.remember(bounds)) this.dropAll();
+  }
+
   /** Whether `of` has an answer; if so it keeps it. */
   holds(where: Where): boolean {
     const key = keyOf(where);
@@ -143,11 +152,12 @@ export class History {
       const asked = messages.map(({ channel, conversation }, place) => {
         return { place, channel, conversation: toText(conversation) };
       });
-      const rows = await this.#reads.ask({ text: windows, values: [JSON.stringify(asked)] });
+      const values = [JSON.stringify(asked), this.bounds.turns + 1];
+      const rows = await this.#reads.ask({ text: windows, values });
       const found = Map.groupBy(rows as unknown as WindowFields[], ({ place }) => place);
       for (const [place, message] of messages.entries()) {
         if (marks[place]!.changed) continue;
-        const memory = memoryFrom(message, found.get(place) ?? []);
+        const memory = memoryFrom(message, found.get(place) ?? [], this.bounds);
         this.#put(message, memory);
         this.#held.set(keys[place]!, memory);
       }
@@ -162,7 +172,7 @@ export class History {
   beginsWith(message: Message): void {
     this.#put(
       message,
-      memoryOf(message, undefined, [], () => message.acceptedAt),
+      memoryOf(message, undefined, [], this.bounds, () => message.acceptedAt),
     );
   }
 
@@ -222,16 +232,21 @@ export class History {
   }
 }
 
-function memoryFrom(message: Message, rows: readonly WindowFields[]): Memory {
+function memoryFrom(
+  message: Message,
+  rows: readonly WindowFields[],
+  bounds: HistoryBounds,
+): Memory {
   const [first] = rows;
   const said = rows.filter(({ at }) => at !== null);
-  return memoryOf(message, recordOf(first), turnsOf(said), () => Number(first!.first_at));
+  return memoryOf(message, recordOf(first), turnsOf(said), bounds, () => Number(first!.first_at));
 }
 
 function recordOf(row: WindowFields | undefined): ConversationRecord | undefined {
   if (row?.session == null) return undefined;
-  const { session, started_at: startedAt, previous_at: previousAt } = row;
-  return { session, startedAt: Number(startedAt), previousAt: Number(previousAt) };
+  const { session, started_at: startedAt, previous_at: previousAt, windows: starts } = row;
+  const times = { startedAt: Number(startedAt), previousAt: Number(previousAt) };
+  return { session, ...times, windows: fromTextOrNull(starts) };
 }
 
 /** @returns oldest first */

@@ -9,6 +9,7 @@ import type { NoteMove } from '../../../domain/note.ts';
 import type { ToldUse } from '../../../domain/tool-use.ts';
 import { dedupeMsOf } from '../../../channel/kinds.ts';
 import type { Effects, Memory } from '../../store.ts';
+import { windowsText } from '../../ledger/memories.ts';
 import { toText, toTextOrNull } from '../server/text.ts';
 import type { AcceptWrite } from './accepts.ts';
 import type { ToolUseRow } from './small-sets.ts';
@@ -132,19 +133,18 @@ function saidOf(message: Message, session: number, effects: Effects | null): Sai
 
 /**
  * The turn itself tells its time and its session. The conversation's own row is written only where
- * there is no turn, where a cut began a new session, or where an earlier message was accepted later
- * by a clock that has been set back since.
+ * there is no turn, where a new session began, where a brain's window was cut, or where an earlier
+ * message was accepted later by a clock that has been set back since.
  */
-function laneOf(
-  { acceptedAt }: Message,
-  { session: { number, startedAt }, previousAt }: Memory,
-  effects: Effects | null,
-): LaneRow | null {
+function laneOf({ acceptedAt }: Message, memory: Memory, effects: Effects | null): LaneRow | null {
   const turn = effects?.turn ?? null;
   const move = effects?.session ?? null;
-  const lastAt = previousAt ?? acceptedAt;
-  if (turn !== null && move === null && lastAt === acceptedAt) return null;
-  return { session: number, startedAt, previousAt: lastAt };
+  const { number, startedAt } = memory.session;
+  const lastAt = memory.previousAt ?? acceptedAt;
+  const isMoved = move !== null || effects?.window !== undefined;
+  if (turn !== null && !isMoved && lastAt === acceptedAt) return null;
+  const windows = toTextOrNull(windowsText(memory));
+  return { session: number, startedAt, previousAt: lastAt, windows };
 }
 
 /** A session that ends with this turn needs no mark: none of it is seen again. */

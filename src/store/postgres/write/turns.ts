@@ -58,6 +58,8 @@ export type LaneRow = {
   readonly session: number;
   readonly startedAt: number;
   readonly previousAt: number;
+  /** As `windowsText` writes them; null: none. */
+  readonly windows: string | null;
 };
 
 export type CutRow = { readonly session: number; readonly at: number; readonly reason: string };
@@ -68,7 +70,7 @@ export type MarkRow = { readonly session: number; readonly at: number; readonly 
 const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text,
   model text, failure text, trace text, unsent text, replies json, session integer, said_at bigint,
   quoted boolean, said_private boolean, text text, reply text, lane_session integer,
-  started_at bigint, previous_at bigint, cut_session integer, cut_at bigint, cut_reason text,
+  started_at bigint, previous_at bigint, windows text, cut_session integer, cut_at bigint, cut_reason text,
   marks json, uses json, notes json, asked json, settled json, joined_to text)`;
 
 const gone = `
@@ -104,7 +106,7 @@ const said = `, said AS (
 
 const moved = `, moved AS (
   UPDATE svc.lane AS lane SET session = gone.lane_session, started_at = gone.started_at,
-    previous_at = gone.previous_at
+    previous_at = gone.previous_at, windows = gone.windows
   FROM gone WHERE gone.lane_session IS NOT NULL
     AND lane.channel = gone.channel AND lane.conversation = gone.conversation
 )`;
@@ -228,8 +230,8 @@ function saidFields({ session, at, quoted, private: stamp, text, reply }: SaidRo
   return { session, said_at: at, quoted, said_private: stamp, text, reply };
 }
 
-function laneFields({ session, startedAt, previousAt }: LaneRow): object {
-  return { lane_session: session, started_at: startedAt, previous_at: previousAt };
+function laneFields({ session, startedAt, previousAt, windows }: LaneRow): object {
+  return { lane_session: session, started_at: startedAt, previous_at: previousAt, windows };
 }
 
 function cutFields({ session, at, reason }: CutRow): object {

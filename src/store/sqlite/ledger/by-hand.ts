@@ -42,7 +42,8 @@ export function storedByHand(parts: SqliteParts, history: HistoryCache): StoredB
     answered: (ends, then) =>
       new Promise((resolve) => {
         for (const end of ends) {
-          const memory = memoryAfter(end.row.message, end.memory, end.effects);
+          const { row, effects } = end;
+          const memory = memoryAfter(row.message, end.memory, effects, history.bounds);
           const writes = turnEndWrites(end, memory, true, () => rows.nextSeq());
           for (const write of writes) journal.add(write);
         }

@@ -3,7 +3,7 @@
  * disk. A conversation that is not here is read by a connection that can only read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { windowTurnsMax, type EarlierTurns, type TurnRow } from '../../../domain/conversation.ts';
+import type { EarlierTurns, HistoryBounds, TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import { activeSession, Memories, memoryOf } from '../../ledger/memories.ts';
@@ -53,12 +53,12 @@ export class HistoryCache {
   constructor(db: DatabaseSync, stamps: Stamps) {
     this.#stamps = stamps;
     this.#conversation = db.prepare(
-      'SELECT session, started_at AS startedAt, previous_at AS previousAt FROM conversations ' +
-        'WHERE channel = ? AND conversation = ?',
+      'SELECT session, started_at AS startedAt, previous_at AS previousAt, windows ' +
+        'FROM conversations WHERE channel = ? AND conversation = ?',
     );
     this.#turns = db.prepare(
       `SELECT ${columns} FROM turns WHERE channel = ? AND conversation = ? AND session = ? ` +
-        `AND left_out < 2 ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
+        'AND left_out < 2 ORDER BY seq DESC LIMIT ?',
     );
     this.#first = db.prepare(
       'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
@@ -92,6 +92,14 @@ export class HistoryCache {
 
   get bytes(): number {
     return this.#memories.bytes;
+  }
+
+  get bounds(): HistoryBounds {
+    return this.#memories.bounds;
+  }
+
+  remember(bounds: HistoryBounds): void {
+    this.#memories.remember(bounds);
   }
 
   of(message: Message): Memory {
@@ -139,11 +147,11 @@ export class HistoryCache {
     const { channel, conversation } = message;
     const row = this.#conversation.get(channel, conversation) as ConversationRecord | undefined;
     const number = activeSession(row);
-    const found = this.#turns.all(channel, conversation, number);
+    const found = this.#turns.all(channel, conversation, number, this.bounds.turns + 1);
     const turns = this.#rowsOf(found as unknown as TurnRecord[]);
     const firstAt = (): number => {
       return (this.#first.get(channel, conversation, number) as { at: number }).at;
     };
-    return memoryOf(message, row, turns, firstAt);
+    return memoryOf(message, row, turns, this.bounds, firstAt);
   }
 }

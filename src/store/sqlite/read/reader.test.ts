@@ -111,8 +111,8 @@ test('conversations keep their order over odd ids, waiting and cut ones between 
   const waits = ['a%b', 'zz', '𐀀 waits'];
   for (const conversation of waits) addWaiting(db, conversation);
   addWaiting(db, 'é');
-  db.exec("INSERT INTO conversations VALUES ('webhook', 'c5', 3, 5, 6)");
-  db.exec("INSERT INTO conversations VALUES ('webhook', 'only cut', 2, 5, 6)");
+  db.exec("INSERT INTO conversations VALUES ('webhook', 'c5', 3, 5, 6, NULL)");
+  db.exec("INSERT INTO conversations VALUES ('webhook', 'only cut', 2, 5, 6, NULL)");
   const expected = db
     .prepare('SELECT value FROM json_each(?) ORDER BY value')
     .all(JSON.stringify([...spoken, ...waits, 'only cut']))

@@ -57,9 +57,10 @@ export const statements = {
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
     'VALUES (?, ?, ?, ?, ?)',
   conversation:
-    'INSERT INTO conversations (channel, conversation, session, started_at, previous_at) ' +
-    'VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET session = excluded.session, ' +
-    'started_at = excluded.started_at, previous_at = excluded.previous_at',
+    'INSERT INTO conversations (channel, conversation, session, started_at, previous_at, windows) ' +
+    'VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET session = excluded.session, ' +
+    'started_at = excluded.started_at, previous_at = excluded.previous_at, ' +
+    'windows = excluded.windows',
   reply:
     'INSERT INTO outbox (seq, id, channel, conversation, created_at, message_id, body) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',

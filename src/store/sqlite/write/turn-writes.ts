@@ -1,6 +1,7 @@
 /** What a finished turn leaves for those after it. */
 import type { Message } from '../../../domain/message.ts';
 import { unsentText } from '../../ledger/bodies.ts';
+import { windowsText } from '../../ledger/memories.ts';
 import type { TurnEnd } from '../../ledger/storage.ts';
 import type { Effects, Memory } from '../../store.ts';
 import { approvalWrites } from './approval-writes.ts';
@@ -54,24 +55,28 @@ function endWrite(
 
 /**
  * The turn itself tells its time and its session. The conversation's own row is written only where
- * there is no turn, where a cut began a new session, or where an earlier message was accepted later
- * by a clock that has been set back since. So the newest turn and the row together tell
+ * there is no turn, where a new session began, where a brain's window was cut, or where an earlier
+ * message was accepted later by a clock that has been set back since. So the newest turn and the row together tell
  * `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a command,
  * has none.
  */
 function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,
   seq: number,
-  { session: { number, startedAt }, previousAt }: Memory,
+  memory: Memory,
   effects: Effects | null,
 ): Write[] {
   const writes: Write[] = [];
+  const { session, previousAt } = memory;
+  const { number, startedAt } = session;
   const turn = effects?.turn ?? null;
   const move = effects?.session ?? null;
   const imported = effects?.imported ?? null;
   const lastAt = previousAt ?? acceptedAt;
-  if (turn === null || move !== null || lastAt !== acceptedAt) {
-    writes.push(['conversation', channel, conversation, number, startedAt, lastAt]);
+  const isMoved = move !== null || effects?.window !== undefined;
+  if (turn === null || isMoved || lastAt !== acceptedAt) {
+    const own = [number, startedAt, lastAt, windowsText(memory)] as const;
+    writes.push(['conversation', channel, conversation, ...own]);
   }
   // A session that ends with this turn needs no mark: none of it is seen again.
   if (move === null && effects !== null) {

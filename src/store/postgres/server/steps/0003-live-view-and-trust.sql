@@ -13,6 +13,10 @@ CREATE TABLE svc.figure (
 -- null: there are none, or the release before wrote it. It goes with the message.
 ALTER TABLE svc.message ADD COLUMN unsent text;
 
+-- Where the brains' windows of the active session begin: JSON, see store/ledger/memories.ts. null:
+-- with the session.
+ALTER TABLE svc.lane ADD COLUMN windows text;
+
 -- The beginning of what the model was told of the call; null: it is not kept.
 ALTER TABLE svc.tool_use ADD COLUMN told text;
 

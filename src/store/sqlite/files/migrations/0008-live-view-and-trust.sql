@@ -8,6 +8,10 @@ CREATE TABLE figures (
   PRIMARY KEY (length_ms, at, run)
 ) STRICT;
 
+-- Where the brains' windows of the active session begin: JSON, see store/ledger/memories.ts. null:
+-- with the session.
+ALTER TABLE conversations ADD COLUMN windows TEXT;
+
 -- What models answered to a message whose answer is not the reply: a JSON array of [model, text].
 -- null: there are none. It goes with the message.
 ALTER TABLE inbox ADD COLUMN unsent TEXT;
