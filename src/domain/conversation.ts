@@ -114,7 +114,7 @@ export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): re
   return first === 0 ? rows : rows.slice(first);
 }
 
-/** The newest turns of a session, oldest first, as far as any window within the bounds shows them. */
+/** The newest turns, oldest first, as far as any window within the bounds shows them. */
 export function newestTurns(
   rows: readonly TurnRow[],
   { turns, characters }: HistoryBounds,

@@ -2,7 +2,7 @@ import type { HistoryBounds, TurnRow } from '../domain/conversation.ts';
 import { beginning, quotedLines } from '../domain/quoted-text.ts';
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
-/** The part of a brain's window that a recalled block may take, so that turns have room beside it. */
+/** The part of a brain's window that a recalled block may take: turns have room beside it. */
 const partMax = 3 / 4;
 
 const cutMark = ' […]';

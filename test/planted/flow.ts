@@ -46,9 +46,9 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'The session is not cut: after /new the model still sees what was said before.',
-    file: 'src/flow/pipeline.ts',
-    find: 'decision.move === null ? memory.turns : []',
-    replace: 'memory.turns',
+    file: 'src/flow/desk.ts',
+    find: 'if (move !== null) return { history: [], windowAt: move.at };',
+    replace: '',
     seenBy: ['test/conversations/sessions.test.ts'],
   },
   {

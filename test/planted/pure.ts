@@ -285,9 +285,16 @@ export const domain: readonly Fault[] = [
   {
     name: 'The history that a model is given has no bound in characters.',
     file: 'src/domain/conversation.ts',
-    find: 'if (characters > windowCharactersMax) break;',
-    replace: '',
-    seenBy: ['test/ledger/sqlite.test.ts'],
+    find: 'turns <= bounds.turns && characters <= bounds.characters) return first;',
+    replace: 'turns <= bounds.turns) return first;',
+    seenBy: ['src/domain/conversation.test.ts'],
+  },
+  {
+    name: 'A restart shows a brain all of its session again, not what was in view.',
+    file: 'src/store/ledger/memories.ts',
+    find: 'if (stored.session !== session) return noStarts;',
+    replace: 'return noStarts;',
+    seenBy: ['test/conversations/prompt-reuse.test.ts'],
   },
   {
     name: 'A provider that refused the key is asked with it again.',

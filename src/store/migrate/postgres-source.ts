@@ -44,7 +44,8 @@ const selects: Readonly<Record<TableName, string>> = {
   turns: `${places} SELECT one.channel, one.conversation, session, n, number, message_id, at,
     sender, private, left_out, text, reply FROM svc.turn AS one ${sameMessage('one')}, session, n`,
   conversations: `SELECT channel, conversation, session, coalesce(started_at, 0) AS started_at,
-    coalesce(previous_at, started_at, 0) AS previous_at, windows FROM svc.lane WHERE session IS NOT NULL`,
+    coalesce(previous_at, started_at, 0) AS previous_at, windows
+    FROM svc.lane WHERE session IS NOT NULL`,
   cuts: 'SELECT channel, conversation, session, at, reason FROM svc.cut',
   notes: `SELECT seq, brain, channel, conversation, message_id, at, private, text
     FROM svc.note ORDER BY seq`,

@@ -146,14 +146,14 @@ export const memoryCases: readonly LedgerCase[] = [
   }),
   durably('where windows were cut is kept with the turn, for each brain', async (it) => {
     const main = { brain: 'main', start: { after: 1, at: 7 } };
-    const other = { brain: 'größer "b"', start: { after: 2, at: 8 } };
-    for (const window of [main, other]) {
+    const odd = { brain: 'größer "b"', start: { after: 2, at: 8 } };
+    for (const window of [main, odd]) {
       await accept(it, said('ann', 'one'));
       const claim = await oneIn(it);
       await it.ledger.complete(claim, { ...effects(claim, ['a']), window });
     }
     await exchange(it, 'ann', 'two', 'b');
-    const expected = new Map([main, other].map(({ brain, start }) => [brain, start]));
+    const expected = new Map([main, odd].map(({ brain, start }) => [brain, start]));
     for (const isAgain of [false, true]) {
       if (isAgain) await it.reopen();
       else await accept(it, said('ann', 'three'));

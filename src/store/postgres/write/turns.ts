@@ -70,8 +70,8 @@ export type MarkRow = { readonly session: number; readonly at: number; readonly 
 const columns = `x(place integer, id text COLLATE "C", at bigint, brain text, outcome text,
   model text, failure text, trace text, unsent text, replies json, session integer, said_at bigint,
   quoted boolean, said_private boolean, text text, reply text, lane_session integer,
-  started_at bigint, previous_at bigint, windows text, cut_session integer, cut_at bigint, cut_reason text,
-  marks json, uses json, notes json, asked json, settled json, joined_to text)`;
+  started_at bigint, previous_at bigint, windows text, cut_session integer, cut_at bigint,
+  cut_reason text, marks json, uses json, notes json, asked json, settled json, joined_to text)`;
 
 const gone = `
 WITH gone AS (

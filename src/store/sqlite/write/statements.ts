@@ -57,7 +57,8 @@ export const statements = {
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
     'VALUES (?, ?, ?, ?, ?)',
   conversation:
-    'INSERT INTO conversations (channel, conversation, session, started_at, previous_at, windows) ' +
+    'INSERT INTO conversations ' +
+    '(channel, conversation, session, started_at, previous_at, windows) ' +
     'VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET session = excluded.session, ' +
     'started_at = excluded.started_at, previous_at = excluded.previous_at, ' +
     'windows = excluded.windows',

@@ -56,9 +56,9 @@ function endWrite(
 /**
  * The turn itself tells its time and its session. The conversation's own row is written only where
  * there is no turn, where a new session began, where a brain's window was cut, or where an earlier
- * message was accepted later by a clock that has been set back since. So the newest turn and the row together tell
- * `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a command,
- * has none.
+ * message was accepted later by a clock that has been set back since. So the newest turn and the
+ * row together tell `previousAt`. A quoted block is a turn that nobody said; it stands where its
+ * message, a command, has none.
  */
 function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,
