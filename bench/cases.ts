@@ -37,6 +37,7 @@ export const cases: ReadonlyMap<number, Case> = new Map([
   [7, idleMemory],
   [8, agentSteps],
   [9, manyInFlight],
+  [11, promptReuse],
 ] satisfies (readonly [number, Case])[]);
 
 async function throughput(
@@ -235,6 +236,21 @@ async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
 }
 
 const stepGoal = { atMost: 5 };
+
+/** How much of each prompt begins the next one, so that a model's prompt cache can use it. */
+async function promptReuse(): Promise<Row[]> {
+  // Only here, as above.
+  const { meanShare, promptsOf, talks } = await import('../test/support/prompt-reuse.ts');
+  const rows: Row[] = [];
+  for (const [name, talk] of Object.entries(talks)) {
+    const { first, all } = await promptsOf(talk);
+    const share = meanShare(first);
+    const said = `mean ${figure(share)} over ${first.length} turns; of all calls ${figure(meanShare(all))}`;
+    const what = `prompts of ${name}: the part that begins the next one`;
+    rows.push(row(11, what, said, '', Number.NaN, share, { atLeast: 0.95 }));
+  }
+  return rows;
+}
 
 /** Both run side by side, one of them idle, and take turns. */
 async function compare(lab: Lab, pace: Pace, form: Form, load: Load, delayMs = 0) {

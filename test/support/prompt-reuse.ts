@@ -35,6 +35,28 @@ export type Prompts = {
   readonly all: readonly string[];
 };
 
+/** An agent's call of a tool, as the fake servers write it. */
+const takesNote = (turn: number): Step => ({
+  answer: '',
+  calls: [{ name: 'memory_note', arguments: { text: `Fact ${turn}: the person likes walks.` } }],
+});
+
+const asAgent = (tools: readonly string[]): object => ({
+  agent: { tools, system_prompt: 'You are a friendly guide.', memory: {} },
+});
+
+/** 100 turns of about 200 characters. */
+export const talks = {
+  'a brain': { provider: 'hosted_runtime', turns: 100 },
+  'an agent': { provider: 'hosted_runtime', turns: 100, brain: asAgent(['time', 'calc']) },
+  'an agent that takes a note every third turn': {
+    provider: 'hosted_runtime',
+    turns: 100,
+    brain: asAgent(['memory_note']),
+    calls: (turn) => (turn % 3 === 0 ? takesNote(turn) : null),
+  },
+} satisfies Readonly<Record<string, Talk>>;
+
 const sentence = 'The quick brown fox jumps over the lazy dog while it rains in the hills. ';
 
 function textOf(name: string, length: number): string {
