@@ -51,12 +51,12 @@ test('of what a tool gave, and of what was said before, a trial takes so much', 
   assert.ok(tools[0]!.result!.endsWith('…'));
 
   await started.local.script({ answer: 'Yes.' });
-  const history = Array.from({ length: 25 }, (_, index) => {
+  const history = Array.from({ length: 50 }, (_, index) => {
     return { asked: `question-${index};`, answered: 'yes' };
   });
   await started.tryIt(started.draft({ models: [localModel(started)] }), { history });
   const seen = started.local.calls.at(-1)!.text;
-  assert.match(seen, /question-24;/);
-  assert.match(seen, /question-5;/);
-  assert.doesNotMatch(seen, /question-4;/);
+  assert.match(seen, /question-49;/);
+  assert.match(seen, /question-21;/);
+  assert.doesNotMatch(seen, /question-20;/);
 });

@@ -63,7 +63,7 @@ export const litellm: Counterpart = {
     );
     const wrong = await svcOf('answers', { api_key_env: 'WRONG_KEY' });
     // Without a database the proxy answers 400 in place of 401 to a wrong key.
-    await said('a wrong key', wrong, sorry, '400 no_db_connection');
+    await said('a wrong key', wrong, sorry, 'unauthorized (status 400)');
     const absent = await svcOf('no-such-model');
     await said('a model that is not there', absent, sorry, 'Invalid model name passed in');
     await said('a 429', await svcOf('limited'), busy, 'rate_limited');
