@@ -89,6 +89,7 @@ export class Stage {
       onFault,
       toolbox: createToolbox({ tools, grants, ...clock, onFault }),
       stepsMax: 5,
+      systemPrompt: null,
       operatorPrompt: null,
       skills: null,
       notes: null,

@@ -205,6 +205,7 @@ const brain = {
   ],
   agent: null,
   budget: null,
+  systemPrompt: null,
   deadlineMs: 600_000,
 } as const satisfies Partial<BrainConfig>;
 

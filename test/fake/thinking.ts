@@ -61,6 +61,7 @@ export function think(
     sensitivity: 'public',
     dispatch: 'fanout',
     budget: null,
+    systemPrompt: null,
     deadlineMs: turnMs,
     members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
     policy: createPriority(),

@@ -72,6 +72,7 @@ async function ask(
     name: 'helper',
     sensitivity,
     budget: null,
+    systemPrompt: null,
     deadlineMs: 60_000,
     members,
     ...common,

@@ -62,6 +62,7 @@ export async function play(given: Case): Promise<Played> {
     name: 'helper',
     sensitivity: 'public',
     budget: null,
+    systemPrompt: null,
     deadlineMs: 60_000,
     dispatch: given.dispatch,
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),

@@ -99,6 +99,7 @@ export class AgentRequests {
       tools,
       hadTools: announced.length > 0,
       stepsMax: agent.stepsMax,
+      brainPrompt: agent.systemPrompt,
       operatorPrompt: agent.operatorPrompt,
       skills: agent.skills,
       notes,

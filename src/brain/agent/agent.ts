@@ -34,6 +34,9 @@ export type AgentOptions = DispatchKit & {
   readonly toolbox: Toolbox;
   /** Model calls in one turn, all told. */
   readonly stepsMax: number;
+  /** The brain's, which stands first; null: it has none. */
+  readonly systemPrompt: string | null;
+  /** The agent's, behind the words about its tools. */
   readonly operatorPrompt: string | null;
   /** Ready text for the prompt; null: there are none. */
   readonly skills: string | null;

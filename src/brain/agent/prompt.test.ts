@@ -25,6 +25,7 @@ const whole: PromptParts = {
   ],
   hadTools: true,
   stepsMax: 5,
+  brainPrompt: null,
   operatorPrompt: 'You help the people of a small library.',
   skills: 'Skills:\n- opening-hours: When the library is open.',
   notes: [

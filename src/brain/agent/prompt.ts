@@ -1,6 +1,6 @@
 /**
- * The system prompt of an agent, always in this order: the protocol block, the operator's prompt,
- * the skills, the notes. What people or tools wrote stands between marks, as data.
+ * The system prompt of an agent, always in this order: the brain's own, the protocol block, the
+ * agent's own, the skills, the notes. What people or tools wrote stands between marks, as data.
  */
 import type { Note } from '../../domain/note.ts';
 import type { ToolNotice } from '../../model/model.ts';
@@ -14,6 +14,8 @@ export type PromptParts = {
   readonly hadTools: boolean;
   /** Model calls of this turn, all told. */
   readonly stepsMax: number;
+  /** The brain's own; null: none. */
+  readonly brainPrompt: string | null;
   readonly operatorPrompt: string | null;
   /** Ready text about the skills; null: there are none. */
   readonly skills: string | null;
@@ -25,9 +27,9 @@ export type PromptParts = {
 };
 
 export function systemPrompt(parts: PromptParts): string {
-  const { operatorPrompt, skills } = parts;
+  const { brainPrompt, operatorPrompt, skills } = parts;
   const notes = notesBlock(parts);
-  return [protocolBlock(parts, notes !== null), operatorPrompt, skills, notes]
+  return [brainPrompt, protocolBlock(parts, notes !== null), operatorPrompt, skills, notes]
     .filter((part) => part !== null && part !== '')
     .join('\n\n');
 }
