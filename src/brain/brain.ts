@@ -80,6 +80,13 @@ export type Turn = {
   readonly text: string;
   /** Oldest first. */
   readonly history: readonly TurnRow[];
+  /** The number of the conversation's session that it is in; absent: it has one alone. */
+  readonly session?: number;
+  /**
+   * When the window of history began that this turn sees: the last cut, or the start of the
+   * session. Milliseconds since 1970; absent: nobody knows.
+   */
+  readonly windowAt?: number;
   /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */
   readonly attachments?: readonly Attachment[];
   /** What it replies to, shown to whom a turn with its stamp would be; absent: nothing. */

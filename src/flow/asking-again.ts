@@ -34,6 +34,7 @@ export async function askAgain(
     message,
     text: again.text,
     history,
+    session: claim.memory.session.number,
     ...said,
   };
   return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);

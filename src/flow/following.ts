@@ -59,7 +59,9 @@ export async function follow(
   }
   const said = sayFollowed(approval);
   desk.followed = { approval, said };
-  return think(kit, brain, { message, text: said, history: memory.turns, followed }, desk);
+  const { turns: history, session } = memory;
+  const turn = { message, text: said, history, session: session.number, followed };
+  return think(kit, brain, turn, desk);
 }
 
 /** Nothing is said to who was not in time to be asked. Of an unknown brain the words stay here. */

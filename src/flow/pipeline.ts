@@ -26,7 +26,7 @@ import type { Kit, ActiveRoute } from './kit.ts';
 import { TurnPreview } from './previewing.ts';
 import { stampedQuote, withForwardedStamp } from './quoted-message.ts';
 import { decideRetry } from './retry-policy.ts';
-import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
+import { traceSession, decideSession, sessionOf, type SessionDecision } from './sessions.ts';
 
 /** How often a batch is taken to the gate while others move its cursors. */
 const passesMax = 8;
@@ -186,7 +186,8 @@ async function answer(
   const quoted =
     message.context?.quoted === undefined ? null : await stampedQuote(kit.ledger, route, claim);
   desk.quoted = quoted;
-  const turn = { message, text, history: seen, ...(quoted !== null && { quoted }) };
+  const session = sessionOf(memory, decision);
+  const turn = { message, text, history: seen, session, ...(quoted !== null && { quoted }) };
   const hasMedia = message.media !== null || message.context?.quoted?.media !== undefined;
   // What it was joined with at an earlier try may have brought some.
   const mayHaveSome = hasMedia || (claim.attempt > 1 && route.channel.fetch !== undefined);
