@@ -73,6 +73,7 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
     onFault,
     toolbox: createToolbox({ tools: [createEcho()], grants: [], ...systemClock, onFault }),
     stepsMax: 50,
+    systemPrompt: null,
     operatorPrompt: 'You help in a library.',
     skills: null,
     notes: null,

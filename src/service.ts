@@ -6,7 +6,7 @@
 import { askingOf, createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk, type DeskParts } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
-import type { Brain } from './brain/brain.ts';
+import type { Brain, Turn } from './brain/brain.ts';
 import type { SkillsOfBrains } from './brain/skills.ts';
 import type { Channel, Messenger } from './channel/channel.ts';
 import { isMessenger } from './channel/kinds.ts';
@@ -32,6 +32,7 @@ import { openAccess } from './flow/access.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
+import { nodeCrypto } from './lib/node-crypto.ts';
 import { connectionsWithin, openFilesMax, watchedForFiles } from './lib/open-files.ts';
 import { createListeners, listenLimits, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
@@ -68,6 +69,8 @@ export type ServiceKit = Clock & {
   /** What tools reach only where a list of hosts names its port. */
   readonly reserved: OwnPlaces;
   readonly random: () => number;
+  /** Of the marks of agents' data, which nobody is to guess; made at its first use. */
+  readonly markKey: () => Uint8Array;
   readonly version: string;
   /** The SQLite file that this process has open, or is about to; null: none. */
   readonly heldDatabase: string | null;
@@ -156,8 +159,16 @@ function agentOptions(
     skills,
     notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
     asking: askingOf(config),
-    mark: () => crypto.randomUUID().slice(0, 13),
+    mark: (turn) => markOf(turn, name, kit.markKey()),
   };
+}
+
+/** Of one session of one brain; in another process it is another one. */
+function markOf({ message, session = 0 }: Turn, brain: string, key: Uint8Array): string {
+  const { channel, conversation } = message;
+  const of = JSON.stringify([channel, conversation, brain, session]);
+  const hex = nodeCrypto().createHmac('sha256', key).update(of).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
 }
 
 /** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
@@ -287,6 +298,7 @@ export function createServiceKit(
   const fault = (error: unknown): void => events.faulted({ where: 'listener', error });
   const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, fault });
   const http = createHttpClient(deadlines, { plain: ownHttp });
+  let markKey: Uint8Array | null = null;
   return {
     now,
     steady,
@@ -299,6 +311,7 @@ export function createServiceKit(
     bounds: new CallBounds(),
     reserved: new OwnPlaces(listeners, resolveName),
     random: Math.random,
+    markKey: () => (markKey ??= crypto.getRandomValues(new Uint8Array(32))),
     version,
     heldDatabase,
     mcp: new McpInUse(),

@@ -82,9 +82,11 @@ export type Turn = {
   readonly text: string;
   /** Oldest first. */
   readonly history: readonly TurnRow[];
+  /** The number of the conversation's session that it is in; absent: it has one alone. */
+  readonly session?: number;
   /**
    * When the window of history was cut, or the session began: milliseconds since 1970. Absent:
-   * nothing is kept of the conversation.
+   * nobody knows.
    */
   readonly windowAt?: number;
   /** What came with it, as far as svc could read it; absent: nothing, or nothing was fetched. */

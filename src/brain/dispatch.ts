@@ -24,6 +24,8 @@ export type DispatchKit = ModelCallKit & {
   readonly partOfTime?: number;
   /** The desk is shown the reply while it grows, where it is clear whose it will be. */
   readonly showsText?: true;
+  /** The reply so far as it is shown; absent: as the model writes it. */
+  readonly shownAs?: (whole: string) => string;
 };
 
 /** `calls` are the models that were asked, best rank first; `verdict.slot` counts in them. */
@@ -105,7 +107,7 @@ class Dispatch {
     const leader = this.#slots.find(({ outcome }) => outcome?.kind !== 'failed');
     if (leader !== call) return;
     this.#grewAt = this.#kit.steady();
-    this.#desk.show?.(whole);
+    this.#desk.show?.(this.#kit.shownAs?.(whole) ?? whole);
   };
 
   start(): void {

@@ -50,6 +50,18 @@ test('one model is asked once, and its answer is the reply', async (t) => {
   ]);
 });
 
+test("the brain's system prompt is the same for each model, and absent it is none", async (t) => {
+  const models = three();
+  const systemPrompt = 'You are Captain Kit, an old sailor.';
+  const turn = think(t, models, { systemPrompt, policy: createConsensus() });
+  for (const model of models) {
+    assert.equal(model.last.request.system, systemPrompt);
+    await model.last.answer('Ahoy.');
+  }
+  await settled();
+  assert.equal(brief(turn.now()), 'a: Ahoy.');
+});
+
 test('an attachment is a line below the text, without a type where none came', (t) => {
   const lastLine = (asking: Asking): string => {
     const a = new ScriptedModel('a');

@@ -21,6 +21,8 @@ export type ResponderOptions = DispatchKit & {
   readonly historyBounds: HistoryBounds;
   /** In listed order. */
   readonly members: readonly Candidate[];
+  /** What each model is told first; null: nothing. */
+  readonly systemPrompt: string | null;
 };
 
 /** A brain that asks its models once and lets its policy pick the reply. */
@@ -68,7 +70,7 @@ class Responder implements Brain {
     const seen = sighted(turn, kept, order, sensitivity, desk);
     const sight = seen instanceof Promise ? await seen : seen;
     if ('kind' in sight) return sight;
-    const asking = requests(turn, sensitivity, desk, sight.seers);
+    const asking = requests(turn, sensitivity, desk, sight.seers, this.#options.systemPrompt);
     const judged = await dispatch(sight.members, asking, desk, this.#options);
     for (const call of judged.calls) desk.addStep(call.step(turnAt));
     const { verdict, calls } = judged;
@@ -94,6 +96,7 @@ function requests(
   sensitivity: Sensitivity,
   { deadlineAt, purse }: Desk,
   seers: Seers,
+  system: string | null,
 ): RequestFor {
   const { history } = turn;
   const make = (
@@ -105,7 +108,7 @@ function requests(
     const all = quoted === null ? shown : [...shown, quoted];
     const strict = strictest(sensitivity, ...all.map((one) => one.sensitivity));
     const keptFrom = lines.length - 1;
-    return { sensitivity: strict, system: null, lines, keptFrom, tools: [], deadlineAt, purse };
+    return { sensitivity: strict, system, lines, keptFrom, tools: [], deadlineAt, purse };
   };
   const everything = turn.quoted ?? null;
   const whole = make(history, everything);

@@ -24,7 +24,7 @@ test('what was not fetched is told in a line each', () => {
 test('a model that sees is shown the picture, one that does not is told of it', () => {
   const attachments = [{ kind: 'picture', name: 'photo', picture }] as const;
   assert.deepEqual(said('what is it?', attachments, true), [
-    { role: 'user', text: 'what is it?', pictures: [picture] },
+    { role: 'user', text: 'what is it?\n[picture: photo]', pictures: [picture] },
   ]);
   assert.deepEqual(said('what is it?', attachments), [
     { role: 'user', text: 'what is it?\n[picture: photo: it is not shown to this model]' },

@@ -63,6 +63,8 @@ export type BrainConfig = {
   readonly dispatch: 'fanout' | 'sequential';
   readonly policy: PolicyConfig;
   readonly models: readonly ModelConfig[];
+  /** What each model is told first; null: nothing. An agent's own prompt follows it. */
+  readonly systemPrompt: string | null;
   readonly agent: AgentConfig | null;
   /** What it may use of models that cost; null: as much as it takes. */
   readonly budget: Budget | null;

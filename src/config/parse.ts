@@ -90,6 +90,7 @@ function parseBrain(brain: BrainDocument): BrainConfig {
     dispatch: brain.dispatch,
     policy: brain.policy,
     models: brain.models.map(parseModel),
+    systemPrompt: brain.system_prompt,
     agent: brain.agent === null ? null : parseAgent(brain.agent),
     budget: parseBudget(brain.budget),
     historyBounds: brain.history ?? historyBounds,

@@ -228,6 +228,13 @@ export const brain = {
       itemsMin: 1,
       items: model,
     },
+    system_prompt: {
+      type: 'text',
+      description:
+        'What every model of this brain is told first: who it is, and how it is to answer. With ' +
+        "an `agent`, the agent's own prompts follow. Absent: nothing.",
+      added: true,
+    },
     agent,
     budget,
     history,

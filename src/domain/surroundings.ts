@@ -1,6 +1,7 @@
 /** What a person sees around a message, in words for a model. */
+import type { Attachment } from './attachment.ts';
 import type { QuotedBlock } from './conversation.ts';
-import type { Media, Message, Quoted } from './message.ts';
+import { mediaOf, type Media, type Message, type Quoted } from './message.ts';
 import { beginning, quotedLines } from './quoted-text.ts';
 
 const nameCharactersMax = 64;
@@ -21,6 +22,47 @@ function forwarded(from: string | null, text: string): string {
   const name = nameOf(from);
   const line = name === null ? '[forwarded]' : `[forwarded from ${name}]`;
   return text === '' ? line : `${line}\n${text}`;
+}
+
+/** With a line below it for each thing that came with it. */
+export function withLines(text: string, lines: readonly string[]): string {
+  return (text === '' ? lines : [text, ...lines]).join('\n');
+}
+
+/**
+ * An attachment in words, the same in this turn as in later ones.
+ * @param isSeen false: a picture that this model is not shown
+ */
+export function lineOfAttachment(attachment: Attachment, isSeen = true): string {
+  const name = attachment.name.replace(/[\r\n[\]]+/g, ' ');
+  switch (attachment.kind) {
+    case 'picture':
+      return `[picture: ${name}${isSeen ? '' : ': it is not shown to this model'}]`;
+    case 'text':
+      return `[file: ${name}]\n${fenced(attachment.text)}`;
+    case 'spoken':
+      return `[voice message] ${attachment.text}`;
+    case 'unread':
+      return `[attachment: ${name}: ${attachment.why}]`;
+    default:
+      return attachment satisfies never;
+  }
+}
+
+/** With a line below it for each thing that came with the message, where svc fetched none. */
+export function withMediaLines(message: Pick<Message, 'media' | 'further'>, text: string): string {
+  return withLines(text, mediaOf(message).map(lineOfMedia));
+}
+
+function lineOfMedia({ type, reference }: Media): string {
+  return `[attachment: ${type === null ? '' : `${type} `}${reference}]`;
+}
+
+/** Nothing in the text ends its fence. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
 /** What is quoted, under whose it is. @param isShown what of its media is shown beside it */

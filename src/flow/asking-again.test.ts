@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import type { Turn } from '../brain/brain.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
-import type { Message } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Effects, InClaim } from '../store/store.ts';
 import { askAgain } from './asking-again.ts';
@@ -37,7 +36,8 @@ async function asked(
     media: null,
     context: { inGroup: true },
   };
-  const claim = { message: message as unknown as Message } as InClaim;
+  const memory = { session: { number: 1, startedAt: 0 } };
+  const claim = { message, memory } as unknown as InClaim;
   const attachments = {
     acceptedAt: (_claim: InClaim, at: number) => Promise.resolve(at === again.at ? kept : []),
     keep: (_claim: InClaim, all: readonly Attachment[]) => {

@@ -2,7 +2,7 @@
 import type { Turn } from '../brain/brain.ts';
 import type { Attachment } from '../domain/attachment.ts';
 import { mediaOf, type Media } from '../domain/message.ts';
-import { quoteBlock } from '../domain/surroundings.ts';
+import { quoteBlock, withMediaLines } from '../domain/surroundings.ts';
 import type { InClaim } from '../store/store.ts';
 import { ownAnswer } from './commands.ts';
 import type { TurnDesk } from './desk.ts';
@@ -39,6 +39,7 @@ export async function thinkOfAttachments(
   desk.thinksAfterMs = kit.steady() - beganAt;
   const attachments = read.filter(({ kind }, at) => at < own.length || kind !== 'unread');
   if (attachments.length === 0) {
+    if (own.length > 0) desk.remembered = withMediaLines(message, turn.text);
     return think(kit, route.brain, withEarlierPictures(kit, route, claim, turn), desk);
   }
   if (isUnreadable(turn.text, attachments)) {

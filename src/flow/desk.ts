@@ -36,7 +36,7 @@ type DeskKit = Pick<Kit, 'ledger' | 'ids' | 'now'> & {
 type FollowedCall = { readonly approval: Approval; readonly said: string };
 
 /** What a brain is shown of the session, and since when its window begins there. */
-export type ShownHistory = Pick<Turn, 'history' | 'windowAt'>;
+export type ShownHistory = Pick<Turn, 'history' | 'session' | 'windowAt'>;
 
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
@@ -94,13 +94,14 @@ export class TurnDesk implements Desk {
 
   /** @param move the session ends before this turn; null: it goes on */
   shownOf(move: SessionMove | null): ShownHistory {
-    if (move !== null) return { history: [], windowAt: move.at };
     const { turns, windows, session } = this.#claim.memory;
+    const { number } = session;
+    if (move !== null) return { history: [], session: number + 1, windowAt: move.at };
     const { name, historyBounds: bounds } = this.#brain;
     const known = windows.get(name) ?? null;
     const { turns: history, start, isCut } = windowOf(turns, known, bounds, this.#kit.now());
     if (isCut && start !== null) this.window = { brain: name, start };
-    return { history, windowAt: start?.at ?? session.startedAt };
+    return { history, session: number, windowAt: start?.at ?? session.startedAt };
   }
 
   addStep(step: TraceStep): void {

@@ -5,7 +5,7 @@ import type { Picture } from '../domain/attachment.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { KeptPicture } from '../store/attachments.ts';
-import { mayBePictured, rememberedPicture, withEarlierPictures } from './earlier-pictures.ts';
+import { mayBePictured, withEarlierPictures } from './earlier-pictures.ts';
 
 const row = (at: number, text: string, sensitivity: Sensitivity = 'public'): TurnRow => {
   return { at, text, reply: null, sensitivity };
@@ -14,7 +14,7 @@ const kept = (at: number, sensitivity: Sensitivity = 'public', byte = at): KeptP
   return { at, sensitivity, picture: picture(byte) };
 };
 const picture = (byte: number): Picture => ({ type: 'image/png', bytes: Uint8Array.of(byte) });
-const mark = rememberedPicture('photo');
+const mark = '[picture: photo]';
 
 /** The bytes shown with each turn, by its time; and what the ledger was asked for. */
 async function shown(

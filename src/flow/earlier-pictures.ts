@@ -4,12 +4,8 @@ import type { TurnRow } from '../domain/conversation.ts';
 import type { InClaim } from '../store/store.ts';
 import type { ActiveRoute, Kit } from './kit.ts';
 
+/** How the line of a picture begins, by which later turns remember that one came. */
 const mark = '[picture: ';
-
-/** How later turns remember that a picture came. */
-export function rememberedPicture(name: string): string {
-  return `${mark}${name}]`;
-}
 
 /** Whether pictures may be kept of these; else nobody looks for any. */
 export function mayBePictured(history: readonly TurnRow[]): boolean {

@@ -1,27 +1,19 @@
 import type { Attachment } from '../domain/attachment.ts';
 import { keptLater } from '../domain/kept-text.ts';
 import type { TurnRow } from '../domain/conversation.ts';
-import { rememberedPicture } from './earlier-pictures.ts';
+import { lineOfAttachment, withLines } from '../domain/surroundings.ts';
 import type { InClaim } from '../store/store.ts';
 import type { Kit } from './kit.ts';
 
-/** What later turns remember as said: the text, and what svc could make words of. */
+/**
+ * What later turns remember as said: the text, and what svc could make words of, as this turn has
+ * it but for long files.
+ */
 export function rememberedOf(text: string, attachments: readonly Attachment[]): string {
-  const lines = attachments.map((one) => {
-    switch (one.kind) {
-      case 'spoken':
-        return `[voice message] ${one.text}`;
-      case 'text':
-        return `[file: ${one.name}]\n${keptLater(one.text)}`;
-      case 'picture':
-        return rememberedPicture(one.name);
-      case 'unread':
-        return `[attachment: ${one.name}]`;
-      default:
-        return one satisfies never;
-    }
-  });
-  return [text, ...lines].filter((line) => line !== '').join('\n');
+  const lines = attachments.map((one) =>
+    lineOfAttachment(one.kind === 'text' ? { ...one, text: keptLater(one.text) } : one),
+  );
+  return withLines(text, lines);
 }
 
 /**

@@ -97,11 +97,17 @@ export function mayBeAskedAgain({ text, reply, quoted }: TurnRow): boolean {
   return reply === null && quoted !== true && text !== '' && !isFollowed(text);
 }
 
+/** The number of the session that the message is in. */
+function sessionOf({ session }: Memory, { move }: SessionDecision): number {
+  return session.number + (move === null ? 0 : 1);
+}
+
 /** For the trace: the session of this message, and why it is a new one. */
-export function traceSession({ session }: Memory, { move, act }: SessionDecision): TraceStep {
+export function traceSession(memory: Memory, decision: SessionDecision): TraceStep {
+  const { move, act } = decision;
   return {
     kind: 'session',
-    session: session.number + (move === null ? 0 : 1),
+    session: sessionOf(memory, decision),
     cut: move?.reason ?? null,
     command: commandIn(act),
   };

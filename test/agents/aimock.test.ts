@@ -47,6 +47,7 @@ for (const kind of kinds) {
         onFault,
         toolbox: createToolbox({ tools: [calc], grants: [], ...systemClock, onFault }),
         stepsMax: 5,
+        systemPrompt: null,
         operatorPrompt: null,
         skills: null,
         notes: null,

@@ -56,6 +56,7 @@ export type Moment = {
   readonly channel?: ChannelType;
   readonly history?: readonly TurnRow[];
   readonly notes?: Note[];
+  readonly windowAt?: number;
   readonly desk?: Partial<Desk>;
   readonly turnMs?: number;
   readonly stop?: Stop;
@@ -90,6 +91,7 @@ export class Stage {
       onFault,
       toolbox: createToolbox({ tools, grants, ...clock, onFault }),
       stepsMax: 5,
+      systemPrompt: null,
       operatorPrompt: null,
       skills: null,
       notes: null,
@@ -102,7 +104,14 @@ export class Stage {
   /** One turn; the model says one after the other, and the last again and again. */
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
-    const { turnMs = 600_000, stop = new Stopper(), followed, attachments, quoted } = moment;
+    const {
+      turnMs = 600_000,
+      stop = new Stopper(),
+      followed,
+      attachments,
+      quoted,
+      windowAt,
+    } = moment;
     const message = {
       id: 'message',
       channel,
@@ -126,6 +135,7 @@ export class Stage {
         ...(followed && { followed }),
         ...(attachments && { attachments }),
         ...(quoted && { quoted }),
+        ...(windowAt !== undefined && { windowAt }),
       },
       desk,
     );

@@ -141,6 +141,7 @@ export async function openApprovalHouse(
       onFault,
       toolbox: createToolbox({ tools, grants, now, steady: steadyNow, onFault }),
       stepsMax: 5,
+      systemPrompt: null,
       operatorPrompt: null,
       skills: null,
       notes: null,

@@ -35,6 +35,24 @@ test('a sentence of our own is sent and not remembered; what the person said is'
   assert.deepEqual(linesOf(model.calls.at(-1)!), ['one\n\ntwo']);
 });
 
+test('what came with a message by its address stands in later prompts as it did', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama({ answer: 'yes' });
+  await using receiver = await startReceiver();
+  const port = await freePort();
+  const adminPort = await freePort();
+  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const config = { ...webhookConfig(where), storage: { path: 'svc.db' } };
+  await using program = await serveHere(await writeConfig(folder.path, config), port);
+  const media = { media_url: 'https://example.test/x.png', media_type: 'image/png' };
+  const told = '[attachment: image/png https://example.test/x.png]';
+  for (const [index, text] of ['look', '', 'and?'].entries()) {
+    await post(program.url, { sender_id: 'ada', text, ...(index < 2 && media) });
+    await receiver.waitFor(index + 1);
+  }
+  assert.deepEqual(linesOf(model.calls.at(-1)!), [`look\n${told}`, 'yes', told, 'yes', 'and?']);
+});
+
 test('fifty conversations that hang delay no other; what comes behind them waits', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama();

@@ -206,6 +206,7 @@ const brain = {
   agent: null,
   budget: null,
   historyBounds: { turns: 40, characters: 16_000 },
+  systemPrompt: null,
   deadlineMs: 600_000,
 } as const satisfies Partial<BrainConfig>;
 

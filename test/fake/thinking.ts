@@ -62,6 +62,7 @@ export function think(
     dispatch: 'fanout',
     budget: null,
     historyBounds: { turns: 40, characters: 16_000 },
+    systemPrompt: null,
     deadlineMs: turnMs,
     members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
     policy: createPriority(),

@@ -66,7 +66,8 @@ async function stage(setup: { channel?: object; sees?: boolean } = {}) {
 test('a photo is shown to a model that sees, without what was hidden in it', async () => {
   const it = await visit();
   const photo = it.photo(withExif(jpegOf(64, 32), 1, 'Berlin 52.52 N'));
-  assert.equal(await it.replyTo({ photo, caption: 'what is it?' }), '1 pictures, and: what is it?');
+  const said = await it.replyTo({ photo, caption: 'what is it?' });
+  assert.equal(said, '1 pictures, and: what is it?\n[picture: photo]');
   const shown = Buffer.from(lastOf(it.model).images![0]!, 'base64');
   assert.ok(!shown.includes('Berlin'));
   const { width, height } = jpeg.decode(shown);
@@ -108,7 +109,10 @@ test('a text file is read, and later turns remember it', async () => {
   assert.match(lastOf(it.model).content, /```\nbuy milk\n```/);
   await it.replyTo({ text: 'and now?' });
   const { messages } = it.model.calls.at(-1)!.body as Asked;
-  assert.match(messages.map(({ content }) => content).join('\n'), /\[file: list\.md\]\nbuy milk/);
+  assert.match(
+    messages.map(({ content }) => content).join('\n'),
+    /\[file: list\.md\]\n```\nbuy milk\n```/,
+  );
 });
 
 for (const [name, bytes, expected] of [
@@ -297,7 +301,8 @@ test('on Discord attachments are read from its own place, and all of them', asyn
   const channel = discord.direct(discord.user('Ada'));
   discord.say(channel, 'who is who?', { fields: { attachments } });
   const [reply] = await discord.waitForSent(1);
-  assert.match(reply!.content, /^2 pictures, and: who is who\?\n\[file: notes\.txt\]/);
+  const files = String.raw`\[picture: cat\.png\]\n\[picture: dog\.jpg\]\n\[file: notes\.txt\]`;
+  assert.match(reply!.content, new RegExp(String.raw`^2 pictures, and: who is who\?\n${files}`));
   const elsewhere = { ...attachments[0], id: '1', url: 'http://127.0.0.1:9/a.png?hm=1' };
   discord.say(channel, '', { fields: { attachments: [elsewhere] } });
   const [, told] = await discord.waitForSent(2);

@@ -55,7 +55,10 @@ test('a photo of another that is replied to is looked at, and so do later turns'
   await using it = await stage();
   const photo = it.bob({ ...it.photo(), caption: 'look' });
   const said = await it.asks('what is this?', photo, 3_600);
-  assert.match(said, /^1: \w+: what is this\?\n\nReplying to Bob:\nlook\n\[photo\]$/);
+  assert.match(
+    said,
+    /^1: \w+: what is this\?\n\[picture: photo\]\n\nReplying to Bob:\nlook\n\[photo\]$/,
+  );
   assert.match(await it.asks('and now?'), /^1, 0: /);
 });
 
@@ -100,5 +103,8 @@ test('on Discord, too', async () => {
   assert.match((await discord.waitForSent(1))[0]!.content, /^1:/);
   discord.say(channel, 'what is it?', { fields: { type: 19, referenced_message: cat } });
   const [, told] = await discord.waitForSent(2);
-  assert.match(told!.content, /^1: what is it\?\n\nReplying .+\n(?:> )?\[cat\.png\]$/s);
+  assert.match(
+    told!.content,
+    /^1: what is it\?\n\[picture: cat\.png\]\n\nReplying .+\n(?:> )?\[cat\.png\]$/s,
+  );
 });

@@ -53,7 +53,8 @@ class Stage implements AsyncDisposable {
 }
 
 async function ask(brain: Brain): Promise<string> {
-  const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
+  const said = { channel: 'webhook', text: 'two plus two?', media: null, sensitivity: 'public' };
+  const message = said as unknown as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
     new RehearsalDesk(new Stopper(), fromNow(brain.deadlineMs), new FakePurse()),
@@ -73,6 +74,31 @@ test('max_retries says how often a model is asked again', async () => {
     assert.equal(await ask(brain), 'busy');
     assert.equal(model.calls.length, asked, String(retries));
   }
+});
+
+test('system_prompt comes first, with an agent before its own words', async () => {
+  await using stage = new Stage();
+  await using model = await startFakeOllama({ answer: 'four' });
+  const models = [{ base_url: model.url }];
+  const told = async (more: object): Promise<readonly { role: string; content: string }[]> => {
+    assert.equal(await ask(stage.brainOf(models, more)), 'four');
+    return (model.calls.at(-1)!.body as { messages: { role: string; content: string }[] }).messages;
+  };
+  const question = { role: 'user', content: 'two plus two?' };
+  const system_prompt = 'You are Captain Kit, an old sailor.';
+  assert.deepEqual(await told({ system_prompt }), [
+    { role: 'system', content: system_prompt },
+    question,
+  ]);
+  for (const nothing of [{}, { system_prompt: '' }, { system_prompt: null }]) {
+    assert.deepEqual(await told(nothing), [question], 'none is invented');
+  }
+  const agent = { tools: ['calc'], system_prompt: 'Be brief.' };
+  const [system] = await told({ system_prompt, agent });
+  assert.match(
+    system!.content,
+    /^You are Captain Kit, an old sailor\.\n\nYou answer a person, [^]*\n\nBe brief\.$/,
+  );
 });
 
 test('policy.order says whose answer is taken', async () => {

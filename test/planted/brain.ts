@@ -62,8 +62,32 @@ export const agent: readonly Fault[] = [
   {
     name: 'What a tool gave back can end the data that it is, and give orders.',
     file: 'src/brain/agent/prompt.ts',
-    find: "text.replaceAll(mark, '…')",
-    replace: 'text',
+    find: '\\n${withoutMark(mark, text)}\\n',
+    replace: '\\n${text}\\n',
+  },
+  {
+    name: 'What somebody said can end the data of an agent, and give orders.',
+    file: 'src/brain/agent/agent-requests.ts',
+    find: 'withNewerNotes(withoutMark(mark, text), newer, mark)',
+    replace: 'withNewerNotes(text, newer, mark)',
+  },
+  {
+    name: 'A model tells a person the mark of its data.',
+    file: 'src/brain/agent/agent-turn.ts',
+    find: 'const text = withoutMark(mark, outcome.text);',
+    replace: 'const { text } = outcome;',
+  },
+  {
+    name: 'Notes that were cleared are shown up to the next cut.',
+    file: 'src/brain/agent/notes.ts',
+    find: 'if (from < 0 || (from > 0 && kept.length < notesMax)) return [];',
+    replace: 'if (from < 0) return [...before.gone, ...before.kept];',
+  },
+  {
+    name: 'Each new note of an agent changes the beginning of its prompt.',
+    file: 'src/brain/agent/notes.ts',
+    find: 'const before = notes.filter(({ at }) => at <= windowAt);',
+    replace: 'const before = notes;',
   },
 ];
 

@@ -47,7 +47,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'The session is not cut: after /new the model still sees what was said before.',
     file: 'src/flow/desk.ts',
-    find: 'if (move !== null) return { history: [], windowAt: move.at };',
+    find: 'if (move !== null) return { history: [], session: number + 1, windowAt: move.at };',
     replace: '',
     seenBy: ['test/conversations/sessions.test.ts'],
   },

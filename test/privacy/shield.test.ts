@@ -73,6 +73,7 @@ async function ask(
     sensitivity,
     budget: null,
     historyBounds: { turns: 40, characters: 16_000 },
+    systemPrompt: null,
     deadlineMs: 60_000,
     members,
     ...common,

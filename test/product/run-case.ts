@@ -63,6 +63,7 @@ export async function play(given: Case): Promise<Played> {
     sensitivity: 'public',
     budget: null,
     historyBounds: { turns: 40, characters: 16_000 },
+    systemPrompt: null,
     deadlineMs: 60_000,
     dispatch: given.dispatch,
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),

@@ -11,14 +11,15 @@ import type { Seers } from '../sight.ts';
 import { linesOfTurn } from '../turn-lines.ts';
 import type { AgentOptions } from './agent.ts';
 import type { InText, RefusedTools } from './models.ts';
-import { systemPrompt } from './prompt.ts';
+import { placeNotes } from './notes.ts';
+import { systemPrompt, withNewerNotes, withoutMark } from './prompt.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
 
 export type AgentRequestsParts = {
   readonly agent: AgentOptions;
   readonly turn: Turn;
   readonly desk: Desk;
-  /** Oldest first. */
+  /** All that may be shown, oldest first. */
   readonly notes: readonly Note[];
   readonly transcript: ToolTranscript;
   /** What it may use in this turn. */
@@ -84,25 +85,42 @@ export class AgentRequests {
     );
   }
 
+  /**
+   * Whether the request names the tools also at a last step, where none may be called: then its
+   * beginning is the same at each step. A local runtime knows no way to name them so.
+   */
+  #namesTools(name: ModelName): boolean {
+    const { members } = this.#parts.agent;
+    const asked = members.find(({ model }) => model.name === name);
+    return asked?.model.provider === 'hosted_runtime';
+  }
+
   #request(asking: Asking): ModelRequest {
     const { protocol, model, mayCall, refusedTools, view, pictured } = asking;
     const { agent, turn, desk, transcript, mark } = this.#parts;
     const announced = this.#parts.announced.filter(({ name }) => !refusedTools.includes(name));
     const turns = turnsIn(turn.history, view);
     const notes = notesIn(this.#parts.notes, view);
+    const { windowAt } = turn;
+    const budgetRunes = agent.notes?.budgetRunes ?? 0;
+    const { first, behind } = placeNotes(notes, { windowAt, rows: turns, budgetRunes });
     const quoted = quoteFor(turn, view);
-    const said = linesOfTurn(turn, turns, pictured, quoted);
-    const tools = mayCall ? announced : [];
+    const said = linesOfTurn(turn, turns, pictured, quoted, ({ role, text }, row) => {
+      const newer = role === 'user' ? (behind.get(row) ?? []) : [];
+      return withNewerNotes(withoutMark(mark, text), newer, mark);
+    });
     const quotes = quoted === null ? [] : [quoted];
+    const isNamed = mayCall || (protocol === 'native' && this.#namesTools(model));
     const system = systemPrompt({
       protocol,
-      tools,
+      tools: isNamed ? announced : [],
       hadTools: announced.length > 0,
       stepsMax: agent.stepsMax,
+      brainPrompt: agent.systemPrompt,
       operatorPrompt: agent.operatorPrompt,
       skills: agent.skills,
-      notes,
-      notesBudgetRunes: agent.notes?.budgetRunes ?? 0,
+      keepsNotes: agent.notes !== null,
+      notes: first,
       mark,
     });
     return {

@@ -3,6 +3,7 @@ import type { FailureKind } from '../../domain/failure.ts';
 import type { ModelName } from '../../domain/ids.ts';
 import { kindTypeOf } from '../../channel/kinds.ts';
 import type { Note } from '../../domain/note.ts';
+import type { ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
@@ -17,6 +18,7 @@ import { dispatch } from '../dispatch.ts';
 import type { AgentOptions, LearnedLimits } from './agent.ts';
 import { AgentRequests } from './agent-requests.ts';
 import { AgentModels, type InText } from './models.ts';
+import { grownWithoutMark, withoutMark } from './prompt.ts';
 import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls, type WrittenCalls } from './tool-calls.ts';
@@ -50,8 +52,10 @@ type Asked = {
 };
 
 export type TurnContext = {
-  /** The notes of the agent's scope, oldest first. */
+  /** Those of the agent's scope that may be shown, oldest first. */
   readonly notes: readonly Note[];
+  /** How many are kept. */
+  readonly notesKept: number;
   readonly earlier: readonly EarlierCall[];
   readonly sensitivity: Sensitivity;
   readonly seers: Seers;
@@ -80,6 +84,7 @@ export class AgentTurn {
   readonly #learned: LearnedLimits;
   readonly #desk: Desk;
   readonly #announced: readonly ToolNotice[];
+  readonly #mark: string;
   readonly #transcript: ToolTranscript;
   readonly #calls: ToolCalls;
   readonly #requests: AgentRequests;
@@ -103,7 +108,7 @@ export class AgentTurn {
     learned: LearnedLimits,
     turn: Turn,
     desk: Desk,
-    { notes, earlier, sensitivity, seers }: TurnContext,
+    { notes, notesKept, earlier, sensitivity, seers }: TurnContext,
   ) {
     this.#options = options;
     this.#models = new AgentModels(candidates, learned);
@@ -114,7 +119,8 @@ export class AgentTurn {
     this.#announced = options.toolbox
       .announcedOn(channel)
       .map(({ name, description, parameters }) => ({ name, description, parameters }));
-    const mark = options.mark();
+    const mark = options.mark(turn);
+    this.#mark = mark;
     const transcript = new ToolTranscript(mark, learned.findingsCharactersMax);
     const announced = this.#announced;
     this.#transcript = transcript;
@@ -131,7 +137,7 @@ export class AgentTurn {
       sensitivity: () => this.#requests.sensitivity,
       over: this.#over,
       turnAt: this.#turnAt,
-      notesBefore: notes.length,
+      notesBefore: notesKept,
       keysTaken: new Set(earlier.map(({ key }) => key)),
     });
     this.#deadline = options.deadlines.at(desk.deadlineAt, this.#end);
@@ -162,7 +168,7 @@ export class AgentTurn {
         if (this.#goesOnAfter(asked)) continue;
         return this.#failed(asked);
       }
-      const wish = wishOf(answered, asked.inText(answered));
+      const wish = wishOf(answered, asked.inText(answered), this.#mark);
       if (wish.kind === 'answer') return this.#reply(wish.text, answered.model);
       if (!asked.withTools || this.#isSpent) return this.#unfinished();
       await this.#fulfil(wish);
@@ -186,7 +192,9 @@ export class AgentTurn {
     const inText = this.#models.inText();
     const members = this.#models.allowed(this.#requests.sensitivity, this.#desk);
     const requestFor = this.#requests.at(withTools, inText, this.#models.refused);
-    const { verdict, calls } = await dispatch(members, requestFor, this.#desk, this.#options);
+    const shownAs = (whole: string): string => grownWithoutMark(this.#mark, whole);
+    const kit = { ...this.#options, shownAs };
+    const { verdict, calls } = await dispatch(members, requestFor, this.#desk, kit);
     if (calls.length === 0) throw new Error('a turn that was given up was asked for');
     for (const call of calls) this.#desk.addStep(call.step(this.#turnAt));
     const answered = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
@@ -276,10 +284,15 @@ function failuresOf(calls: readonly ModelCall[]): readonly FailureKind[] {
   return calls.flatMap(({ outcome }) => (outcome?.kind === 'failed' ? [outcome.failure.kind] : []));
 }
 
-/** Calls are looked for only where they may stand: beside the text, or as the whole text. */
-function wishOf({ outcome, model }: ModelCall, isText: boolean): ModelIntent {
+/**
+ * Calls are looked for only where they may stand: beside the text, or as the whole text. The mark
+ * goes neither to a person nor to a tool.
+ */
+function wishOf({ outcome, model }: ModelCall, isText: boolean, mark: string): ModelIntent {
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
-  const { text, calls, extra } = outcome;
+  const { extra } = outcome;
+  const text = withoutMark(mark, outcome.text);
+  const calls = outcome.calls.map((call) => callWithoutMark(mark, call));
   if (!isText) {
     return calls.length === 0
       ? { kind: 'answer', text }
@@ -289,4 +302,13 @@ function wishOf({ outcome, model }: ModelCall, isText: boolean): ModelIntent {
   const read = readText(text);
   if (read.kind !== 'call') return { kind: read.kind, text };
   return { kind: 'calls', text, calls: [read.call], model, extra };
+}
+
+function callWithoutMark(mark: string, call: ToolCall): ToolCall {
+  const { name, arguments: given } = call;
+  const written = JSON.stringify({ name, given });
+  const clean = withoutMark(mark, written);
+  if (clean === written) return call;
+  const told = JSON.parse(clean) as { name: string; given: unknown };
+  return { ...call, name: told.name, arguments: told.given };
 }

@@ -8,7 +8,7 @@ import type { ChannelType } from '../../config/config.ts';
 import type { HistoryBounds } from '../../domain/conversation.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { isCloudTag } from '../../domain/cloud-tag.ts';
-import type { NoteScope } from '../../domain/note.ts';
+import type { Note, NoteScope } from '../../domain/note.ts';
 import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Budget } from '../../domain/spend.ts';
 import type { Ability } from '../../domain/tool-use.ts';
@@ -19,6 +19,7 @@ import type { DispatchKit } from '../dispatch.ts';
 import { noneKept, shield, type Shielded } from '../shield.ts';
 import { sighted } from '../sight.ts';
 import { AgentTurn } from './agent-turn.ts';
+import { NotesUntilCut } from './notes.ts';
 import type { LearnedOfModels } from './models.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
@@ -36,6 +37,9 @@ export type AgentOptions = DispatchKit & {
   readonly toolbox: Toolbox;
   /** Model calls in one turn, all told. */
   readonly stepsMax: number;
+  /** The brain's, which stands first; null: it has none. */
+  readonly systemPrompt: string | null;
+  /** The agent's, behind the words about its tools. */
   readonly operatorPrompt: string | null;
   /** Ready text for the prompt; null: there are none. */
   readonly skills: string | null;
@@ -46,8 +50,11 @@ export type AgentOptions = DispatchKit & {
   } | null;
   /** Null: none of its tools asks. */
   readonly asking: Asking | null;
-  /** Makes the mark of one turn's data: not to be guessed. */
-  readonly mark: () => string;
+  /**
+   * The mark of data, of letters, digits and `-`: the same in a session, and not to be guessed. It
+   * is taken out of all that people, tools and models write.
+   */
+  readonly mark: (turn: Turn) => string;
 };
 
 /** So that one that hangs leaves the next ones time to answer. */
@@ -76,6 +83,8 @@ class Agent implements Brain {
     refusedTools: new Map(),
     findingsCharactersMax: transcriptCharactersMax,
   };
+
+  readonly #notesUntilCut = new NotesUntilCut();
 
   constructor(options: AgentOptions) {
     const { name, budget, deadlineMs, notes, asking, toolbox, sensitivity } = options;
@@ -107,17 +116,23 @@ class Agent implements Brain {
     const stamps = earlier.map((call) => call.sensitivity);
     const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...stamps);
     if (sensitivity === 'private') desk.becomePrivate();
-    const { kept, dropped } = this.#shielded(sensitivity, members);
-    if (dropped.length > 0 || kept.length === 0) {
+    const { kept: asked, dropped } = this.#shielded(sensitivity, members);
+    if (dropped.length > 0 || asked.length === 0) {
       const names = dropped.map(({ model }) => model.name);
-      desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
+      desk.addStep({ kind: 'shield', dropped: names, kept: asked.length });
     }
-    if (kept.length === 0) return noneKept(this.sensitivity);
-    const ranked = kept.toSorted((a, b) => a.rank - b.rank);
+    if (asked.length === 0) return noneKept(this.sensitivity);
+    const ranked = asked.toSorted((a, b) => a.rank - b.rank);
     const sight = await sighted(turn, ranked, 'sequential', sensitivity, desk);
     if ('kind' in sight) return sight;
-    const remembered = notes === null ? [] : await desk.notes(notes.scope);
-    const before = { notes: remembered, earlier, sensitivity, seers: sight.seers };
+    const kept = notes === null ? [] : await desk.notes(notes.scope);
+    const before = {
+      notes: this.#shown(turn, kept),
+      notesKept: kept.length,
+      earlier,
+      sensitivity,
+      seers: sight.seers,
+    };
     const agentTurn = new AgentTurn(
       this.#options,
       sight.members,
@@ -127,6 +142,15 @@ class Agent implements Brain {
       before,
     );
     return agentTurn.answer();
+  }
+
+  /** Notes of a whole brain are shown as they are: others add to them, and may be forgotten. */
+  #shown({ message, windowAt }: Turn, kept: readonly Note[]): readonly Note[] {
+    const { notes } = this.#options;
+    if (notes?.scope.kind !== 'conversation' || windowAt === undefined) return kept;
+    const { channel, conversation } = message;
+    const key = JSON.stringify([channel, conversation]);
+    return this.#notesUntilCut.shown(key, windowAt, kept, notes.notesMax);
   }
 
   /** Notes of the whole brain are what others said to it: they are for models here alone. */

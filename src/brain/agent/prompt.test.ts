@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Note } from '../../domain/note.ts';
-import { systemPrompt } from './prompt.ts';
+import { grownWithoutMark, systemPrompt, withoutMark } from './prompt.ts';
 import type { PromptParts } from './prompt.ts';
 
 const folder = join(import.meta.dirname, '../../../test/golden/prompts');
@@ -25,13 +24,14 @@ const whole: PromptParts = {
   ],
   hadTools: true,
   stepsMax: 5,
+  brainPrompt: null,
   operatorPrompt: 'You help the people of a small library.',
   skills: 'Skills:\n- opening-hours: When the library is open.',
+  keepsNotes: true,
   notes: [
     { at: 1, text: 'Ada likes tea.', sensitivity: 'public' },
     { at: 2, text: 'Ada speaks French.', sensitivity: 'public' },
   ],
-  notesBudgetRunes: 2_000,
   mark: '5f3a0c91-77de',
 };
 
@@ -41,7 +41,8 @@ const prompts: Readonly<Record<string, Partial<PromptParts>>> = {
   'native-last': { tools: [] },
   'text-last': { protocol: 'text', tools: [] },
   'one-step': { stepsMax: 1, notes: [], skills: null, operatorPrompt: null },
-  'no-tools': { tools: [], hadTools: false, notes: [], skills: null },
+  'no-tools': { tools: [], hadTools: false, keepsNotes: false, notes: [], skills: null },
+  character: { brainPrompt: 'You are Captain Kit, an old sailor.' },
   'no-tools-but-notes': { tools: [], hadTools: false, skills: null, operatorPrompt: null },
 };
 
@@ -55,10 +56,17 @@ for (const [name, parts] of Object.entries(prompts)) {
   });
 }
 
-test('the order is protocol, operator, skills, notes, in either protocol', () => {
+test('the order is brain, protocol, agent, skills, notes, in either protocol', () => {
   for (const protocol of ['native', 'text'] as const) {
-    const prompt = systemPrompt({ ...whole, protocol });
-    const parts = ['You answer a person', 'small library', 'opening-hours', 'Ada likes tea'];
+    const brainPrompt = 'You are Kit.';
+    const prompt = systemPrompt({ ...whole, protocol, brainPrompt });
+    const parts = [
+      'You are Kit',
+      'You answer a person',
+      'small library',
+      'opening-hours',
+      'Ada likes tea',
+    ];
     const places = parts.map((part) => prompt.indexOf(part));
     assert.ok(!places.includes(-1));
     assert.deepEqual(
@@ -68,24 +76,20 @@ test('the order is protocol, operator, skills, notes, in either protocol', () =>
   }
 });
 
-test('the newest notes come first within the budget, counted in code points', () => {
-  const notes = ['old', '🍵🍵', 'new'].map((text, at): Note => ({
-    at,
-    text,
-    sensitivity: 'public',
-  }));
-  const within = (notesBudgetRunes: number): string | undefined =>
-    /you kept in earlier turns\n([^]*)\n\[end/.exec(
-      systemPrompt({ ...whole, notes, notesBudgetRunes }),
-    )?.[1];
-  assert.equal(within(8), '- old\n- 🍵🍵\n- new');
-  assert.equal(within(7), '- 🍵🍵\n- new');
-  assert.equal(within(4), '- new');
-  assert.equal(within(2), undefined);
-});
-
 test('the protocol block that the documents quote is the one that models read', () => {
   const document = readFileSync(join(folder, '../../../docs/how-it-works/agents.md'), 'utf8');
   const block = systemPrompt({ ...whole, protocol: 'text' }).split('\n- calc:')[0]!;
   assert.ok(document.includes(`\`\`\`text\n${block}\n\`\`\``));
+});
+
+test('a text that grows never shows the mark, nor how it begins', () => {
+  const { mark } = whole;
+  const written = `The code is ${mark.toUpperCase()}. Bye, 5.`;
+  for (let end = 1; end <= written.length; end++) {
+    const shown = grownWithoutMark(mark, written.slice(0, end));
+    assert.ok(!/5f3a/i.test(shown), shown);
+    assert.ok('The code is …. Bye, 5.'.startsWith(shown), shown);
+  }
+  assert.equal(withoutMark(mark, written), 'The code is …. Bye, 5.');
+  assert.equal(grownWithoutMark(mark, written), 'The code is …. Bye, 5.');
 });

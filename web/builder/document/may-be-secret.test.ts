@@ -33,6 +33,7 @@ test('a secret is found in an address, its query, a note, a prompt, a key and a 
     [{ _note: 'Authorization: Bearer sk-proj-abcdef' }, '_note'],
     [{ _note: { deep: ['Bearer 0123abcd'] } }, '_note.deep[0]'],
     [{ _note: `the token is ${hex}, do not tell` }, '_note'],
+    [{ brains: [{ system_prompt: `Say ${hex}` }] }, 'brains[0].system_prompt'],
     [{ brains: [{ agent: { system_prompt: `Say ${hex}` } }] }, 'brains[0].agent.system_prompt'],
     [{ channels: [{ token_env: hex }] }, 'channels[0].token_env'],
     [{ channels: [{ token_env: 'deadbeef'.repeat(4) }] }, 'channels[0].token_env'],
