@@ -1,20 +1,31 @@
 /** Each prompt goes on from the one before, so that a prompt cache can use it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { meanShare, promptsOf } from '../support/prompt-reuse.ts';
+import { meanShare, promptsOf, talks } from '../support/prompt-reuse.ts';
 
-for (const provider of ['local_runtime', 'hosted_runtime'] as const) {
-  test(`over 100 turns most of each prompt begins the next one (${provider})`, async () => {
-    const { first, all } = await promptsOf({ provider, turns: 100, restarts: [30, 62] });
-    assert.equal(all.length, 100);
-    const share = meanShare(first);
-    assert.ok(share >= 0.95, `${share}`);
-    // The first cut comes with the 42nd message, also where the service has been started again.
-    assert.equal(first[40]!.split('\n').length, 2 * 40 + 1);
-    assert.equal(first[41]!.split('\n').length, 2 * 20 + 1);
-    assert.equal(first[62]!.split('\n').length, 2 * 20 + 1);
-  });
+for (const [name, talk] of Object.entries(talks)) {
+  for (const provider of ['local_runtime', 'hosted_runtime'] as const) {
+    test(`over 100 turns most of each prompt begins the next: ${name}, ${provider}`, async () => {
+      const { first, all } = await promptsOf({ ...talk, provider });
+      assert.equal(first.length, 100);
+      for (const prompts of [first, all]) {
+        const share = meanShare(prompts);
+        assert.ok(share >= 0.95, `${share}`);
+      }
+    });
+  }
 }
+
+test('where the view was cut outlasts the service', async () => {
+  const { first } = await promptsOf({ ...talks['a brain'], turns: 64, restarts: [30, 42, 61] });
+  const turnsIn = (prompt: string): number => (prompt.split('\n').length - 1) / 2;
+  // The first cut comes with the 42nd message.
+  assert.deepEqual(
+    [40, 41, 42, 61, 62].map((turn) => turnsIn(first[turn]!)),
+    [40, 20, 21, 40, 20],
+  );
+  assert.ok(meanShare(first) >= 0.95);
+});
 
 test('a brain with narrower bounds is shown less', async () => {
   const brain = { history: { turns: 4, characters: 100_000 } };
