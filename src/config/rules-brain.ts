@@ -1,7 +1,8 @@
 /** What a brain's models, policy and dispatch mean together. */
+import { plainModelName } from '../domain/cloud-tag.ts';
 import { endingsOfBase } from '../domain/model-habits.ts';
 import { rangeOf } from '../lib/address-range.ts';
-import { isLoopbackHost, parseWebAddress } from './address.ts';
+import { isLoopbackHost, parseWebAddress, withoutSlashes } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
 import { listed, namesMax } from './name-list.ts';
 import { checkEncrypted } from './not-encrypted.ts';
@@ -146,4 +147,40 @@ function checkOrder(
   const message = 'sequential dispatch asks the models as they are listed, not in this order';
   const remedy = 'List the models in the order in which they are to be asked.';
   problems.add('order_not_asked', `${path}.policy.order`, message, remedy);
+}
+
+/**
+ * Ollama loads a model again for a request with another `num_ctx` than it has (ollama#11409), so
+ * one model at one address needs one value in all brains. An absent value is one, too.
+ */
+export function checkContexts({ brains }: DraftDocument, problems: ProblemList): void {
+  const first = new Map<string, { readonly path: string; readonly tokens: number | null }>();
+  for (const [at, brain] of (brains ?? []).entries()) {
+    for (const [index, model] of (brain?.models ?? []).entries()) {
+      const { provider, model_id: modelId, base_url: url, context_tokens: tokens } = model ?? {};
+      if (provider !== 'local_runtime' || modelId === undefined || url === undefined) continue;
+      if (tokens === undefined) continue;
+      const path = `brains[${at}].models[${index}]`;
+      const key = JSON.stringify([plainModelName(modelId), placeOf(url)]);
+      const other = first.get(key);
+      if (other === undefined) first.set(key, { path, tokens });
+      if (other === undefined || other.tokens === tokens) continue;
+      const here = tokens === null ? 'no context_tokens' : `context_tokens ${tokens}`;
+      const there = other.tokens === null ? 'has none' : `has ${other.tokens}`;
+      const message =
+        `this model has ${here} here, and ${other.path} ${there}: ` +
+        'the runtime loads it again at each change';
+      const one = Math.max(tokens ?? 0, other.tokens ?? 0);
+      const remedy = `Write one value in both places, such as "context_tokens": ${one}.`;
+      problems.add('context_differs', `${path}.context_tokens`, message, remedy);
+    }
+  }
+}
+
+/** A base URL as far as two of them lead to one runtime; the names of this machine are one. */
+function placeOf(url: string | null): string {
+  const whole = (withoutSlashes(url) ?? defaultBaseUrl('local_runtime')).toLowerCase();
+  const plain = whole.replace(endingsOfBase.local_runtime, '');
+  const host = parseWebAddress(plain)?.host;
+  return host !== undefined && isLoopbackHost(host) ? plain.replace(host, 'localhost') : plain;
 }
