@@ -1,8 +1,7 @@
 /** What a brain's models, policy and dispatch mean together. */
-import { plainModelName } from '../domain/cloud-tag.ts';
 import { endingsOfBase } from '../domain/model-habits.ts';
 import { rangeOf } from '../lib/address-range.ts';
-import { isLoopbackHost, parseWebAddress, withoutSlashes } from './address.ts';
+import { isLoopbackHost, parseWebAddress } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
 import { listed, namesMax } from './name-list.ts';
 import { checkEncrypted } from './not-encrypted.ts';
@@ -158,29 +157,19 @@ export function checkContexts({ brains }: DraftDocument, problems: ProblemList):
   for (const [at, brain] of (brains ?? []).entries()) {
     for (const [index, model] of (brain?.models ?? []).entries()) {
       const { provider, model_id: modelId, base_url: url, context_tokens: tokens } = model ?? {};
-      if (provider !== 'local_runtime' || modelId === undefined || url === undefined) continue;
-      if (tokens === undefined) continue;
+      if (provider !== 'local_runtime' || url === undefined || tokens === undefined) continue;
       const path = `brains[${at}].models[${index}]`;
-      const key = JSON.stringify([plainModelName(modelId), placeOf(url)]);
+      const place = (url ?? defaultBaseUrl(provider)).replace('localhost', '127.0.0.1');
+      const key = `${modelId?.replace(/:latest$/, '')} ${place.replace(/\/+$/, '')}`.toLowerCase();
       const other = first.get(key);
       if (other === undefined) first.set(key, { path, tokens });
-      if (other === undefined || other.tokens === tokens) continue;
-      const here = tokens === null ? 'no context_tokens' : `context_tokens ${tokens}`;
-      const there = other.tokens === null ? 'has none' : `has ${other.tokens}`;
-      const message =
-        `this model has ${here} here, and ${other.path} ${there}: ` +
-        'the runtime loads it again at each change';
-      const one = Math.max(tokens ?? 0, other.tokens ?? 0);
-      const remedy = `Write one value in both places, such as "context_tokens": ${one}.`;
-      problems.add('context_differs', `${path}.context_tokens`, message, remedy);
+      else if (other.tokens !== tokens) {
+        const message =
+          `the runtime loads this model again at each change: here ${tokens ?? 'no'} ` +
+          `context_tokens, in ${other.path} ${other.tokens ?? 'none'}`;
+        const remedy = 'Write one value of context_tokens in both places.';
+        problems.add('context_differs', `${path}.context_tokens`, message, remedy);
+      }
     }
   }
-}
-
-/** A base URL as far as two of them lead to one runtime; the names of this machine are one. */
-function placeOf(url: string | null): string {
-  const whole = (withoutSlashes(url) ?? defaultBaseUrl('local_runtime')).toLowerCase();
-  const plain = whole.replace(endingsOfBase.local_runtime, '');
-  const host = parseWebAddress(plain)?.host;
-  return host !== undefined && isLoopbackHost(host) ? plain.replace(host, 'localhost') : plain;
 }

@@ -329,7 +329,7 @@ async function shareOver(trimmer: ContextTrimmer, model: Tokenizer, warmUp: numb
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }
 
-test('nine tenths of a prompt begin the next one, where refusals have taught the bound', async () => {
+test('nine tenths of a prompt begin the next one within a bound that was learnt', async () => {
   for (const contextTokens of [1_300, 1_700, 1_900, 2_100]) {
     const model = new Tokenizer(contextTokens);
     const share = await shareOver(new ContextTrimmer(), model, 200);
@@ -384,7 +384,7 @@ test('tools take room, and so does a picture', async () => {
   assert.ok((await cut({ ...talk, lines: [...talk.lines.slice(0, -1), last] })) > 0);
 });
 
-test('a message that is longer than context_tokens is sent whole, without its history', async () => {
+test('a message longer than context_tokens is sent whole, without its history', async () => {
   const model = new Tokenizer(Infinity);
   const long = 'b'.repeat(50_000);
   await new ContextTrimmer(null, 4_096).ask(talkOf(9, 'a'.repeat(100), long), model.ask);
@@ -394,7 +394,7 @@ test('a message that is longer than context_tokens is sent whole, without its hi
   );
 });
 
-test('how many bytes a token has is learnt: dense text at once, light text by and by', async () => {
+test('how many bytes a token has is learnt: dense text at once, light text later', async () => {
   const dense = new Tokenizer(4_096, tokensOf);
   const trimmer = new ContextTrimmer(null, 4_096);
   const chinese = talkOf(81, '字'.repeat(100));
@@ -450,7 +450,7 @@ function cutting(lines: number, usage: CutUsage | null, text = 'some words') {
   return { asked, ask };
 }
 
-test('an answer that was cut is asked for again, whatever its provider tells of tokens', async () => {
+test('an answer that was cut is asked for again, whatever is told of its tokens', async () => {
   const talk = talkOf(11, 'a'.repeat(200));
   const twice = [11, 5];
   for (const usage of [

@@ -99,9 +99,10 @@ function lineOfContext(
     return warning(subject, message, `Write "context_tokens": ${most}, which is all it gets.`);
   }
   if (given !== null) {
-    const again = `; it is loaded with ${count(loaded ?? 0)} now, and the next message loads it again`;
-    const now = loaded === null || loaded === given ? '' : again;
-    return ok(subject, `gets ${count(given)} tokens, as context_tokens says${now}`);
+    const message = `gets ${count(given)} tokens, as context_tokens says`;
+    if (loaded === null || loaded === given) return ok(subject, message);
+    const now = `it is loaded with ${count(loaded)} now, and the next message loads it again`;
+    return ok(subject, `${message}; ${now}`);
   }
   const upTo = most === null ? '' : `, up to ${count(most)}`;
   const hint = `svc leaves out history beyond that; context_tokens sets another number${upTo}`;

@@ -103,7 +103,7 @@ test('Telegram: nothing is shown before the reply to an earlier message has arri
   assert.ok(words.startsWith(second!.text.replace(' …', '')));
 });
 
-test('Telegram: an answer that the context cut gives way to the one that is asked next', async () => {
+test('Telegram: an answer that the context cut gives way to the next one', async () => {
   const held = heldAnswer();
   const cut = { done_reason: 'length', prompt_eval_count: 4_000, eval_count: 4 };
   const script: Script = (call) => {

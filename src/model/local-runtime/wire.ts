@@ -2,7 +2,6 @@
  * The local runtime's JSON.
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
-import { plainModelName } from '../../domain/cloud-tag.ts';
 import { endedBy, errorWords, ownLineFields } from '../../domain/model-habits.ts';
 import { errorIn, failureOf } from '../errors.ts';
 import { listOf, parseJson, recordOf, textOf } from '../json.ts';
@@ -134,12 +133,10 @@ const nameCharactersMax = 200;
 export function findTag(body: string, modelId: string): FoundTag | null {
   const models = recordOf(parseJson(body))?.['models'];
   if (!Array.isArray(models)) return null;
-  const wanted = plainModelName(modelId);
+  const wanted = plainName(modelId);
   const all = listOf(models).map(recordOf);
   const found = all.filter((model) => {
-    return [model?.['name'], model?.['model']].some(
-      (name) => plainModelName(textOf(name)) === wanted,
-    );
+    return [model?.['name'], model?.['model']].some((name) => plainName(textOf(name)) === wanted);
   });
   const hasModel = found.length > 0;
   return { hasModel, namesVendor: found.some(namesVendor), others: hasModel ? [] : namesOf(all) };
@@ -187,7 +184,7 @@ export function contextBy(
   const set = /^num_ctx[ \t]+(\d{1,9})\b/m.exec(textOf(model?.['parameters']))?.[1];
   const loaded = listOf(list)
     .map(recordOf)
-    .find((one) => plainModelName(textOf(one?.['name'])) === plainModelName(modelId));
+    .find((one) => plainName(textOf(one?.['name'])) === plainName(modelId));
   return {
     isLoaded: loaded !== undefined,
     loaded: tokensOf(loaded?.['context_length']),
@@ -202,4 +199,14 @@ const tokensOf = (value: unknown): number | null =>
 /** The runtime leaves both fields away where it runs the model: that one is there is enough. */
 export function namesVendor(record: Readonly<Record<string, unknown>> | null): boolean {
   return record !== null && ('remote_host' in record || 'remote_model' in record);
+}
+
+/**
+ * The name as the runtime looks it up: case, the default registry and its library say nothing, and
+ * a name without a tag means its `latest`; the slash of a namespace is no tag.
+ */
+function plainName(name: string): string {
+  const [bare = ''] = name.toLowerCase().split('@');
+  const short = bare.trim().replace(/^(?:registry\.ollama\.ai\/)?(?:library\/)?/, '');
+  return short.slice(short.lastIndexOf('/') + 1).includes(':') ? short : `${short}:latest`;
 }
