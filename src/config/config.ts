@@ -90,6 +90,8 @@ export type ModelConfig = {
   readonly inFlightMax: number;
   /** Of one answer; null: as the provider has it. */
   readonly outputTokensMax: number | null;
+  /** Read and written in one call; null: the runtime decides, and svc learns it from refusals. */
+  readonly contextTokens: number | null;
   readonly price: Price | null;
   /** Whether it sees pictures; null: as its provider says. */
   readonly vision: boolean | null;

@@ -110,6 +110,7 @@ function parseModel(model: ModelDocument): ModelConfig {
     retriesMax: model.max_retries,
     inFlightMax: model.max_in_flight,
     outputTokensMax: model.max_output_tokens,
+    contextTokens: model.context_tokens,
     price: parsePrice(model.price),
     vision: model.vision,
   };

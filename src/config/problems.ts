@@ -83,6 +83,9 @@ export const problemCodes = {
   budget_unbounded: error('A budget holds for a model whose answers have no limit.'),
   budget_without_price: error('A budget of money holds for a model without a price.'),
   budget_idle: warning('A budget holds for no model: none of the brain costs anything.'),
+  context_differs: warning(
+    'One model has two values of `context_tokens`: its runtime loads it again at each change.',
+  ),
   order_unknown: warning('An entry of the order matches no model.'),
   order_not_asked: warning('Sequential dispatch asks as listed, not as the order says.'),
   consensus_sequential: warning('Consensus can never be reached one model at a time.'),

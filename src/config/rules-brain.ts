@@ -147,3 +147,29 @@ function checkOrder(
   const remedy = 'List the models in the order in which they are to be asked.';
   problems.add('order_not_asked', `${path}.policy.order`, message, remedy);
 }
+
+/**
+ * Ollama loads a model again for a request with another `num_ctx` than it has (ollama#11409), so
+ * one model at one address needs one value in all brains. An absent value is one, too.
+ */
+export function checkContexts({ brains }: DraftDocument, problems: ProblemList): void {
+  const first = new Map<string, { readonly path: string; readonly tokens: number | null }>();
+  for (const [at, brain] of (brains ?? []).entries()) {
+    for (const [index, model] of (brain?.models ?? []).entries()) {
+      const { provider, model_id: modelId, base_url: url, context_tokens: tokens } = model ?? {};
+      if (provider !== 'local_runtime' || url === undefined || tokens === undefined) continue;
+      const path = `brains[${at}].models[${index}]`;
+      const place = (url ?? defaultBaseUrl(provider)).replace('localhost', '127.0.0.1');
+      const key = `${modelId?.replace(/:latest$/, '')} ${place.replace(/\/+$/, '')}`.toLowerCase();
+      const other = first.get(key);
+      if (other === undefined) first.set(key, { path, tokens });
+      else if (other.tokens !== tokens) {
+        const message =
+          `the runtime loads this model again at each change: here ${tokens ?? 'no'} ` +
+          `context_tokens, in ${other.path} ${other.tokens ?? 'none'}`;
+        const remedy = 'Write one value of context_tokens in both places.';
+        problems.add('context_differs', `${path}.context_tokens`, message, remedy);
+      }
+    }
+  }
+}

@@ -60,3 +60,28 @@ test('a file and a server exclude each other, and each alone is all that is to b
   const both = problemsOf({ path: 'a.db', url_env: 'U' });
   assert.deepEqual(both, [['error', 'storage_twice', 'storage.url_env']]);
 });
+
+test('one model at one address has one context, and what differs is no other model', () => {
+  const contextsOf = (...all: readonly object[]): readonly string[] => {
+    const brains = all.map((model, index) => ({
+      name: `b${index}`,
+      sensitivity: 'public',
+      policy: { kind: 'priority' },
+      models: [{ provider: 'local_runtime', model_id: 'm', locality: 'local', ...model }],
+    }));
+    const { problems } = validateText(JSON.stringify({ channels: [], brains, routes: [] }));
+    return problems.filter(({ code }) => code === 'context_differs').map(({ path }) => path);
+  };
+  const second = ['brains[1].models[0].context_tokens'];
+  assert.deepEqual(contextsOf({ context_tokens: 4_096 }, { context_tokens: 8_192 }), second);
+  assert.deepEqual(contextsOf({ context_tokens: 4_096 }, {}), second);
+  assert.deepEqual(contextsOf({}, { context_tokens: 4_096 }), second);
+  assert.deepEqual(contextsOf({ context_tokens: 4_096 }, { context_tokens: 4_096 }), []);
+  const far = { base_url: 'http://10.0.0.2:11434', context_tokens: 8_192 };
+  assert.deepEqual(contextsOf({ context_tokens: 4_096 }, far), []);
+  assert.deepEqual(contextsOf({ context_tokens: 4_096 }, { model_id: 'n' }), []);
+  // A hosted runtime is told nothing, so nothing is loaded again.
+  const hosted = { provider: 'hosted_runtime', base_url: 'http://127.0.0.1:1' };
+  const [one, two] = [4_096, 8_192].map((tokens) => ({ ...hosted, context_tokens: tokens }));
+  assert.deepEqual(contextsOf(one!, two!), []);
+});

@@ -4,7 +4,7 @@ import { kindOf } from '../channel/kinds.ts';
 import { noOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 import { commandWordOf, neverTriggers } from '../domain/command-words.ts';
 import type { ProblemList } from './problems.ts';
-import { checkBrain } from './rules-brain.ts';
+import { checkBrain, checkContexts } from './rules-brain.ts';
 import { checkListeners } from './rules-listeners.ts';
 import { checkSpeech } from './rules-speech.ts';
 import { checkRoutes } from './rules-routes.ts';
@@ -24,6 +24,7 @@ export function checkRules(
   for (const [index, brain] of (document.brains ?? []).entries()) {
     if (brain !== undefined) checkBrain(brain, `brains[${index}]`, document, problems);
   }
+  checkContexts(document, problems);
   checkRoutes(document, problems);
   checkListeners(document, own, problems);
   checkStorage(document, problems);

@@ -126,6 +126,16 @@ const model = {
       defaultNote: "the provider's own limit",
       added: true,
     },
+    context_tokens: {
+      type: 'integer',
+      description:
+        'Tokens that the model reads and writes in one call. svc leaves out the oldest history ' +
+        'beyond it. Ollama is told it as `num_ctx`; a `hosted_runtime` is not told.',
+      minimum: 512,
+      maximum: 10_000_000,
+      defaultNote: 'the runtime decides',
+      added: true,
+    },
     price,
     vision: {
       type: 'boolean',

@@ -61,6 +61,8 @@ export type Failure = {
   readonly detail: string;
   /** The tools that the provider refuses, by their names for the model; absent: none is known. */
   readonly tools?: readonly string[];
+  /** Of an empty answer: its provider ended it at a limit of its length. Absent: no. */
+  readonly isCut?: true;
   /** Of what is over budget: when it may fit, ms since 1970; absent: nobody knows, or never. */
   readonly opensAt?: number;
   /**

@@ -47,7 +47,8 @@ const remedies = {
     rejected: reworded,
     tool_refused: reshaped,
     malformed_answer: () => 'Check that base_url leads to Ollama, and to no other program.',
-    context_overflow: larger,
+    context_overflow: () =>
+      'Write a larger context_tokens for the model, or add another model to the brain.',
     far_address: nearer,
     over_budget: roomier,
     connect_timeout: () => 'Check base_url and the network between svc and Ollama.',
@@ -117,7 +118,8 @@ export function sayNoAnswer(
   return `${name} gave no answer: ${which}.${words}${remedy === null ? '' : ` ${remedy}`}`;
 }
 
-export const remedyOfCut = "Raise the model's max_output_tokens, or its context where it runs.";
+export const remedyOfCut =
+  "Raise the model's max_output_tokens, or its context: with Ollama by context_tokens.";
 
 /** The log line of an answer that stopped at a limit of length. */
 export function sayCut(name: string): string {

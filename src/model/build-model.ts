@@ -19,7 +19,8 @@ import type { RelayDetections } from './relay-detection.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
-import { picturesOn, type Model, type ModelCheck, type ModelRequest, type Sees } from './model.ts';
+import { picturesOn, type ContextSeen, type Model, type ModelCheck } from './model.ts';
+import type { ModelRequest, Sees } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 import { Sight } from './sight.ts';
 
@@ -45,16 +46,19 @@ const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
 
 /** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
 export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
-  const { provider, modelId, locality, baseUrl, timeoutMs, outputTokensMax, price } = config;
+  const { provider, modelId, locality, baseUrl, timeoutMs, price } = config;
+  const { outputTokensMax, contextTokens } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, deadlines, now, steady } = kit;
   const relay = kit.relayDetections.of(config);
   const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
   const sight = new Sight(config.vision, steady);
-  const options = { ...where, outputTokensMax, payable, sight, http, deadlines, now, steady };
+  const limits = { outputTokensMax, contextTokens };
+  const options = { ...where, ...limits, payable, sight, http, deadlines, now, steady };
   const bounds = kit.bounds.of(config, kit.deadlines);
-  return new GuardedModel(runtimes[provider](options), bounds, sight, outputTokensMax, kit);
+  const trimmer = new ContextTrimmer(outputTokensMax, contextTokens);
+  return new GuardedModel(runtimes[provider](options), bounds, sight, trimmer, kit);
 }
 
 class GuardedModel implements Model {
@@ -73,7 +77,7 @@ class GuardedModel implements Model {
     model: Model,
     limit: ConcurrencyLimit,
     sight: Sight,
-    outputTokensMax: number | null,
+    trimmer: ContextTrimmer,
     kit: ModelKit,
   ) {
     this.name = model.name;
@@ -85,7 +89,7 @@ class GuardedModel implements Model {
     this.#kit = kit;
     this.#limit = limit;
     this.#sight = sight;
-    this.#trimmer = new ContextTrimmer(outputTokensMax);
+    this.#trimmer = trimmer;
   }
 
   async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
@@ -115,6 +119,10 @@ class GuardedModel implements Model {
 
   check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
     return this.#model.check(sensitivity, deadlineAt);
+  }
+
+  context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null> {
+    return this.#model.context?.(sensitivity, deadlineAt) ?? Promise.resolve(null);
   }
 
   sees(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Sees> {

@@ -17,6 +17,7 @@ function configOf(inFlightMax: number, more: Partial<ModelConfig> = {}): ModelCo
     retriesMax: 0,
     inFlightMax,
     outputTokensMax: null,
+    contextTokens: null,
     price: null,
     vision: null,
     ...more,

@@ -262,3 +262,224 @@ test('a picture takes room: what overflows because of one cuts no texts from the
   assert.ok(dropped(await trimmer.ask(shown, ask)) > 0);
   assert.equal(sent.length, 1, 'it is cut beforehand');
 });
+
+/** How a model that reads `contextTokens` answers: by refusal, or with what it read. */
+class Tokenizer {
+  readonly asked: ModelRequest[] = [];
+  readonly #contextTokens: number;
+  readonly #tokensOf: (text: string) => number;
+  refusals = 0;
+
+  constructor(contextTokens: number, weigh = (text: string): number => text.length / 4) {
+    this.#contextTokens = contextTokens;
+    this.#tokensOf = weigh;
+  }
+
+  readonly ask = (request: ModelRequest): Promise<Outcome> => {
+    this.asked.push(request);
+    const inputTokens = Math.ceil(this.#tokensOf(promptOf(request)));
+    const tries = [{ startedAt: 0, ms: 1, failed: null }];
+    if (inputTokens > this.#contextTokens) {
+      this.refusals++;
+      return Promise.resolve({ kind: 'failed', failure: failure('context_overflow'), tries });
+    }
+    const answer = { text: 'ok', calls: [], usage: { inputTokens, outputTokens: 9 } };
+    return Promise.resolve({ kind: 'answer', ...answer, tries, linesDropped: 0 });
+  };
+}
+
+const promptOf = ({ system, lines }: ModelRequest): string =>
+  (system ?? '') + lines.map(({ role, text }) => `${role}: ${text}\n`).join('');
+
+/**
+ * A conversation whose window loses its oldest half at 40 turns of about 200 characters.
+ * @returns what each turn asks, for ever
+ */
+function* turnsOf(said = (turn: number): string => `${turn} `.padEnd(100, 'word ')) {
+  let history: HistoryLine[] = [];
+  for (let turn = 0; ; turn++) {
+    const lines = [...history, { role: 'user' as const, text: said(turn) }];
+    yield {
+      ...requestOf(1),
+      system: 'You are brief. '.repeat(20),
+      lines,
+      keptFrom: lines.length - 1,
+    };
+    history = [...lines, { role: 'assistant', text: said(-turn) }];
+    if (history.length > 80) history = history.slice(40);
+  }
+}
+
+/** What share of each prompt begins the next one, on average over 100 turns. */
+async function shareOver(trimmer: ContextTrimmer, model: Tokenizer, warmUp: number) {
+  const turns = turnsOf();
+  const sent: string[] = [];
+  for (let turn = 0; turn < warmUp + 101; turn++) {
+    const outcome = await trimmer.ask(turns.next().value!, model.ask);
+    assert.equal(outcome.kind, 'answer');
+    sent.push(promptOf(model.asked.at(-1)!));
+  }
+  const prompts = sent.slice(-101);
+  const shares = prompts.slice(1).map((prompt, index) => {
+    const before = prompts[index]!;
+    let same = 0;
+    while (same < before.length && before[same] === prompt[same]) same++;
+    return same / before.length;
+  });
+  return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+}
+
+test('nine tenths of a prompt begin the next one within a bound that was learnt', async () => {
+  for (const contextTokens of [1_300, 1_700, 1_900, 2_100]) {
+    const model = new Tokenizer(contextTokens);
+    const share = await shareOver(new ContextTrimmer(), model, 200);
+    assert.ok(model.refusals > 0, `${contextTokens} cuts something`);
+    // One that holds fewer than 25 turns is cut thrice while the window is cut once.
+    const least = contextTokens < 1_700 ? 0.8 : 0.9;
+    assert.ok(share >= least, `${contextTokens}: ${share}`);
+  }
+});
+
+test('nine tenths of a prompt begin the next one within context_tokens', async () => {
+  for (const contextTokens of [1_500, 2_560, 3_000, 4_096]) {
+    const model = new Tokenizer(contextTokens);
+    const share = await shareOver(new ContextTrimmer(null, contextTokens), model, 200);
+    assert.equal(model.refusals, 0);
+    assert.ok(share >= (contextTokens < 2_560 ? 0.8 : 0.9), `${contextTokens}: ${share}`);
+  }
+});
+
+test('what is cut begins with the person, and with nothing less than a whole turn', async () => {
+  const model = new Tokenizer(Infinity);
+  const trimmer = new ContextTrimmer(null, 600);
+  const turns = turnsOf();
+  for (let turn = 0; turn < 60; turn++) await trimmer.ask(turns.next().value!, model.ask);
+  assert.ok(model.asked.every(({ lines, keptFrom }) => lines.length === keptFrom + 1));
+  assert.ok(model.asked.every(({ lines }) => lines[0]!.role === 'user'));
+});
+
+test('context_tokens cuts before the first call, and leaves room for the answer', async () => {
+  const room = async (outputTokensMax: number | null): Promise<number> => {
+    const model = new Tokenizer(Infinity);
+    const trimmer = new ContextTrimmer(outputTokensMax, 4_096);
+    const outcome = await trimmer.ask(talkOf(201, 'a'.repeat(100)), model.ask);
+    assert.ok(dropped(outcome) > 0);
+    assert.equal(model.asked.length, 1);
+    return 4_096 - promptOf(model.asked[0]!).length / 4;
+  };
+  assert.ok((await room(null)) >= 1_024);
+  assert.ok((await room(2_000)) >= 2_000);
+  assert.ok((await room(1_000_000)) < 4_000, 'half of the context is for what is read');
+});
+
+test('tools take room, and so does a picture', async () => {
+  const tool = { name: 't', description: 'x'.repeat(5_000), parameters: {} };
+  const picture = { type: 'image/jpeg', bytes: Uint8Array.from([1]) } as const;
+  const talk = talkOf(41, 'a'.repeat(200));
+  const last = { role: 'user', text: 'look', pictures: [picture] } as const;
+  const cut = async (request: ModelRequest): Promise<number> =>
+    dropped(await new ContextTrimmer(null, 4_096).ask(request, new Tokenizer(Infinity).ask));
+  assert.equal(await cut(talk), 0);
+  assert.ok((await cut({ ...talk, tools: [tool] })) > 0);
+  assert.ok((await cut({ ...talk, lines: [...talk.lines.slice(0, -1), last] })) > 0);
+});
+
+test('a message longer than context_tokens is sent whole, without its history', async () => {
+  const model = new Tokenizer(Infinity);
+  const long = 'b'.repeat(50_000);
+  await new ContextTrimmer(null, 4_096).ask(talkOf(9, 'a'.repeat(100), long), model.ask);
+  assert.deepEqual(
+    model.asked.map(({ lines }) => lines.map(({ text }) => text)),
+    [[long]],
+  );
+});
+
+test('how many bytes a token has is learnt: dense text at once, light text later', async () => {
+  const dense = new Tokenizer(4_096, tokensOf);
+  const trimmer = new ContextTrimmer(null, 4_096);
+  const chinese = talkOf(81, '字'.repeat(100));
+  await trimmer.ask(chinese, dense.ask);
+  assert.equal(dense.refusals, 0, 'three bytes are a token');
+  const denser = new Tokenizer(4_096, (text) => text.length / 2);
+  const english = talkOf(81, 'a'.repeat(150));
+  const lengths: number[] = [];
+  for (let turns = 0; turns < 3; turns++) {
+    await trimmer.ask(english, denser.ask);
+    lengths.push(denser.asked.at(-1)!.lines.length);
+  }
+  assert.ok(lengths[1]! < lengths[0]!, lengths.join());
+  assert.equal(lengths[2], lengths[1]);
+  const light = new Tokenizer(4_096);
+  for (let turns = 0; turns < 40; turns++) await trimmer.ask(english, light.ask);
+  assert.ok(light.asked.at(-1)!.lines.length > lengths[1]!);
+  assert.equal(light.refusals, 0);
+});
+
+test('tokens that Ollama leaves out for its cache make no text lighter (ollama#3427)', async () => {
+  const trimmer = new ContextTrimmer(null, 4_096);
+  const talk = talkOf(81, 'a'.repeat(150));
+  const model = new Tokenizer(4_096, (text) => text.length / 3);
+  await trimmer.ask(talk, model.ask);
+  const before = model.asked.at(-1)!.lines.length;
+  const cached = async (request: ModelRequest): Promise<Outcome> => {
+    const outcome = await model.ask(request);
+    const usage = { inputTokens: 600, outputTokens: 9 };
+    return outcome.kind === 'answer' ? { ...outcome, usage } : outcome;
+  };
+  for (let turns = 0; turns < 40; turns++) await trimmer.ask(talk, cached);
+  assert.equal(model.asked.at(-1)!.lines.length, before);
+  assert.equal(model.refusals, 0);
+});
+
+type CutUsage = { readonly inputTokens: number | null; readonly outputTokens: number | null };
+
+/** An answer that is cut where the request has more lines than that, and what was asked. */
+function cutting(lines: number, usage: CutUsage | null, text = 'some words') {
+  const asked: number[] = [];
+  const ask = (request: ModelRequest): Promise<Outcome> => {
+    asked.push(request.lines.length);
+    const tries = [{ startedAt: 0, ms: 1, failed: null }];
+    const isCut = request.lines.length > lines ? { isCut: true as const } : {};
+    if (text === '' && request.lines.length > lines) {
+      const empty = { ...failure('empty_answer'), ...isCut };
+      return Promise.resolve({ kind: 'failed', failure: empty, tries });
+    }
+    const answer = { text: text || 'ok', calls: [], usage, linesDropped: 0, tries, ...isCut };
+    return Promise.resolve({ kind: 'answer', ...answer });
+  };
+  return { asked, ask };
+}
+
+test('an answer that was cut is asked for again, whatever is told of its tokens', async () => {
+  const talk = talkOf(11, 'a'.repeat(200));
+  const twice = [11, 5];
+  for (const usage of [
+    null,
+    { inputTokens: null, outputTokens: 22 },
+    // Ollama had nearly all of it in its cache: ollama#3427.
+    { inputTokens: 4, outputTokens: 22 },
+  ]) {
+    const { asked, ask } = cutting(5, usage);
+    const outcome = await new ContextTrimmer().ask(talk, ask);
+    assert.deepEqual([asked, dropped(outcome)], [twice, 6], JSON.stringify(usage));
+  }
+  const nothing = cutting(5, null, '');
+  assert.equal(dropped(await new ContextTrimmer().ask(talk, nothing.ask)), 6);
+  assert.deepEqual(nothing.asked, twice, 'the context was over before the first word');
+  const long = cutting(0, null, 'long '.repeat(1_000));
+  await new ContextTrimmer().ask(talk, long.ask);
+  assert.deepEqual(long.asked, [11], 'less history would not make it shorter');
+  const bounded = cutting(0, null, 'words '.repeat(100));
+  await new ContextTrimmer(200).ask(talk, bounded.ask);
+  assert.deepEqual(bounded.asked, [11], 'it was told to be as short as that');
+});
+
+test('a request that left its answer no room is cut beforehand the next time', async () => {
+  const trimmer = new ContextTrimmer();
+  const { asked, ask } = cutting(7, { inputTokens: 4_074, outputTokens: 22 });
+  const talk = talkOf(11, 'a'.repeat(2_000));
+  assert.equal(dropped(await trimmer.ask(talk, ask)), 6);
+  assert.ok(dropped(await trimmer.ask(talk, ask)) > 0);
+  assert.deepEqual(asked.slice(0, 2), [11, 5]);
+  assert.equal(asked.length, 3, 'it is asked once');
+});

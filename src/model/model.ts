@@ -42,7 +42,24 @@ export interface Model {
    * @param sensitivity of the requests that are to follow: private ones go to near addresses only
    */
   check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck>;
+  /**
+   * How much the model reads and writes in one call, as its runtime says; null: it does not say.
+   * Sends no content of anyone, and loads no model. Absent: its kind of runtime cannot say.
+   * @param sensitivity as for `check`
+   */
+  context?(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null>;
 }
+
+/** Counts of tokens; each is null where the runtime does not say it. */
+export type ContextSeen = {
+  readonly isLoaded: boolean;
+  /** What the model is loaded with now. */
+  readonly loaded: number | null;
+  /** What the model's own file sets, for requests that set nothing. */
+  readonly set: number | null;
+  /** What the model was made for: a runtime gives it no more. */
+  readonly most: number | null;
+};
 
 /** `unreached`: its provider did not answer in time, or not as it will later: nobody knows. */
 export type Sees = boolean | 'unreached';

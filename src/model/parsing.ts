@@ -143,7 +143,8 @@ export function answerOf(content: string, parts: AnswerParts): Parsed {
   // An end right at the beginning is mostly chance; one who wrote much would do so again.
   const saidNothing = content.trim() === '' && parts.calls.length === 0;
   const retryable = saidNothing && endedBy === null && wrote <= nearlyNothing;
-  return { kind: 'failed', failure: { ...empty, retryable }, usage };
+  const isCut = endedBy === 'cut' ? { isCut: true as const } : {};
+  return { kind: 'failed', failure: { ...empty, ...isCut, retryable }, usage };
 }
 
 /** In tokens. */

@@ -33,6 +33,8 @@ export type RuntimeOptions = Clock & {
   readonly timeoutMs: number;
   /** Of one answer; null: as the provider has it. */
   readonly outputTokensMax: number | null;
+  /** Read and written in one call; null: as the runtime has it. */
+  readonly contextTokens: number | null;
   /** As the purse knows this model. */
   readonly payable: Payable;
   /** Shared with every model of the same id at the same address. */

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Bench, failedKind, neverStopped, requestOf } from '../../test/contract/model.ts';
-import type { Step } from '../../test/fake/model-server.ts';
+import type { Script, Step } from '../../test/fake/model-server.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
 import { ownHost as host } from '../../test/fake/own-host.ts';
+import type { HistoryLine } from '../domain/conversation.ts';
 import { Stopper } from '../lib/stop.ts';
 
 const local = { provider: 'local_runtime', modelId: 'llama3' } as const;
@@ -13,9 +14,71 @@ const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
 /** A list of models with one entry. */
 const listOf = (entry: object): string =>
   JSON.stringify({ models: [{ name: 'llama3:latest', ...entry }] });
+const refusesToThink = JSON.stringify({ error: '"llama3" does not support thinking' });
+/** So many lines, the last of them the person's. */
+const talkOf = (count: number): readonly HistoryLine[] =>
+  Array.from({ length: count }, (_, index) => ({
+    role: (count - index) % 2 === 1 ? 'user' : 'assistant',
+    text: `line ${index} `.repeat(20),
+  }));
 const priv = { sensitivity: 'private' } as const;
 
 suite('the local runtime', { concurrency: true }, () => {
+  test('context_tokens goes with every request as num_ctx, or with none', async () => {
+    const script: Script = ({ body }, before) => {
+      const { messages, think } = body as { messages: unknown[]; think?: boolean };
+      if (think === false && before === 0) return { status: 400, body: refusesToThink };
+      return messages.length > 5 ? { fail: 'overflow' } : { answer: 'hello' };
+    };
+    await using fake = await startFakeOllama(script);
+    await using bench = new Bench();
+    const limits = { contextTokens: 8_192, outputTokensMax: 300 };
+    const model = bench.build(local, fake.url, limits);
+    const onText = (): void => {};
+    await model.ask(requestOf({ lines: talkOf(9) }), neverStopped);
+    await model.ask(requestOf({ onText }), neverStopped);
+    const sent = fake.calls.map(({ body }) => (body as { options?: object }).options);
+    assert.ok(sent.length >= 4);
+    for (const options of sent) assert.deepEqual(options, { num_predict: 300, num_ctx: 8_192 });
+    const alone = bench.build(local, fake.url, { contextTokens: 4_096 });
+    await alone.ask(requestOf(), neverStopped);
+    const last = fake.calls.at(-1)!.body as { options?: object };
+    assert.deepEqual(last.options, { num_ctx: 4_096 });
+    await bench.build(local, fake.url).ask(requestOf(), neverStopped);
+    assert.ok(!fake.calls.at(-1)!.text.includes('options'));
+  });
+
+  test('an answer in pieces that the context cut is asked for again, and told anew', async () => {
+    // A cache that had all of the prompt leaves prompt_eval_count out: ollama#3427.
+    const more = { done_reason: 'length', prompt_eval_count: undefined, eval_count: 3 };
+    await using fake = await startFakeOllama((call) =>
+      (call.body as { messages: unknown[] }).messages.length > 5
+        ? { answer: 'half of it', more }
+        : { answer: 'all of it' },
+    );
+    await using bench = new Bench();
+    const told: string[] = [];
+    const lines = talkOf(9);
+    const request = requestOf({ lines, onText: (whole) => void told.push(whole) });
+    const outcome = await bench.build(local, fake.url).ask(request, neverStopped);
+    assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it');
+    assert.deepEqual([outcome.linesDropped, outcome.tries.length], [4, 2]);
+    assert.deepEqual(told, ['half', 'half of', 'half of it', 'all', 'all of', 'all of it']);
+  });
+
+  test('an answer that the context cut before its first word is asked for again', async () => {
+    const more = { done_reason: 'length', prompt_eval_count: 4_090, eval_count: 6 };
+    await using fake = await startFakeOllama((call) =>
+      (call.body as { messages: unknown[] }).messages.length > 5
+        ? { answer: '', more }
+        : { answer: 'all of it' },
+    );
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    const outcome = await model.ask(requestOf({ lines: talkOf(9) }), neverStopped);
+    assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it', JSON.stringify(outcome));
+  });
+
   test('an answer of a vendor is refused in private, and no private text follows', async () => {
     const more = { remote_host: 'https://vendor.example', remote_model: 'big' };
     await using fake = await startFakeOllama({ answer: 'hi', more }, { host });
@@ -239,6 +302,26 @@ suite('the local runtime', { concurrency: true }, () => {
 });
 
 suite('the hosted runtime', { concurrency: true }, () => {
+  test('context_tokens is never sent, and an answer that it cut is asked for again', async () => {
+    const chunk = (delta: object, end: string | null): string =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: end }] })}\n\n`;
+    const cut = `${chunk({ content: 'half' }, null)}${chunk({}, 'length')}data: [DONE]\n\n`;
+    const headers = { 'content-type': 'text/event-stream' };
+    await using fake = await startFakeOpenai((call) =>
+      (call.body as { messages: unknown[] }).messages.length > 5
+        ? { status: 200, body: cut, headers }
+        : { answer: 'all of it' },
+    );
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.url, { contextTokens: 8_192 });
+    const told: string[] = [];
+    const onText = (whole: string): void => void told.push(whole);
+    const outcome = await model.ask(requestOf({ lines: talkOf(9), onText }), neverStopped);
+    assert.ok(outcome.kind === 'answer' && outcome.text === 'all of it', JSON.stringify(outcome));
+    assert.deepEqual([told[0], told.at(-1)], ['half', 'all of it']);
+    for (const { text } of fake.calls) assert.doesNotMatch(text, /8192|num_ctx|context/);
+  });
+
   test('what was changed for a refusal in vain is kept for no other request', async () => {
     const error = { message: 'Conversation roles must alternate user/assistant/user/assistant' };
     const messages = ({ body }: { readonly body: unknown }): readonly { role: string }[] =>

@@ -10,6 +10,7 @@ import type { EnvName } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
 import { createLookupBeside } from '../secret-lookup.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
+import { startFakeOllama, type FakeContext } from '../../test/fake/ollama.ts';
 import type { PreflightLine } from './lines.ts';
 import { lineOfIdentity, runPreflight } from './preflight.ts';
 
@@ -107,10 +108,55 @@ suite('the preflight', () => {
     const lines = await look({ models, storage: 'new/svc.db' }, { KEY: 'good' });
     assert.deepEqual(
       lines.map((line) => line.mark),
-      ['ok', 'ok', 'ok', 'ok', 'ok', 'ok'],
+      ['ok', 'ok', 'ok', 'ok', 'ok', 'ok', 'ok'],
       JSON.stringify(lines),
     );
     assert.equal(readdirSync(folder).includes('new'), false, 'nothing was made');
+  });
+
+  test('how much a local model reads is told as its runtime says it', async () => {
+    const told = async (
+      context: FakeContext,
+      { isLoaded = false, tokens = null }: { isLoaded?: boolean; tokens?: number | null },
+    ): Promise<string> => {
+      await using ollama = await startFakeOllama(undefined, { models: ['m:latest'], context });
+      const base_url = ollama.url;
+      if (isLoaded) {
+        const body = JSON.stringify({ model: 'm', stream: false });
+        await fetch(`${base_url}/api/chat`, { method: 'POST', body });
+      }
+      const model = { ...local('m'), base_url, context_tokens: tokens };
+      const lines = await look({ models: [model], sensitivity: 'private' });
+      const [, line, ...others] = lines.filter(({ subject }) => subject.includes('/m at'));
+      assert.equal(others.length, 0);
+      assert.equal(ollama.calls.length, isLoaded ? 1 : 0, 'nothing is loaded for a look');
+      return `${line!.mark}: ${line!.message}`;
+    };
+    const hint = 'svc leaves out history beyond that; context_tokens sets another number';
+    assert.equal(
+      await told({ most: 131_072 }, { isLoaded: true }),
+      `ok: is loaded with 4,096 tokens; ${hint}, up to 131,072`,
+    );
+    const ofFile = await told({ ofFile: 8_192 }, {});
+    assert.equal(ofFile, `ok: is not loaded; its model file sets num_ctx 8,192; ${hint}`);
+    assert.match(await told({}, {}), /^ok: is not loaded, so its context is not known: Ollama/);
+    const given = { isLoaded: true, tokens: 8_192 };
+    assert.equal(
+      await told({}, given),
+      'ok: gets 8,192 tokens, as context_tokens says; ' +
+        'it is loaded with 4,096 now, and the next message loads it again',
+    );
+    const tooMuch = await told({ most: 2_048 }, given);
+    assert.equal(tooMuch, 'warning: was made for 2,048 tokens, and context_tokens is 8,192');
+  });
+
+  test('a model that a vendor runs, or that is not there, is asked for no context', async () => {
+    seen.length = 0;
+    await look({ models: [local('far'), local('gone')] });
+    assert.deepEqual(
+      seen.filter((one) => one.startsWith('POST')),
+      [],
+    );
   });
 
   const noProc = platform() !== 'linux' && 'there is no /proc';
@@ -214,7 +260,7 @@ suite('the preflight', () => {
     const marks = lines
       .filter(({ subject }) => subject.startsWith('local_runtime'))
       .map(({ mark }) => mark);
-    assert.deepEqual(marks, ['ok', 'failed', 'failed']);
+    assert.deepEqual(marks, ['ok', 'ok', 'failed', 'failed'], 'the first has two lines');
   });
 
   test('a database is looked at and left as it is', async () => {

@@ -16,6 +16,7 @@ const config: ModelConfig = {
   retriesMax: 0,
   inFlightMax: 8,
   outputTokensMax: null,
+  contextTokens: null,
   price: null,
   vision: null,
 };

@@ -70,6 +70,8 @@ test('preflight passes over what notes of a whole brain keep an agent from', asy
     out,
     /local_runtime\/second:cloud at \S+ +is never contacted: notes of the whole brain "echo" stay/,
   );
-  assert.equal(model.looks.length, 1);
+  const looks = model.looks.map(({ path }) => path).toSorted();
+  assert.deepEqual(looks, ['/api/ps', '/api/show', '/api/tags'], 'at the first model alone');
+  assert.ok(model.looks.every(({ text }) => !text.includes('second')));
   assert.equal(model.calls.length, 0, 'no content is sent to anyone');
 });

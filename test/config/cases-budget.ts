@@ -32,6 +32,23 @@ export const budgetCases: readonly Case[] = [
     'brains[0].models[0].price',
   ),
   spoilt(
+    'two values of context_tokens for one model',
+    [
+      model,
+      `${model.replace(' }', ', "context_tokens": 8192 }')},
+        { "provider": "ollama", "model_id": "llama3:latest", "locality": "local",
+          "base_url": "http://localhost:11434/", "context_tokens": «4096 }`,
+    ],
+    'context_differs',
+    'brains[0].models[1].context_tokens',
+  ),
+  spoilt(
+    'a value of context_tokens that the same model lacks elsewhere',
+    [model, `${model.replace(' }', ', "context_tokens": 8192 }')}, «${model}`],
+    'context_differs',
+    'brains[0].models[1].context_tokens',
+  ),
+  spoilt(
     'a budget where nothing costs',
     [head, `${head} "budget": «{ "tokens_per_turn": 10 },`],
     'budget_idle',

@@ -76,6 +76,7 @@ export class Bench implements AsyncDisposable {
       timeoutMs: 5_000,
       retriesMax: 2,
       outputTokensMax: null,
+      contextTokens: null,
       price: null,
       vision: null,
       inFlightMax: 1_000,

@@ -192,6 +192,7 @@ const model = {
   timeoutMs: 1,
   retriesMax: 0,
   outputTokensMax: null,
+  contextTokens: null,
   price: null,
   vision: null,
   inFlightMax: 1,

@@ -66,6 +66,8 @@ export type FakeWire = {
   /** Where it stands under the origin: `''` or `/v1`. */
   readonly base: string;
   readonly chatPath: string;
+  /** Is told of each question that it is going to answer; absent: nobody is. */
+  heard?(call: ModelCall): void;
   answer(text: string, call: ModelCall, calls: readonly ScriptedCall[]): object;
   /** The same answer in pieces, as the wire streams it; absent: it cannot. */
   streamed?(answer: object): { readonly type: string; readonly pieces: readonly string[] };
@@ -213,6 +215,7 @@ class ModelServer implements FakeModel {
     if (response.destroyed) return;
     if ('answer' in step) {
       const { answer, calls = [], more } = step;
+      this.#wire.heard?.(call);
       const whole = { ...this.#wire.answer(answer, call, calls), ...more };
       const streamed = isStream(call) ? this.#wire.streamed?.(whole) : undefined;
       return streamed === undefined

@@ -21,11 +21,14 @@ export function startFakeOllama(
     readonly remoteHosts?: Readonly<Record<string, string>>;
     /** What it says that each model can do; absent: a version that does not say. */
     readonly capabilities?: readonly string[];
+    readonly context?: FakeContext;
     readonly host?: string;
     readonly port?: number;
   } = {},
 ): Promise<FakeModel> {
-  const { models = pulled, remoteHosts = {}, capabilities, host, port } = options;
+  const { models = pulled, remoteHosts = {}, capabilities, context = {}, host, port } = options;
+  const { byDefault = 4_096, ofFile, most } = context;
+  const loaded = new Map<string, number>();
   const tagOf = (name: string): object => {
     const away = remoteHosts[name];
     return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };
@@ -35,6 +38,12 @@ export function startFakeOllama(
     port,
     base: '',
     chatPath: '/api/chat',
+    heard(call) {
+      // A request with another context loads the model again: server/sched.go, needsReload.
+      const body = call.body as { options?: { num_ctx?: number } } | null;
+      const asked = body?.options?.num_ctx ?? ofFile ?? byDefault;
+      loaded.set(withTag(modelOf(call)), Math.min(asked, most ?? Infinity));
+    },
     answer: (text, call, calls) => ({
       model: modelOf(call),
       created_at: '2026-11-20T20:00:00.000000Z',
@@ -57,13 +66,41 @@ export function startFakeOllama(
     }),
     showPath: '/api/show',
     look(path) {
-      if (path === '/api/show') return { details: {}, capabilities };
+      if (path === '/api/show') return { details: {}, capabilities, ...shownOf(context) };
+      if (path === '/api/ps') {
+        const running = [...loaded].map(([name, tokens]) => {
+          return { name, model: name, context_length: tokens };
+        });
+        return { models: running };
+      }
       if (path === '/api/tags') return { models: models.map(tagOf) };
       return path === '/api/version' ? { version: '0.12.6' } : null;
     },
   };
   return startModelServer(wire, script);
 }
+
+/** What it reads in one call, in tokens; what is left out it does not say. */
+export type FakeContext = {
+  readonly byDefault?: number;
+  /** `PARAMETER num_ctx` of the model file. */
+  readonly ofFile?: number;
+  /** What the model was made for. */
+  readonly most?: number;
+};
+
+/** Parameters are one text: a name, spaces, a value in each line. */
+const shownOf = ({ ofFile, most }: FakeContext): object => ({
+  ...(ofFile !== undefined && { parameters: `stop    "<|eot|>"\nnum_ctx    ${ofFile}` }),
+  ...(most !== undefined && {
+    model_info: { 'general.architecture': 'llama', 'llama.context_length': most },
+  }),
+});
+
+const withTag = (name: unknown): string => {
+  const text = String(name);
+  return text.includes(':') ? text : `${text}:latest`;
+};
 
 type Whole = {
   readonly model: unknown;

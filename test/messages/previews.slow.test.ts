@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeDiscord } from '../fake/discord.ts';
+import type { Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startServe } from '../support/in-process.ts';
 import { scratch, writeConfig } from '../support/program.ts';
@@ -100,6 +101,27 @@ test('Telegram: nothing is shown before the reply to an earlier message has arri
   it.held.let(99);
   const [, second] = await it.telegram.waitForSent(2);
   assert.ok(words.startsWith(second!.text.replace(' …', '')));
+});
+
+test('Telegram: an answer that the context cut gives way to the next one', async () => {
+  const held = heldAnswer();
+  const cut = { done_reason: 'length', prompt_eval_count: 4_000, eval_count: 4 };
+  const script: Script = (call) => {
+    const { messages } = call.body as { messages: unknown[] };
+    return messages.length > 1 ? { ...held.script, more: cut } : { answer: 'the whole answer' };
+  };
+  const more = { storage: { path: 'svc.db' }, session: {} };
+  await using it = await openTelegram(script, { channel: { streaming: true }, more });
+  await using _program = it.start();
+  it.telegram.say(it.ann, 'hello');
+  await it.telegram.waitForSent(1);
+  it.telegram.say(it.ann, 'count');
+  const { message } = await it.telegram.until(() => it.telegram.sent[1], 'a beginning');
+  held.let(99);
+  const whole = (): true | undefined =>
+    it.telegram.shown(message)?.text === 'the whole answer' ? true : undefined;
+  await it.telegram.until(whole, 'the second answer');
+  assert.equal(it.telegram.sent.length, 2, 'it takes the place of the first');
 });
 
 const gone = {

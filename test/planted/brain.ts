@@ -161,6 +161,18 @@ export const model: readonly Fault[] = [
     replace: 'truncate: true',
   },
   {
+    name: 'The local runtime is told how much to read with some requests only.',
+    file: 'src/model/local-runtime/wire.ts',
+    find: '...(contextTokens !== null && { num_ctx',
+    replace: '...(contextTokens !== null && saysThink && { num_ctx',
+  },
+  {
+    name: 'Each message moves the beginning of a prompt that is too long.',
+    file: 'src/model/context-trimmer.ts',
+    find: 'const half = history / 2;',
+    replace: 'const half = history;',
+  },
+  {
     name: 'A model elsewhere is shown the private turns of a conversation.',
     file: 'src/brain/shield.ts',
     find: "(view.private || turn.sensitivity === 'public') && ",

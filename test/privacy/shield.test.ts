@@ -45,6 +45,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     retriesMax: 2,
     inFlightMax: 10,
     outputTokensMax: null,
+    contextTokens: null,
     price: null,
     vision: null,
   };

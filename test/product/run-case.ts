@@ -106,6 +106,7 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
     retriesMax: 2,
     inFlightMax: 10,
     outputTokensMax: null,
+    contextTokens: null,
     price: null,
     vision: null,
   };

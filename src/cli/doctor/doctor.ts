@@ -36,14 +36,14 @@ export const doctor: Command = {
   usage: `Usage: svc doctor [--config <file>] [--delete-webhook] [--json]
 
 Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
-has kept some, models, the addresses for replies, the bots of messengers (whose each token is, and
-whether another program set a webhook), MCP servers (each is asked for its tools; a command is
-started for this, and ended), the database (of a file: whether it is sound, its schema, who may read
-it, who owns it, room on the disk; of a server: its version, the encryption, whether a commit lasts,
-the user's rights, the schema, who works on it), how many files may be open, the addresses to listen
-on (those of the configuration, whatever flags svc serve is given), the windows that svc desktop has
-here, and the clock. It changes nothing but what a flag names, sends no one's words anywhere, and
-may be run while svc runs.
+has kept some, models (also how many tokens a local one reads in one call), the addresses for
+replies, the bots of messengers (whose each token is, and whether another program set a webhook),
+MCP servers (each is asked for its tools; a command is started for this, and ended), the database
+(of a file: whether it is sound, its schema, who may read it, who owns it, room on the disk; of a
+server: its version, the encryption, whether a commit lasts, the user's rights, the schema, who
+works on it), how many files may be open, the addresses to listen on (those of the configuration,
+whatever flags svc serve is given), the windows that svc desktop has here, and the clock. It changes
+nothing but what a flag names, sends no one's words anywhere, and may be run while svc runs.
 
   --config <file>   the configuration file (default: svc.json)
   --delete-webhook  delete a webhook that another program set for a bot; what waits is kept

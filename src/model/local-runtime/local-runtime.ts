@@ -13,7 +13,7 @@ import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
 import { unlessStopped, type Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
-import type { Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
+import type { ContextSeen, Model, ModelCheck, ModelRequest, Sees } from '../model.ts';
 import { BaseUrl, isListed, isThere } from '../base-url.ts';
 import { failureOf } from '../errors.ts';
 import { answerOfLook, callProvider, failureOfLook, outcomeOf } from '../provider-call.ts';
@@ -23,7 +23,7 @@ import type { CallResult, FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { Entry, RelayDetection } from '../relay-detection.ts';
 import { Listening, ThinkingHabit } from '../streaming.ts';
 import { LocalStream } from './stream.ts';
-import { findTag, fromWire, namesVendor, refusesThink, seesBy } from './wire.ts';
+import { contextBy, findTag, fromWire, namesVendor, refusesThink, seesBy } from './wire.ts';
 import { toWire, vendorShownBy } from './wire.ts';
 
 /** What a look says to who asks whether the model is there, and to a private request. */
@@ -108,7 +108,8 @@ class LocalRuntime implements Model {
     const { onText } = request;
     const askAt = async (urls: Urls): Promise<CallResult> => {
       const says = this.#saysThink;
-      const body = toWire(this.modelId, request, this.#options.outputTokensMax, says);
+      const { outputTokensMax, contextTokens } = this.#options;
+      const body = toWire(this.modelId, request, outputTokensMax, says, contextTokens);
       const stream = new LocalStream();
       let isShown = false;
       const told = (whole: string): void => {
@@ -146,6 +147,19 @@ class LocalRuntime implements Model {
       if (told === 'unreached' || told.status === 404) return 'unreached';
       return told.status === 200 ? seesBy(told.body) : null;
     });
+  }
+
+  async context(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ContextSeen | null> {
+    const { showUrl, psUrl } = this.#base.urls;
+    const body = JSON.stringify({ model: this.modelId });
+    const looks = [
+      lookAtProvider(this.#options, showUrl, sensitivity, deadlineAt, body),
+      lookAtProvider(this.#options, psUrl, sensitivity, deadlineAt),
+    ];
+    const [shown, running] = (await Promise.all(looks)).map((look) => {
+      return look.kind === 'answer' && look.status === 200 ? look.body : null;
+    });
+    return contextBy(shown ?? null, running ?? null, this.modelId);
   }
 
   readonly #hear: FromWire = (...answer) => {
@@ -285,11 +299,16 @@ class LocalRuntime implements Model {
   }
 }
 
-type Urls = { readonly chatUrl: URL; readonly tagsUrl: URL; readonly showUrl: URL };
+type Urls = {
+  readonly chatUrl: URL;
+  readonly tagsUrl: URL;
+  readonly showUrl: URL;
+  readonly psUrl: URL;
+};
 
 function urlsAt(url: string): Urls {
   const at = (name: string): URL => new URL(`${url}/api/${name}`);
-  return { chatUrl: at('chat'), tagsUrl: at('tags'), showUrl: at('show') };
+  return { chatUrl: at('chat'), tagsUrl: at('tags'), showUrl: at('show'), psUrl: at('ps') };
 }
 
 /**

@@ -8,7 +8,7 @@ import { listOf, parseJson, recordOf, textOf } from '../json.ts';
 import { answerOf, base64Of, callable, callsOf, extraOf, failed } from '../parsing.ts';
 import { messagesOf, toolsOf, usageOf } from '../parsing.ts';
 import type { CallWire, Parsed } from '../parsing.ts';
-import type { ModelRequest, ToolNotice } from '../model.ts';
+import type { ContextSeen, ModelRequest, ToolNotice } from '../model.ts';
 import { LocalStream } from './stream.ts';
 
 /**
@@ -16,13 +16,20 @@ import { LocalStream } from './stream.ts';
  * `shift` false it would silently forget the oldest lines of a long conversation.
  * @param outputTokensMax null: as the runtime has it
  * @param saysThink that the model shall not think; false: it takes no word on that
+ * @param contextTokens null: as the runtime has it. It goes with every request: one with another
+ *   `num_ctx`, or without it, makes Ollama load the model again (ollama#11409).
  */
 export function toWire(
   modelId: string,
   request: ModelRequest,
   outputTokensMax: number | null,
   saysThink = true,
+  contextTokens: number | null = null,
 ): string {
+  const options = {
+    ...(outputTokensMax !== null && { num_predict: outputTokensMax }),
+    ...(contextTokens !== null && { num_ctx: contextTokens }),
+  };
   return JSON.stringify({
     model: modelId,
     messages: messagesOf(request, callWire),
@@ -32,7 +39,7 @@ export function toWire(
     ...(saysThink && { think: false }),
     truncate: false,
     shift: false,
-    ...(outputTokensMax === null ? {} : { options: { num_predict: outputTokensMax } }),
+    ...(Object.keys(options).length > 0 && { options }),
   });
 }
 
@@ -156,6 +163,38 @@ export function seesBy(body: string): boolean | null {
   const told = recordOf(parseJson(body))?.['capabilities'];
   return Array.isArray(told) ? told.includes('vision') : null;
 }
+
+/**
+ * What a model's context is by `POST /api/show` and `GET /api/ps`. The first has what the model was
+ * made for in `model_info`, and what its file sets in `parameters`, a text of lines. The second has
+ * `context_length` of each loaded model since Ollama 0.11.
+ * @param shown null: it was not answered; so with `running`
+ * @returns null: neither says anything, or a vendor runs the model
+ */
+export function contextBy(
+  shown: string | null,
+  running: string | null,
+  modelId: string,
+): ContextSeen | null {
+  const model = recordOf(parseJson(shown ?? ''));
+  const list = recordOf(parseJson(running ?? ''))?.['models'];
+  if (namesVendor(model) || (model === null && !Array.isArray(list))) return null;
+  const info = recordOf(model?.['model_info']);
+  const made = info?.[`${textOf(info['general.architecture'])}.context_length`];
+  const set = /^num_ctx[ \t]+(\d{1,9})\b/m.exec(textOf(model?.['parameters']))?.[1];
+  const loaded = listOf(list)
+    .map(recordOf)
+    .find((one) => plainName(textOf(one?.['name'])) === plainName(modelId));
+  return {
+    isLoaded: loaded !== undefined,
+    loaded: tokensOf(loaded?.['context_length']),
+    set: tokensOf(Number(set)),
+    most: tokensOf(made),
+  };
+}
+
+const tokensOf = (value: unknown): number | null =>
+  Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
 
 /** The runtime leaves both fields away where it runs the model: that one is there is enough. */
 export function namesVendor(record: Readonly<Record<string, unknown>> | null): boolean {
