@@ -80,6 +80,38 @@ test('a short text is shown after 700 ms, a longer one at once', async () => {
   assert.deepEqual(other.shown(), [[null, long]]);
 });
 
+test('pieces are shown as soon as there are 40 characters', async () => {
+  const it = start();
+  for (let length = 4; length < 40; length += 4) {
+    it.clock.pass(10);
+    await it.show(long.slice(0, length));
+  }
+  assert.deepEqual(it.shown(), []);
+  await it.show(long.slice(0, 40));
+  assert.deepEqual(it.shown(), [[null, long.slice(0, 40)]]);
+  await it.settle(made);
+  // The time of the first planned one passes, and makes no other.
+  it.clock.pass(1_499);
+  await it.show(long);
+  await it.acted();
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await calls(it, 2);
+});
+
+test('where the platform bears the first one only later, more pieces bring it no sooner', async () => {
+  const it = start();
+  await it.show(long.slice(0, 4));
+  await it.show(long.slice(0, 40));
+  await it.settle({ kind: 'busy', ms: 300 });
+  await it.show(long);
+  it.clock.pass(299);
+  await it.acted();
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await calls(it, 2);
+});
+
 test('later texts are edits: one at a time, the newest alone, none before its time', async () => {
   const it = start();
   await it.show(long);

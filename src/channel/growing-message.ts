@@ -65,6 +65,8 @@ export class GrowingMessage implements Preview {
   #message: string | null;
   #text = '';
   #shown = '';
+  /** Whether a first call was begun; what comes after it has its own time. */
+  #hasCalled = false;
   #nextAt: SteadyTime;
   #next: Deadline | null = null;
   #underWay: Promise<void> | null = null;
@@ -80,8 +82,12 @@ export class GrowingMessage implements Preview {
 
   show(text: string): void {
     this.#text = text;
-    const isFirst = this.#shown === '' && this.#failures === 0 && this.#underWay === null;
-    if (isFirst && text.length >= firstCharacters) this.#nextAt = this.#begunAt;
+    if (!this.#hasCalled && text.length >= firstCharacters) {
+      this.#nextAt = this.#begunAt;
+      // The first piece of a stream has planned it for later.
+      this.#next?.cancel();
+      this.#next = null;
+    }
     this.#plan();
   }
 
@@ -123,6 +129,7 @@ export class GrowingMessage implements Preview {
 
   #begin(): void {
     const { cut, steady, everyMs } = this.#parts;
+    this.#hasCalled = true;
     this.#nextAt = later(steady(), everyMs);
     if (cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
   }
