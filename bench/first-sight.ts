@@ -52,9 +52,9 @@ export async function firstSights(lab: Lab, { ms, together, drafts }: Scene): Pr
   await using model = await serveModel(stage);
   const adminPort = await freePort();
   const file = join(lab.folder, `first-sight-${adminPort}.json`);
-  writeFileSync(file, JSON.stringify(configOf(telegram.url, model.url, adminPort)), {
-    mode: 0o600,
-  });
+  const database = file.replace(/json$/, 'db');
+  const config = configOf(telegram.url, model.url, adminPort, database);
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   const env = { BENCH_TELEGRAM_TOKEN: telegram.token };
   const { pid } = await lab.boot([lab.program, 'serve', '--config', file], adminPort, env);
   await telegram.waitForCall('getUpdates');
@@ -65,7 +65,13 @@ export async function firstSights(lab: Lab, { ms, together, drafts }: Scene): Pr
   return { ...stage.sights(), refused: telegram.limits!.refused };
 }
 
-function configOf(telegramUrl: string, modelUrl: string, adminPort: number): object {
+/** With storage: without it messages that are not answered yet hold up how those behind them come. */
+function configOf(
+  telegramUrl: string,
+  modelUrl: string,
+  adminPort: number,
+  database: string,
+): object {
   const channel = { type: 'telegram', mode: 'polling', token_env: 'BENCH_TELEGRAM_TOKEN' };
   const base = { provider: 'local_runtime', model_id: 'bench', locality: 'local' };
   const models = [{ ...base, base_url: modelUrl }];
@@ -74,6 +80,7 @@ function configOf(telegramUrl: string, modelUrl: string, adminPort: number): obj
     brains: [{ name: 'bench', sensitivity: 'public', policy: { kind: 'priority' }, models }],
     routes: [{ channel: 'telegram', brain: 'bench' }],
     observability: { addr: `127.0.0.1:${adminPort}` },
+    storage: { path: database },
   };
 }
 
@@ -155,7 +162,8 @@ class Stage {
 async function serveModel(stage: Stage) {
   const server = createServer((request, response) => {
     if (request.url === '/api/chat') void write(stage, request, response);
-    else response.end(JSON.stringify({ models: [{ name: 'bench:latest', model: 'bench:latest' }] }));
+    else
+      response.end(JSON.stringify({ models: [{ name: 'bench:latest', model: 'bench:latest' }] }));
   });
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

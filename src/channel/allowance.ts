@@ -52,6 +52,11 @@ export class Window {
     return Math.max(0, oldest + this.#ms - now);
   }
 
+  /** How many were sent in the last stretch. */
+  count(now: SteadyTime): number {
+    return this.#times.filter((at) => at + this.#ms > now).length;
+  }
+
   take(now: SteadyTime): void {
     this.#times[this.#next] = now;
     this.#next = (this.#next + 1) % this.#times.length;

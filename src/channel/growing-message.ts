@@ -1,7 +1,8 @@
 /**
- * A reply that is shown while it is written, as one message that grows by edits: the newest text
- * alone, at most one call under way, and no oftener than the platform bears. After what went wrong
- * three times in a row, or at the first limit, it is silent: the reply itself comes all the same.
+ * A reply that is shown while it is written, as one message that grows by edits, or as a draft of
+ * one where the platform has drafts: the newest text alone, at most one call under way, and no
+ * oftener than the platform bears. After what went wrong three times in a row, or at the first
+ * limit, it is silent: the reply itself comes all the same.
  */
 import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';

@@ -136,7 +136,12 @@ test('a refusal is remembered for an hour: of its kind of chats, or of a chat al
   const [ann, bo] = [1, 2].map((chat) => ({ chat, thread: null }));
   const topic = { chat: 3, thread: 7 };
   const may = (known: Drafts) => [ann!, bo!, topic].map((place) => known.mayShow(place));
-  const refusal = { kind: 'refused', status: 400, retryAfterMs: null, migrateToChat: null } as const;
+  const refusal = {
+    kind: 'refused',
+    status: 400,
+    retryAfterMs: null,
+    migrateToChat: null,
+  } as const;
   const peer = { ...refusal, description: 'Bad Request: TEXTDRAFT_PEER_INVALID' };
   const known = new Drafts(() => now);
   known.refused(ann!, { ...refusal, description: 'Bad Request: message is too long' });

@@ -33,8 +33,13 @@ export const paceLimits: PaceLimits = {
   waitMsMax: 2_000,
 };
 
-/** What of the allowances the growth of replies leaves over, for first sights of others. */
-const forFirsts = { messages: 8, drafts: 30 } as const;
+/**
+ * What of the allowances the growth of replies leaves over, for first sights of others and for
+ * replies: of messages as many as these were in the last second, and never fewer than that.
+ */
+const leftOver = { messages: 8, drafts: 30 } as const;
+/** That many it may have in a second all the same. */
+const growthMin = 4;
 
 /**
  * What may be left out. `notice`: "typing…" or eyes, which take no message's place in their chat.
@@ -96,8 +101,9 @@ class BotPace implements Pace {
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
   readonly #spares: SpareTurns;
-  /** All messages of the last second. */
+  /** All messages of the last second, and those of them that may be left out and are no firsts. */
   readonly #window: Window;
+  readonly #growth: Window;
   /** When the drafts' allowance is full again. */
   #draftsFull: SteadyTime;
   readonly #drafts: SpareTurns;
@@ -108,6 +114,7 @@ class BotPace implements Pace {
     this.#limits = { ...paceLimits, ...limits };
     this.#full = this.#heldUntil = this.#draftsFull = steady();
     this.#window = new Window(this.#limits.secondMax, 1_000);
+    this.#growth = new Window(this.#limits.secondMax, 1_000);
     this.#spares = new SpareTurns(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
     this.#drafts = new SpareTurns(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
   }
@@ -139,10 +146,12 @@ class BotPace implements Pace {
     const take = (): boolean => {
       // A reply to that chat may have come first.
       if (msOfChat() > 0) return false;
-      if (kind === 'message') this.#takeOf(chat, allowance);
       // First sights may come close together: the others go out as evenly as without them.
-      if (isFirst) this.#window.take(this.#steady());
-      else this.#spend();
+      if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
+      if (kind === 'notice') return true;
+      this.#takeOf(chat, allowance);
+      this.#window.take(this.#steady());
+      if (!isFirst) this.#growth.take(this.#steady());
       return true;
     };
     while (!signal.aborted) {
@@ -184,15 +193,23 @@ class BotPace implements Pace {
 
   #msUntilSpare(isFirst: boolean): number {
     const { bot } = this.#limits;
-    const spare = isFirst ? 1 : forFirsts.messages;
-    const ofWindow = Math.max(this.#heldMs, this.#window.msUntilOne(this.#steady(), spare));
+    const ofWindow = Math.max(this.#heldMs, this.#window.msUntilOne(this.#steady(), 1));
     const waiting = this.#queue.length;
     if (isFirst && waiting === 0) return ofWindow;
-    return Math.max(ofWindow, this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs);
+    const ofBot = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
+    return Math.max(ofWindow, ofBot, isFirst ? 0 : this.#msUntilGrowth);
+  }
+
+  get #msUntilGrowth(): number {
+    const { secondMax } = this.#limits;
+    const now = this.#steady();
+    const others = this.#window.count(now) - this.#growth.count(now);
+    const most = secondMax - Math.max(others, leftOver.messages);
+    return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
   }
 
   #msUntilDraft(isFirst: boolean): number {
-    const spare = isFirst ? 0 : forFirsts.drafts;
+    const spare = isFirst ? 0 : leftOver.drafts;
     const ms = this.#msUntil(this.#draftsFull, this.#limits.drafts, spare);
     return Math.max(this.#heldMs, ms);
   }
