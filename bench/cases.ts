@@ -37,6 +37,7 @@ export const cases: ReadonlyMap<number, Case> = new Map([
   [7, idleMemory],
   [8, agentSteps],
   [9, manyInFlight],
+  [10, firstSight],
   [11, promptReuse],
 ] satisfies (readonly [number, Case])[]);
 
@@ -245,9 +246,33 @@ async function promptReuse(): Promise<Row[]> {
   for (const [name, talk] of Object.entries(talks)) {
     const { first, all } = await promptsOf(talk);
     const share = meanShare(first);
-    const said = `mean ${figure(share)} over ${first.length} turns; of all calls ${figure(meanShare(all))}`;
+    const ofAll = figure(meanShare(all));
+    const said = `mean ${figure(share)} over ${first.length} turns; of all calls ${ofAll}`;
     const what = `prompts of ${name}: the part that begins the next one`;
     rows.push(row(11, what, said, '', Number.NaN, share, { atLeast: 0.95 }));
+  }
+  return rows;
+}
+
+/** A stream of tokens, a platform with limits: what svc adds until the person sees something. */
+async function firstSight(lab: Lab, pace: Pace): Promise<Row[]> {
+  // Only here, as above.
+  const { firstSights } = await import('./first-sight.ts');
+  const ms = 2_000 * pace.rounds;
+  const rows: Row[] = [];
+  for (const [name, scene] of [
+    ['drafts', { ms, together: false, drafts: true }],
+    ['drafts, all in one moment', { ms, together: true, drafts: true }],
+    ['edits', { ms, together: false, drafts: false }],
+  ] as const) {
+    const { fromTokenMs, fromCharactersMs, refused } = await firstSights(lab, scene);
+    const [p50, p99] = [percentile(fromCharactersMs, 50), percentile(fromCharactersMs, 99)];
+    const token = `first token p50 ${figure(percentile(fromTokenMs, 50))}`;
+    const all = `${token} p99 ${figure(percentile(fromTokenMs, 99))} ms`;
+    const answers = `${fromCharactersMs.length} answers, ${refused} calls refused`;
+    const said = `p50 ${figure(p50)} p99 ${figure(p99)} ms; ${all}; ${answers}`;
+    const what = `50 growing replies by ${name}: 40 characters to Telegram, p99`;
+    rows.push(row(10, what, said, '', Number.NaN, p99, { atMost: 30 }));
   }
   return rows;
 }

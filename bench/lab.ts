@@ -134,13 +134,17 @@ export class Lab {
   }
 
   /** Spawns, and waits until the port is open; `ms` is how long that took. */
-  async boot(argv: readonly string[], port: number): Promise<{ pid: number; ms: number }> {
+  async boot(
+    argv: readonly string[],
+    port: number,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<{ pid: number; ms: number }> {
     const log = join(this.folder, `${port}.log`);
     const stderr = openSync(log, 'a');
     const startedAt = performance.now();
     const child = spawn(process.execPath, argv, {
       stdio: ['ignore', 'ignore', stderr],
-      env: { ...process.env, BENCH_TOKEN: token, BENCH_ADMIN_TOKEN: adminToken },
+      env: { ...process.env, BENCH_TOKEN: token, BENCH_ADMIN_TOKEN: adminToken, ...more },
     });
     closeSync(stderr);
     this.#children.add(child);

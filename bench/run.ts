@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: how fast svc is on this machine, as ratios to floors measured in the same run.
- * Options: `--quick` (under a minute), `--case N` (only that one; may be repeated), `--profile`
+ * Options: `--quick` (about two minutes), `--case N` (only that one; may be repeated), `--profile`
  * (where the CPU time of the servers under test went; the ratios are then worth nothing). Ends
  * with 0 unless something failed to run.
  *

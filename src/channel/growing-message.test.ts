@@ -9,7 +9,8 @@ const long = 'This answer has more than forty characters in it.';
 type Given = {
   message?: string;
   unseen?: string;
-  room?: (signal: AbortSignal) => Promise<boolean>;
+  room?: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
+  fadesMs?: number;
 };
 
 function start(given: Given = {}) {
@@ -23,13 +24,14 @@ function start(given: Given = {}) {
     made: (message) => void made.push(message),
     cut: (text) => text.slice(0, 100),
     takeAway: (message) => void gone.push(message),
-    room: (signal) => given.room?.(signal) ?? Promise.resolve(true),
+    room: (signal, isFirst) => given.room?.(signal, isFirst) ?? Promise.resolve(true),
     put: (message, text, signal) => {
       const { promise, resolve } = Promise.withResolvers<Shown>();
       calls.push({ message, text, signal, settle: resolve });
       return promise;
     },
     everyMs: 1_500,
+    fadesMs: given.fadesMs ?? null,
     steady: clock.steady,
     deadlines: clock.deadlines,
   });
@@ -78,6 +80,38 @@ test('a short text is shown after 700 ms, a longer one at once', async () => {
   const other = start();
   await other.show(long);
   assert.deepEqual(other.shown(), [[null, long]]);
+});
+
+test('pieces are shown as soon as there are 40 characters', async () => {
+  const it = start();
+  for (let length = 4; length < 40; length += 4) {
+    it.clock.pass(10);
+    await it.show(long.slice(0, length));
+  }
+  assert.deepEqual(it.shown(), []);
+  await it.show(long.slice(0, 40));
+  assert.deepEqual(it.shown(), [[null, long.slice(0, 40)]]);
+  await it.settle(made);
+  // The time of the first planned one passes, and makes no other.
+  it.clock.pass(1_499);
+  await it.show(long);
+  await it.acted();
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await calls(it, 2);
+});
+
+test('where the platform bears the first one only later, more pieces bring it no sooner', async () => {
+  const it = start();
+  await it.show(long.slice(0, 4));
+  await it.show(long.slice(0, 40));
+  await it.settle({ kind: 'busy', ms: 300 });
+  await it.show(long);
+  it.clock.pass(299);
+  await it.acted();
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await calls(it, 2);
 });
 
 test('later texts are edits: one at a time, the newest alone, none before its time', async () => {
@@ -244,6 +278,45 @@ test('where there is no room it waits for it, and shows what is the newest then'
   assert.equal(it.calls.length, 1, 'its time goes by the call');
   it.clock.pass(1);
   await calls(it, 2);
+});
+
+test('room is asked for as for a first sight, until there was one', async () => {
+  const asked: boolean[] = [];
+  const it = start({ room: (_, isFirst) => Promise.resolve(asked.push(isFirst) > 0) });
+  await it.show(long);
+  await it.settle({ kind: 'failed' });
+  it.clock.pass(1_500);
+  await calls(it, 2);
+  await it.settle(made);
+  await it.show(`${long} more`);
+  it.clock.pass(1_500);
+  await calls(it, 3);
+  assert.deepEqual(asked, [true, true, false]);
+});
+
+test('a text that goes by itself is put again, and one that grows has its own time', async () => {
+  const it = start({ fadesMs: 20_000 });
+  await it.show(long);
+  await it.settle({ kind: 'shown' });
+  it.clock.pass(19_999);
+  await it.acted();
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(1);
+  await calls(it, 2);
+  await it.settle({ kind: 'shown' });
+  await it.show(`${long} more`);
+  it.clock.pass(1_500);
+  await calls(it, 3);
+  await it.settle({ kind: 'shown' });
+  assert.deepEqual(it.shown(), [
+    [null, long],
+    [null, long],
+    [null, `${long} more`],
+  ]);
+  await it.growing.end();
+  it.clock.pass(60_000);
+  await it.acted();
+  assert.equal(it.calls.length, 3);
 });
 
 test('its end waits for no room', async () => {

@@ -1,7 +1,8 @@
 /**
- * A reply that is shown while it is written, as one message that grows by edits: the newest text
- * alone, at most one call under way, and no oftener than the platform bears. After what went wrong
- * three times in a row, or at the first limit, it is silent: the reply itself comes all the same.
+ * A reply that is shown while it is written, as one message that grows by edits, or as a draft of
+ * one where the platform has drafts: the newest text alone, at most one call under way, and no
+ * oftener than the platform bears. After what went wrong three times in a row, or at the first
+ * limit, it is silent: the reply itself comes all the same.
  */
 import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
@@ -26,14 +27,19 @@ export type GrowingParts = {
   readonly made: (message: string) => void;
   /** As much of a text as one message holds. What is beyond it changes nothing that is seen. */
   readonly cut: (text: string) => string;
-  /** Resolves when the platform bears a call that no reply needs; false: stopped before. */
-  readonly room: (signal: AbortSignal) => Promise<boolean>;
+  /**
+   * Resolves when the platform bears a call that no reply needs; false: stopped before.
+   * @param isFirst whether the person has seen nothing of the reply yet
+   */
+  readonly room: (signal: AbortSignal, isFirst: boolean) => Promise<boolean>;
   /** Makes the message, or gives it this text. Never throws. */
   readonly put: (message: string | null, text: string, signal: AbortSignal) => Promise<Shown>;
   /** Takes away a message that was made too late for anyone to know of it. Never throws. */
   readonly takeAway: (message: string) => void;
-  /** Between the beginnings of two calls, at least. */
+  /** Between the beginnings of two calls, at least. Looked at anew for each. */
   readonly everyMs: number;
+  /** How long after a call its text is put again, since it goes by itself; null: it stays. */
+  readonly fadesMs: number | null;
   readonly steady: () => SteadyTime;
   readonly deadlines: Deadlines;
 };
@@ -65,8 +71,13 @@ export class GrowingMessage implements Preview {
   #message: string | null;
   #text = '';
   #shown = '';
+  /** Whether a first call was begun; what comes after it has its own time. */
+  #hasCalled = false;
   #nextAt: SteadyTime;
+  /** When the text that is shown is put again. */
+  #fadesAt: SteadyTime | null = null;
   #next: Deadline | null = null;
+  #dueAt: SteadyTime;
   #underWay: Promise<void> | null = null;
   #failures = 0;
   #isOver = false;
@@ -75,13 +86,12 @@ export class GrowingMessage implements Preview {
     this.#parts = parts;
     this.#message = parts.message;
     this.#begunAt = parts.steady();
-    this.#nextAt = later(this.#begunAt, firstMs);
+    this.#nextAt = this.#dueAt = later(this.#begunAt, firstMs);
   }
 
   show(text: string): void {
     this.#text = text;
-    const isFirst = this.#shown === '' && this.#failures === 0 && this.#underWay === null;
-    if (isFirst && text.length >= firstCharacters) this.#nextAt = this.#begunAt;
+    if (!this.#hasCalled && text.length >= firstCharacters) this.#nextAt = this.#begunAt;
     this.#plan();
   }
 
@@ -112,10 +122,15 @@ export class GrowingMessage implements Preview {
   }
 
   #plan(): void {
-    if (this.#isOver || this.#underWay !== null || this.#next !== null) return;
-    if (this.#text.trim() === '' || this.#text === this.#shown) return;
-    if (this.#nextAt <= this.#parts.steady()) return this.#begin();
-    this.#next = this.#parts.deadlines.at(this.#nextAt, () => {
+    if (this.#isOver || this.#underWay !== null || this.#text.trim() === '') return;
+    const at = this.#text === this.#shown ? this.#fadesAt : this.#nextAt;
+    // What is planned for later gives way: a stream's first piece has planned its first sight.
+    if (at === null || (this.#next !== null && this.#dueAt <= at)) return;
+    this.#next?.cancel();
+    this.#next = null;
+    if (at <= this.#parts.steady()) return this.#begin();
+    this.#dueAt = at;
+    this.#next = this.#parts.deadlines.at(at, () => {
       this.#next = null;
       this.#begin();
     });
@@ -123,13 +138,16 @@ export class GrowingMessage implements Preview {
 
   #begin(): void {
     const { cut, steady, everyMs } = this.#parts;
-    this.#nextAt = later(steady(), everyMs);
-    if (cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
+    const now = steady();
+    this.#hasCalled = true;
+    this.#nextAt = later(now, everyMs);
+    const fades = this.#fadesAt !== null && this.#fadesAt <= now;
+    if (fades || cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
   }
 
   async #inTurn(): Promise<void> {
     const { room, cut, steady, everyMs } = this.#parts;
-    const isAdmitted = await room(this.#stopping.signal);
+    const isAdmitted = await room(this.#stopping.signal, this.#shown === '');
     if (isAdmitted && !this.#isOver) {
       this.#nextAt = later(steady(), everyMs);
       return this.#put(cut(this.#text));
@@ -171,8 +189,10 @@ export class GrowingMessage implements Preview {
         shown satisfies never;
     }
     if (shown.kind === 'made' || shown.kind === 'shown') {
+      const { fadesMs } = this.#parts;
       this.#failures = 0;
       this.#shown = text;
+      this.#fadesAt = fadesMs === null ? null : later(steady(), fadesMs);
     }
     this.#plan();
   }

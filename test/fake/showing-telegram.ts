@@ -11,6 +11,7 @@ import { hastened } from '../support/hand-clock.ts';
 import { until } from '../support/waiting.ts';
 import { NotingLedger } from './discord-bench.ts';
 import { startFakeTelegram } from './telegram.ts';
+import type { DraftsFor } from './telegram/drafts.ts';
 import { noteEvents } from './webhook.ts';
 
 const first = { number: 1, possibleDuplicate: false, late: false };
@@ -18,10 +19,16 @@ const first = { number: 1, possibleDuplicate: false, late: false };
 /**
  * @param now of the platform, in milliseconds since 1970
  * @param haste what waits for some time waits so many times shorter
+ * @param draftsFor whom the platform lets show drafts
  */
-export async function startShowing(more: Partial<MessengerConfig> = {}, now = Date.now, haste = 1) {
+export async function startShowing(
+  more: Partial<MessengerConfig> = {},
+  now = Date.now,
+  haste = 1,
+  draftsFor: DraftsFor = 'nobody',
+) {
   const own = new AsyncDisposableStack();
-  const telegram = own.use(await startFakeTelegram({ secondMs: 20, now }));
+  const telegram = own.use(await startFakeTelegram({ secondMs: 20, now, draftsFor }));
   const deadlines = hastened(createDeadlines(), haste);
   const http = createHttpClient(deadlines);
   own.defer(() => http.close());

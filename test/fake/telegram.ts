@@ -12,6 +12,7 @@ import { Chats, authorIn, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
 import { CommandList } from './telegram/commands.ts';
 import type { Reaction } from './telegram/commands.ts';
+import { Drafts, type Draft, type DraftsFor } from './telegram/drafts.ts';
 import { takesEffect } from './breakage.ts';
 import { Downloads } from './downloads.ts';
 import { answerBadly, send } from './telegram/faults.ts';
@@ -40,6 +41,8 @@ export type TelegramOptions = {
   readonly secondMs?: number;
   /** Whether it refuses what is more than its limits. */
   readonly limited?: boolean;
+  /** Whom it lets show drafts; a server of today everyone. */
+  readonly draftsFor?: DraftsFor;
 };
 
 export async function startFakeTelegram(options: TelegramOptions = {}): Promise<FakeTelegram> {
@@ -89,6 +92,7 @@ export class FakeTelegram implements AsyncDisposable {
       files: new Map(),
       commands: this.commands,
       reactions: this.reactions,
+      drafts: new Drafts(options.draftsFor ?? 'everyone', this.#now),
     };
     this.#server = createServer((request, response) => {
       this.#take(request, response).catch(() => response.destroy());
@@ -105,6 +109,11 @@ export class FakeTelegram implements AsyncDisposable {
   /** What the bot has sent, in order. */
   get sent(): readonly Sent[] {
     return this.#world.sent;
+  }
+
+  /** Every draft that the bot has shown, in order. */
+  get drafts(): readonly Draft[] {
+    return this.#world.drafts.written;
   }
 
   get typing(): readonly Typing[] {
@@ -213,6 +222,11 @@ export class FakeTelegram implements AsyncDisposable {
   /** A message as it stands in its chat now. */
   shown({ chat, message_id }: Message): Message | undefined {
     return this.#state(chat).messages.get(message_id);
+  }
+
+  /** What a person sees there of a message that is still being written. */
+  draftIn(chat: Chat): Draft | undefined {
+    return this.#world.drafts.in(chat.id);
   }
 
   /** A message gets a new text: an `edited_message`, or in a channel an `edited_channel_post`. */

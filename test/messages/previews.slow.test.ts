@@ -28,9 +28,13 @@ function heldAnswer() {
   };
 }
 
-async function stage(channel: object = { streaming: true }) {
+async function stage(
+  channel: object = { streaming: true },
+  draftsFor: 'everyone' | 'nobody' = 'nobody',
+) {
   const held = heldAnswer();
-  const it = await openTelegram(held.script, { channel, more: { storage: { path: 'svc.db' } } });
+  const more = { storage: { path: 'svc.db' } };
+  const it = await openTelegram(held.script, { channel, more, draftsFor });
   const { telegram } = it;
   return {
     ...it,
@@ -70,6 +74,43 @@ test('Telegram: a restart in the middle goes on with the same message', async ()
   await using _program = it.start();
   await it.telegram.until(() => (it.textOf() === words ? true : undefined), 'all of it');
   assert.equal(it.telegram.sent.length, 1, 'it is edited, not doubled');
+});
+
+test('Telegram: where it has drafts the reply grows as one, and ends as one message', async () => {
+  await using it = await stage({ streaming: true }, 'everyone');
+  await using _program = it.start();
+  it.telegram.say(it.ann, 'count');
+  await it.model.call(0);
+  it.held.let(0);
+  const draft = (): string | undefined => it.telegram.draftIn(it.ann)?.text;
+  await it.telegram.until(() => (draft() === 'one two' ? true : undefined), 'a beginning');
+  it.held.let(1);
+  await it.telegram.until(() => (draft() === 'one two three' ? true : undefined), 'more');
+  it.held.let(99);
+  const [sent] = await it.telegram.waitForSent(1);
+  assert.equal(sent!.text, words);
+  assert.equal(draft(), undefined);
+  assert.deepEqual(it.telegram.callsOf('editMessageText'), []);
+});
+
+test('Telegram: a kill in the middle of a draft leaves no message but the reply', async () => {
+  await using it = await stage({ streaming: true }, 'everyone');
+  {
+    await using first = it.spawn();
+    it.telegram.say(it.ann, 'count');
+    await it.model.call(0);
+    it.held.let(0);
+    await it.telegram.until(() => it.telegram.draftIn(it.ann), 'a beginning');
+    first.child.kill('SIGKILL');
+    await first.ended;
+  }
+  it.held.forget();
+  it.held.let(99);
+  await using _program = it.start();
+  const [sent] = await it.telegram.waitForSent(1);
+  assert.equal(sent!.text, words);
+  assert.deepEqual(it.telegram.callsOf('editMessageText'), []);
+  assert.equal(new Set(it.telegram.drafts.map(({ id }) => id)).size, 1);
 });
 
 test('Telegram: what fails of a preview costs the reply nothing', async () => {

@@ -104,6 +104,18 @@ export const telegram: readonly Fault[] = [
     replace: 'group: { everyMs: 2_000',
   },
   {
+    name: 'The first piece of a stream plans the first sight, and more bring it no sooner.',
+    file: 'src/channel/growing-message.ts',
+    find: '(this.#next !== null && this.#dueAt <= at)',
+    replace: 'this.#next !== null',
+  },
+  {
+    name: 'A draft is tried again in every chat, although the server has none.',
+    file: 'src/channel/telegram/drafts.ts',
+    find: 'this.#refusedUntil.set(kind, until);\n    } else',
+    replace: 'void kind;\n    } else',
+  },
+  {
     name: 'What a refusal taught is forgotten where a group has had its allowance.',
     file: 'src/channel/telegram/sending.ts',
     find: 'tries === 1 ? undefined : tryMs',

@@ -297,3 +297,65 @@ suite('buttons', () => {
     assert.match(await refusalOf(api.editMessageReplyMarkup(chat.id, 9_999)), /not found/);
   });
 });
+
+suite('a draft', () => {
+  test('shows for 30 s, or until the next message, and is none itself', async () => {
+    const clock = { at: 1_700_000_000_000 };
+    await using fake = await startFakeTelegram({ now: () => clock.at });
+    const api = new Api(fake.token, { apiRoot: fake.url });
+    const chat = fake.privateChat(fake.person('Ann'));
+    const shown = () => fake.draftIn(chat)?.text;
+    await api.sendMessageDraft(chat.id, 7, ' one ');
+    clock.at += 29_999;
+    assert.equal(shown(), 'one');
+    clock.at += 1;
+    assert.equal(shown(), undefined);
+    await api.sendMessageDraft(chat.id, 7, '');
+    assert.equal(shown(), '', 'it says that the bot thinks');
+    await api.sendChatAction(chat.id, 'typing');
+    assert.equal(shown(), '');
+    await api.sendMessage(chat.id, 'one two');
+    assert.equal(shown(), undefined);
+    assert.deepEqual([fake.sent.length, fake.drafts.length], [1, 2]);
+  });
+
+  test('is refused elsewhere, without an id, too long, or by who blocked the bot', async () => {
+    await using world = await stage();
+    const { api, chat, fake } = world;
+    const group = fake.supergroup('Team');
+    const refused = (to: number, id: number, text: string): Promise<string> =>
+      refusalOf(api.sendMessageDraft(to, id, text));
+    assert.equal(await refused(group.id, 7, 'one'), 'Bad Request: TEXTDRAFT_PEER_INVALID');
+    assert.equal(await refused(chat.id, 0, 'one'), 'Bad Request: RANDOM_ID_INVALID');
+    assert.equal(await refused(chat.id, 7, 'a'.repeat(4_097)), 'Bad Request: message is too long');
+    fake.block(chat);
+    assert.equal(await refused(chat.id, 7, 'one'), 'Forbidden: bot was blocked by the user');
+  });
+
+  test('is had in topics alone by Bot API 9.3, and by no server before', async () => {
+    for (const [draftsFor, description] of [
+      ['topics', 'Bad Request: TEXTDRAFT_PEER_INVALID'],
+      ['nobody', 'Not Found: method not found'],
+    ] as const) {
+      await using fake = await startFakeTelegram({ draftsFor });
+      const api = new Api(fake.token, { apiRoot: fake.url });
+      const chat = fake.privateChat(fake.person('Ann'));
+      assert.equal(await refusalOf(api.sendMessageDraft(chat.id, 7, 'one')), description);
+      const message_thread_id = fake.openTopic(chat, 'Plans');
+      const inTopic = api.sendMessageDraft(chat.id, 7, 'one', { message_thread_id });
+      if (draftsFor === 'topics') assert.equal(await inTopic, true);
+      else assert.equal(await refusalOf(inTopic), description);
+    }
+  });
+
+  test('counts as no message, and too many in a chat have to wait', async () => {
+    const clock = { at: 1_700_000_000_000 };
+    await using fake = await startFakeTelegram({ now: () => clock.at, limited: true });
+    const api = new Api(fake.token, { apiRoot: fake.url });
+    const chat = fake.privateChat(fake.person('Ann'));
+    for (let at = 0; at < 25; at++) await api.sendMessageDraft(chat.id, 7, `one ${at}`);
+    const refused = await refusalOf(api.sendMessageDraft(chat.id, 7, 'one'));
+    assert.equal(refused, 'Too Many Requests: retry after 3');
+    await api.sendMessage(chat.id, 'one');
+  });
+});

@@ -2,7 +2,7 @@
 import { lastOf } from '../agents/stage.ts';
 import type { Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
-import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
+import { startFakeTelegram, type FakeTelegram, type TelegramOptions } from '../fake/telegram.ts';
 import { startServe, type Surroundings } from '../support/in-process.ts';
 import { freePort, scratch, startProgram, writeConfig } from '../support/program.ts';
 import type { Program } from '../support/program.ts';
@@ -46,14 +46,16 @@ type Stage = Pick<TelegramSetup, 'channel' | 'more'> & {
   readonly capabilities?: readonly string[];
   /** Of the platform. */
   readonly random?: () => number;
+  readonly draftsFor?: TelegramOptions['draftsFor'];
 };
 
 /** All that is outside of a service on Telegram, and how it is started. */
 export async function openTelegram(script: Script, stage: Stage = {}) {
   await using made = new AsyncDisposableStack();
-  const { random, capabilities, ...setup } = stage;
+  const { random, draftsFor, capabilities, ...setup } = stage;
   const { path: folder } = made.use(await scratch());
-  const telegram = made.use(await startFakeTelegram({ secondMs: 20, ...(random && { random }) }));
+  const platform = { ...(random && { random }), ...(draftsFor && { draftsFor }) };
+  const telegram = made.use(await startFakeTelegram({ secondMs: 20, ...platform }));
   const model = made.use(await startFakeOllama(script, capabilities && { capabilities }));
   const adminPort = await freePort();
   const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort };

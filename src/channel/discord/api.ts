@@ -51,8 +51,11 @@ export interface Api {
   readonly put: Write;
   readonly patch: Write;
   delete(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
-  /** Takes a place among the bot's requests that nobody needs; false: stopped before. */
-  spare(signal: AbortSignal): Promise<boolean>;
+  /**
+   * Takes a place among the bot's requests that nobody needs; false: stopped before.
+   * @param isFirst whether it is for the first sight of a reply, which goes before the others
+   */
+  spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean>;
   close(): void;
 }
 
@@ -178,8 +181,8 @@ class LimitedApi implements Api {
     return this.#inManner({ method: 'PUT', fullRoute: route, body }, signal, manner);
   }
 
-  spare(signal: AbortSignal): Promise<boolean> {
-    return this.#pace.spare(signal);
+  spare(signal: AbortSignal, isFirst?: boolean): Promise<boolean> {
+    return this.#pace.spare(signal, isFirst);
   }
 
   close(): void {

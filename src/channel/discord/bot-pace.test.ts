@@ -47,7 +47,7 @@ test('eight at once after a rest, then one each 30 ms, in the order of asking', 
   assert.deepEqual(told, [1_530, 1_530], 'who would wait for longer is told, and takes no place');
 });
 
-test('what nobody needs waits for its turn, and leaves a place over', async (t) => {
+test('what nobody needs waits for its turn, and leaves places over', async (t) => {
   const it = start(t);
   const { signal } = new AbortController();
   const spared: { readonly number: number; readonly at: number }[] = [];
@@ -55,15 +55,31 @@ test('what nobody needs waits for its turn, and leaves a place over', async (t) 
     void it.pace.spare(signal).then(() => spared.push({ number, at: it.passedMs() }));
   }
   await it.pass(0);
-  assert.equal(spared.length, 7);
-  assert.equal(await it.pace.admit(messages, 0), null, 'one is left for a reply');
+  assert.equal(spared.length, 4);
+  assert.equal(await it.pace.admit(messages, 0), null, 'there are some for replies');
   await it.pass(300);
   assert.deepEqual(
     spared,
     Array.from({ length: 12 }, (_, number) => {
-      return { number, at: number < 7 ? 0 : (number - 5) * 30 };
+      return { number, at: number < 4 ? 0 : (number - 2) * 30 };
     }),
   );
+});
+
+test('first sights of replies take what the growth of others leaves them, at once', async (t) => {
+  const it = start(t);
+  const { signal } = new AbortController();
+  const spared: string[] = [];
+  const spare = (name: string, isFirst: boolean): void =>
+    void it.pace.spare(signal, isFirst).then(() => spared.push(`${name} ${it.passedMs()}`));
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) spare(name, false);
+  await it.pass(0);
+  for (const name of ['A', 'B', 'C', 'D']) spare(name, true);
+  await it.pass(0);
+  assert.deepEqual(spared, ['a 0', 'b 0', 'c 0', 'd 0', 'A 0', 'B 0', 'C 0']);
+  assert.equal(await it.pace.admit(messages, 0), null, 'one is left for a reply');
+  await it.pass(300);
+  assert.deepEqual(spared.slice(7), ['D 60', 'e 180', 'f 210']);
 });
 
 test('answers to interactions do not count', async (t) => {

@@ -11,6 +11,8 @@ import { fullAfterOne, msUntilOne, type Allowance } from '../allowance.ts';
 import { SpareTurns } from '../spare-turns.ts';
 
 const ofBot: Allowance = { everyMs: 30, burst: 8 };
+/** Are left over for a reply, by first sights of replies, and by what else may be left out. */
+const spares = { first: 1, other: 4 } as const;
 /** Answers to interactions do not count. */
 const uncounted = /\/v10\/(?:interactions|webhooks)\//;
 
@@ -24,7 +26,10 @@ export class BotPace {
   constructor(steady: () => SteadyTime, deadlines: Deadlines) {
     this.#steady = steady;
     this.#full = steady();
-    this.#spares = new SpareTurns(deadlines, () => msUntilOne(this.#full, ofBot, steady(), 1));
+    this.#spares = new SpareTurns(deadlines, (isFirst) => {
+      const spare = isFirst ? spares.first : spares.other;
+      return msUntilOne(this.#full, ofBot, steady(), spare);
+    });
   }
 
   /**
@@ -44,14 +49,15 @@ export class BotPace {
   }
 
   /**
-   * Takes a place that nobody needs, and leaves one over.
+   * Takes a place that nobody needs, and leaves some over.
+   * @param isFirst whether it is for the first sight of a reply, which goes before the others
    * @returns false: stopped before
    */
-  spare(signal: AbortSignal): Promise<boolean> {
+  spare(signal: AbortSignal, isFirst = false): Promise<boolean> {
     const take = (): boolean => {
       this.#full = fullAfterOne(this.#full, ofBot, this.#steady());
       return true;
     };
-    return this.#spares.next(take, signal);
+    return this.#spares.next(take, signal, isFirst);
   }
 }

@@ -46,10 +46,11 @@ export function beginPreview(parts: PreviewParts, shown: Previewed): Preview | n
     made: shown.made,
     unseen: begunAs({ id: shown.question, address: shown.address }),
     cut: (text) => splitText(text, cutting)[0]?.text ?? text,
-    room: (signal) => api.spare(signal),
+    room: (signal, isFirst) => api.spare(signal, isFirst),
     put: (message, text, signal) => put(parts, shown.question, target, message, text, signal),
     takeAway: (message) => void ends.takeAway(message),
     everyMs: target.message === null ? everyMs.person : everyMs.group,
+    fadesMs: null,
     steady,
     deadlines,
   });

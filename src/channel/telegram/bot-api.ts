@@ -17,6 +17,7 @@ type Method =
   | 'getUpdates'
   | 'getFile'
   | 'sendMessage'
+  | 'sendMessageDraft'
   | 'sendChatAction'
   | 'setMessageReaction'
   | 'getMyCommands'

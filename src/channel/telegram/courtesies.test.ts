@@ -73,6 +73,20 @@ test('a 429 to what shows a reply before it is whole holds that alone', async ()
   assert.equal(isHeld, false);
 });
 
+test('a 429 to a draft holds drafts alone', async () => {
+  const it = start();
+  it.answers.push({ ...limit, retryAfterMs: 3_000 });
+  const { api, pace } = it.courtesies.preview;
+  await api.call('sendMessageDraft', { chat_id: 1, draft_id: 1, text: 'a' }, 1_000, signal);
+  let isHeld = true;
+  void pace.spare(2, signal, 'draft').then(() => (isHeld = false));
+  assert.equal(await pace.spare(3, signal), true);
+  await it.pass(2_900);
+  assert.equal(isHeld, true);
+  await it.pass(200);
+  assert.equal(isHeld, false);
+});
+
 test('where a chat has no place to spare it is left out after some moments', async () => {
   const it = start();
   const three = [1, 2, 3];

@@ -12,6 +12,9 @@ import type { Pace } from './pace.ts';
 
 type Courtesy = 'setMessageReaction' | 'sendChatAction' | 'editMessageReplyMarkup';
 
+/** Of a reply that is still being written a draft is held by itself. */
+type Kind = Courtesy | 'preview' | 'draft';
+
 export type CourtesyParts = Pick<Clock, 'steady'> & {
   readonly api: BotApi;
   readonly pace: Pick<Pace, 'spare'>;
@@ -19,14 +22,14 @@ export type CourtesyParts = Pick<Clock, 'steady'> & {
 };
 
 const callMs = 5_000;
-/** What counts as a message of its chat: what does not is to take no reply's place there. */
+/** What counts as a message of its chat: a notice is to take no reply's place there. */
 const messages: ReadonlySet<Courtesy> = new Set(['editMessageReplyMarkup']);
 const waitMs = 2_500;
 const waitingMax = 1_000;
 
 export class Courtesies {
   readonly #parts: CourtesyParts;
-  readonly #holds: Holds<Courtesy | 'preview'>;
+  readonly #holds: Holds<Kind>;
   #waiting = 0;
 
   constructor(parts: CourtesyParts) {
@@ -54,7 +57,8 @@ export class Courtesies {
     const limit = deadlines.after(waitMs, () => tooLong.abort());
     const stop = AbortSignal.any([signal, tooLong.signal]);
     this.#waiting++;
-    const isAdmitted = await pace.spare(payload.chat_id, stop, messages.has(method));
+    const kind = messages.has(method) ? 'message' : 'notice';
+    const isAdmitted = await pace.spare(payload.chat_id, stop, kind);
     this.#waiting--;
     limit.cancel();
     if (!isAdmitted || this.#holds.holds(method)) return;
@@ -67,20 +71,22 @@ export class Courtesies {
     return {
       api: {
         sendDocument: (...given) => api.sendDocument(...given),
-        call: async (method, payload, timeoutMs, signal) =>
-          this.#heed('preview', await api.call(method, payload, timeoutMs, signal)),
+        call: async (method, payload, timeoutMs, signal) => {
+          const result = await api.call(method, payload, timeoutMs, signal);
+          return this.#heed(method === 'sendMessageDraft' ? 'draft' : 'preview', result);
+        },
       },
       pace: {
-        spare: async (chat, signal) => {
-          const ms = this.#holds.msOf('preview');
+        spare: async (chat, signal, kind, isFirst) => {
+          const ms = this.#holds.msOf(kind === 'draft' ? 'draft' : 'preview');
           if (ms > 0) await passed(deadlines, ms, signal);
-          return pace.spare(chat, signal);
+          return pace.spare(chat, signal, kind, isFirst);
         },
       },
     };
   }
 
-  #heed(kind: Courtesy | 'preview', result: CallResult): CallResult {
+  #heed(kind: Kind, result: CallResult): CallResult {
     if (result.kind === 'refused' && result.status === 429) {
       this.#holds.hold(kind, result.retryAfterMs ?? 0);
     }

@@ -203,6 +203,74 @@ test('a group that has none left over holds up nobody who waits', async () => {
   );
 });
 
+test('a first sight goes at once while others grow, and all stay below 30 a second', async () => {
+  const { pace, clock } = start();
+  const stopping = new AbortController();
+  const times: number[] = [];
+  const waits: number[] = [];
+  /** Each of 50 replies grows as soon as it may. */
+  const grow = async (chat: number): Promise<void> => {
+    while (await pace.spare(chat, stopping.signal)) times.push(clock.steady());
+  };
+  const show = async (chat: number): Promise<void> => {
+    const asked = clock.steady();
+    await pace.spare(chat, stopping.signal, 'message', true);
+    times.push(clock.steady());
+    waits.push(clock.steady() - asked);
+  };
+  for (let chat = 501; chat <= 550; chat++) void grow(chat);
+  for (let passed = 0; passed < 6_000; passed += 12) {
+    // Three at a time, twice in a second.
+    if (passed >= 1_200 && passed % 600 === 0) {
+      for (const chat of [1, 2, 3]) void show(passed * 10 + chat);
+    }
+    await new Promise<void>((acted) => clock.deadlines.after(0, acted));
+    await new Promise(setImmediate);
+    clock.pass(12);
+  }
+  stopping.abort();
+  assert.deepEqual(waits, Array(24).fill(0));
+  assert.ok(mostWithin(times, 1_000) < 30, String(mostWithin(times, 1_000)));
+  assert.ok(times.length > 6 * 20, `${times.length} in six seconds`);
+});
+
+test('first sights that come all at once leave a place for a reply', async () => {
+  const it = start();
+  const chats = Array.from({ length: 40 }, (_, at) => 501 + at);
+  const stopping = new AbortController();
+  let shown = 0;
+  for (const chat of chats) {
+    void it.pace.spare(chat, stopping.signal, 'message', true).then((is) => is && shown++);
+  }
+  await new Promise(setImmediate);
+  assert.equal(shown, 28);
+  assert.deepEqual(await it.pace.admit(901, never), { kind: 'go' });
+  stopping.abort();
+});
+
+test('drafts take no place of a message, and wait where the platform wants a pause', async () => {
+  const { pace, clock } = start();
+  let drafts = 0;
+  const draft = (chat: number, isFirst: boolean): void =>
+    void pace.spare(chat, never, 'draft', isFirst).then(() => drafts++);
+  for (let chat = 501; chat <= 530; chat++) draft(chat, false);
+  await new Promise(setImmediate);
+  assert.equal(drafts, 20, 'what grows leaves some for first sights');
+  for (let chat = 601; chat <= 630; chat++) draft(chat, true);
+  await new Promise(setImmediate);
+  assert.equal(drafts, 50);
+  for (let n = 0; n < 2; n++) assert.deepEqual(await pace.admit(501, never), { kind: 'go' });
+  pace.hold(5_000);
+  draft(701, true);
+  clock.pass(4_999);
+  await new Promise(setImmediate);
+  assert.equal(drafts, 50);
+  clock.pass(1);
+  await new Promise<void>((acted) => clock.deadlines.after(0, acted));
+  await new Promise(setImmediate);
+  assert.ok(drafts > 50);
+});
+
 test('of 20,000 chats those that are short of something are not forgotten', async () => {
   const { pace, clock } = start();
   for (let chat = 1; chat <= 20_000; chat++) {

@@ -9,11 +9,15 @@
  */
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import { passed, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
-import { fullAfterOne, msUntilOne, type Allowance } from '../allowance.ts';
+import { fullAfterOne, msUntilOne, Window, type Allowance } from '../allowance.ts';
 import { SpareTurns } from '../spare-turns.ts';
 
 export type PaceLimits = {
+  /** How evenly messages go out. */
   readonly bot: Allowance;
+  /** Messages in any second, also where first sights come close together. */
+  readonly secondMax: number;
+  readonly drafts: Allowance;
   readonly person: Allowance;
   readonly group: Allowance;
   /** What a send waits for at most before it is sent away. */
@@ -22,10 +26,26 @@ export type PaceLimits = {
 
 export const paceLimits: PaceLimits = {
   bot: { everyMs: 36, burst: 2 },
+  secondMax: 29,
+  drafts: { everyMs: 36, burst: 50 },
   person: { everyMs: 1_050, burst: 3 },
   group: { everyMs: 4_000, burst: 4 },
   waitMsMax: 2_000,
 };
+
+/**
+ * What of the allowances the growth of replies leaves over, for first sights of others and for
+ * replies: of messages as many as these were in the last second, and never fewer than that.
+ */
+const leftOver = { messages: 8, drafts: 30 } as const;
+/** That many it may have in a second all the same. */
+const growthMin = 4;
+
+/**
+ * What may be left out. `notice`: "typing…" or eyes, which take no message's place in their chat.
+ * `draft`: of a message, which takes no message's place anywhere.
+ */
+export type Spare = 'message' | 'notice' | 'draft';
 
 /** `later`: not before so many milliseconds. */
 export type Admission =
@@ -41,10 +61,12 @@ export interface Pace {
   /**
    * Takes what no reply needs, for what may be left out, in the order of asking as far as the chats
    * have one. It leaves one for a reply, and every reply that waits goes first.
-   * @param isMessage whether the platform counts it as a message of that chat; left out: it does
+   * @param kind left out: a message
+   * @param isFirst whether it is the first sight of a reply, which goes before everything else
+   *   that may be left out
    * @returns false: stopped before
    */
-  spare(chat: number, signal: AbortSignal, isMessage?: boolean): Promise<boolean>;
+  spare(chat: number, signal: AbortSignal, kind?: Spare, isFirst?: boolean): Promise<boolean>;
   /** The platform asked for a pause: nothing is sent in it. */
   hold(ms: number): void;
 }
@@ -79,13 +101,22 @@ class BotPace implements Pace {
   readonly #queue: Waiting[] = [];
   #next: Deadline | null = null;
   readonly #spares: SpareTurns;
+  /** All messages of the last second, and those of them that may be left out and are no firsts. */
+  readonly #window: Window;
+  readonly #growth: Window;
+  /** When the drafts' allowance is full again. */
+  #draftsFull: SteadyTime;
+  readonly #drafts: SpareTurns;
 
   constructor({ steady, deadlines, limits }: PaceParts) {
     this.#steady = steady;
     this.#deadlines = deadlines;
     this.#limits = { ...paceLimits, ...limits };
-    this.#full = this.#heldUntil = steady();
-    this.#spares = new SpareTurns(deadlines, () => this.#msUntilSpare());
+    this.#full = this.#heldUntil = this.#draftsFull = steady();
+    this.#window = new Window(this.#limits.secondMax, 1_000);
+    this.#growth = new Window(this.#limits.secondMax, 1_000);
+    this.#spares = new SpareTurns(deadlines, (isFirst) => this.#msUntilSpare(isFirst));
+    this.#drafts = new SpareTurns(deadlines, (isFirst) => this.#msUntilDraft(isFirst));
   }
 
   async admit(
@@ -103,23 +134,38 @@ class BotPace implements Pace {
     return chatMs === 0 ? this.#inTurn(signal) : this.#afterChat(chatMs, signal);
   }
 
-  async spare(chat: number, signal: AbortSignal, isMessage = true): Promise<boolean> {
+  async spare(
+    chat: number,
+    signal: AbortSignal,
+    kind: Spare = 'message',
+    isFirst = false,
+  ): Promise<boolean> {
+    if (kind === 'draft') return this.#drafts.next(this.#takeDraft, signal, isFirst);
     const allowance = this.#allowanceOf(chat);
     const msOfChat = (): number => this.#msUntil(this.#chats.get(chat), allowance, 1);
     const take = (): boolean => {
       // A reply to that chat may have come first.
       if (msOfChat() > 0) return false;
-      if (isMessage) this.#takeOf(chat, allowance);
-      this.#spend();
+      // First sights may come close together: the others go out as evenly as without them.
+      if (!isFirst) this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
+      if (kind === 'notice') return true;
+      this.#takeOf(chat, allowance);
+      this.#window.take(this.#steady());
+      if (!isFirst) this.#growth.take(this.#steady());
       return true;
     };
     while (!signal.aborted) {
       const ms = msOfChat();
       if (ms > 0) await passed(this.#deadlines, ms, signal);
-      else if (await this.#spares.next(take, signal)) return true;
+      else if (await this.#spares.next(take, signal, isFirst)) return true;
     }
     return false;
   }
+
+  readonly #takeDraft = (): boolean => {
+    this.#draftsFull = fullAfterOne(this.#draftsFull, this.#limits.drafts, this.#steady());
+    return true;
+  };
 
   hold(ms: number): void {
     const until = later(this.#steady(), ms);
@@ -139,9 +185,32 @@ class BotPace implements Pace {
     return msUntilOne(full, allowance, this.#steady(), spare);
   }
 
-  #msUntilSpare(): number {
+  /** Until the bot may send a reply. */
+  get #msOwn(): number {
+    const ms = this.#msUntil(this.#full, this.#limits.bot);
+    return Math.max(ms, this.#window.msUntilOne(this.#steady()));
+  }
+
+  #msUntilSpare(isFirst: boolean): number {
     const { bot } = this.#limits;
-    const ms = this.#msUntil(this.#full, bot, 1) + this.#queue.length * bot.everyMs;
+    const ofWindow = Math.max(this.#heldMs, this.#window.msUntilOne(this.#steady(), 1));
+    const waiting = this.#queue.length;
+    if (isFirst && waiting === 0) return ofWindow;
+    const ofBot = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
+    return Math.max(ofWindow, ofBot, isFirst ? 0 : this.#msUntilGrowth);
+  }
+
+  get #msUntilGrowth(): number {
+    const { secondMax } = this.#limits;
+    const now = this.#steady();
+    const others = this.#window.count(now) - this.#growth.count(now);
+    const most = secondMax - Math.max(others, leftOver.messages);
+    return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
+  }
+
+  #msUntilDraft(isFirst: boolean): number {
+    const spare = isFirst ? 0 : leftOver.drafts;
+    const ms = this.#msUntil(this.#draftsFull, this.#limits.drafts, spare);
     return Math.max(this.#heldMs, ms);
   }
 
@@ -159,16 +228,14 @@ class BotPace implements Pace {
 
   /** @returns whether the bot may send now, and nobody asked before */
   #takeOwn(): boolean {
-    const { bot } = this.#limits;
-    if (this.#queue.length > 0 || this.#heldMs > 0 || this.#msUntil(this.#full, bot) > 0) {
-      return false;
-    }
+    if (this.#queue.length > 0 || this.#heldMs > 0 || this.#msOwn > 0) return false;
     this.#spend();
     return true;
   }
 
   #spend(): void {
     this.#full = fullAfterOne(this.#full, this.#limits.bot, this.#steady());
+    this.#window.take(this.#steady());
   }
 
   async #afterChat(ms: number, signal: AbortSignal): Promise<Admission> {
@@ -196,10 +263,10 @@ class BotPace implements Pace {
 
   readonly #serve = (): void => {
     this.#next = null;
-    const { bot, waitMsMax } = this.#limits;
+    const { waitMsMax } = this.#limits;
     const heldMs = this.#heldMs;
     while (this.#queue.length > 0) {
-      const ms = Math.max(heldMs, this.#msUntil(this.#full, bot));
+      const ms = Math.max(heldMs, this.#msOwn);
       if (ms > 0 && heldMs <= waitMsMax) {
         this.#next = this.#deadlines.after(ms, this.#serve);
         return;

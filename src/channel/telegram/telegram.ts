@@ -30,6 +30,7 @@ import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { Courtesies } from './courtesies.ts';
 import { tellCommands } from './command-menu.ts';
+import { Drafts } from './drafts.ts';
 import { fetchFile } from './fetching.ts';
 import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
@@ -84,6 +85,7 @@ class Telegram implements Messenger {
   readonly #parts: TelegramParts;
   readonly #health: HealthState;
   readonly #pace: Pace;
+  readonly #drafts: Drafts;
   readonly #menu: CommandMenu;
   readonly #seen = new FirstTimes();
   readonly #over = new AbortController();
@@ -101,6 +103,7 @@ class Telegram implements Messenger {
     if (config.streaming) this.preview = (shown) => this.#preview(shown);
     const pace = createPace(parts);
     this.#pace = pace;
+    this.#drafts = new Drafts(steady);
     this.#tools = new LoadOnce(async () => {
       const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
@@ -183,7 +186,8 @@ class Telegram implements Messenger {
     if (former.length > 0) return noPreview;
     const { deadlines, steady } = this.#parts;
     const { lexer, courtesies } = tools;
-    const parts = { lexer, ...courtesies.preview, ends: this.#ends, deadlines, steady };
+    const known = { ends: this.#ends, drafts: this.#drafts, deadlines, steady };
+    const parts = { lexer, ...courtesies.preview, ...known };
     return beginPreview(parts, shown) ?? noPreview;
   }
 

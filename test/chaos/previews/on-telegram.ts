@@ -19,10 +19,11 @@ const spoilings: readonly Parameters<FakeTelegram['fail']>[] = [
   ['sendMessage', limited],
 ];
 
-/** Each person in a private chat. */
+/** Each person in a private chat, on a server without drafts: they leave nothing behind. */
 export async function openOnTelegram(script: Script, random: () => number): Promise<Messenger> {
   const more = { storage: { path: 'svc.db' } };
-  const stage = await openTelegram(script, { channel: { streaming: true }, more, random });
+  const shows = { channel: { streaming: true }, draftsFor: 'nobody' } as const;
+  const stage = await openTelegram(script, { ...shows, more, random });
   const { telegram } = stage;
   const chats = new Map<string, Chat>(
     privateChats(telegram, people).map((chat) => [`${chat.id}`, chat]),

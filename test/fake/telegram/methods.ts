@@ -1,13 +1,14 @@
 /**
  * The methods of the Bot API that the fake knows. Pages: https://core.telegram.org/bots/api, each
  * under the method's own name (#getme, #deletewebhook, #sendmessage, #senddocument,
- * #sendchataction, #getfile).
+ * #sendchataction, #getfile). Of #sendmessagedraft drafts.ts says more.
  * The order of the checks is the published server's: the text's shape, the chat, the topic, the
  * message that is answered, and only then the text's bounds and length.
  */
 import type { ChatState, Chats } from './chats.ts';
 import { answerCallbackQuery, editMessageReplyMarkup, readKeyboard } from './presses.ts';
 import { setMessageReaction, type CommandList, type Reaction } from './commands.ts';
+import type { Drafts } from './drafts.ts';
 import type { Press } from './presses.ts';
 import { deleteMessage, editMessageText } from './revising.ts';
 import { fixText, readText } from './text.ts';
@@ -49,6 +50,7 @@ export type World = {
   readonly files: Map<string, StoredFile>;
   readonly commands: CommandList;
   readonly reactions: Reaction[];
+  readonly drafts: Drafts;
 };
 
 const fileBytesMax = 20 * 1024 * 1024;
@@ -104,6 +106,9 @@ export function callMethod(world: World, name: string, params: Params): Answer |
     }
     case 'sendchataction':
       return sendChatAction(world, params);
+    case 'sendmessagedraft':
+      if (world.drafts.isKnown) return sendMessageDraft(world, params);
+      return refuse(404, 'Not Found: method not found');
     case 'getfile':
       return getFile(world, params);
     case 'getmycommands':
@@ -213,6 +218,7 @@ function sendInto(world: World, params: Params, contentOf: () => Content | Refus
     ...(keyboard !== undefined && { reply_markup: keyboard }),
   });
   const sent = { chatId: state.chat.id, text, message, params, at: world.now() };
+  world.drafts.sent(state.chat.id);
   world.sent.push({ ...sent, ...(file !== undefined && { file }) });
   return fine(message);
 }
@@ -265,6 +271,13 @@ function sendChatAction(world: World, params: Params): Answer {
   if (state.blocked) return refuse(403, 'Forbidden: bot was blocked by the user');
   world.typing.push({ chatId: state.chat.id, topic, action, at: world.now() });
   return fine(true);
+}
+
+function sendMessageDraft(world: World, params: Params): Answer {
+  const state = writableChat(world, params);
+  if ('ok' in state) return state;
+  const topic = readTopic(state, params);
+  return typeof topic === 'object' ? topic : world.drafts.show(state, topic, params);
 }
 
 /** "For the moment, bots can download files of up to 20MB in size." */

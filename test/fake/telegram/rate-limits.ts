@@ -1,7 +1,9 @@
 /**
  * How many messages the fake takes of the bot. Page: https://core.telegram.org/bots/faq, "My bot is
  * hitting limits, how do I avoid this?": about 30 a second in all, one a second in a chat with
- * short bursts, 20 a minute in a group. Edits of messages count as messages do.
+ * short bursts, 20 a minute in a group. Edits of messages count as messages do. "typing…" and
+ * drafts do not: the server hands both on as a person's typing. For drafts no page names a limit;
+ * bots that show one every 0.1 s in a chat are refused after some seconds, and told to wait for 3.
  */
 import { integerOf } from './update-queue.ts';
 import { refuse } from './wire.ts';
@@ -14,8 +16,11 @@ const bot: Bucket = { most: 30, perSecond: 30 };
 const chat: Bucket = { most: 5, perSecond: 1 };
 const group: Bucket = { most: 20, perSecond: 20 / 60 };
 
-/** What shows in a chat; "typing…" does not count. */
-const counted = /^(?:send(?!chataction)|edit|copy|forward)/i;
+const draft: Bucket = { most: 25, perSecond: 9 };
+const draftWaitSeconds = 3;
+
+/** What shows in a chat. */
+const counted = /^(?:send(?!chataction|messagedraft)|edit|copy|forward)/i;
 
 export class RateLimits {
   readonly #now: () => number;
@@ -30,18 +35,20 @@ export class RateLimits {
 
   /** Counts a call; a call that is refused counts nowhere. */
   take(method: string, params: Params): Refusal | null {
-    if (!counted.test(method)) return null;
     const id = integerOf(params['chat_id'], 0);
-    const asked: [string, Bucket][] = [
+    const isDraft = /^sendmessagedraft$/i.test(method);
+    if (!isDraft && !counted.test(method)) return null;
+    const ofMessages: [string, Bucket][] = [
       ['bot', bot],
       [`chat ${id}`, chat],
       ...(id < 0 ? ([[`group ${id}`, group]] satisfies [string, Bucket][]) : []),
     ];
+    const asked: [string, Bucket][] = isDraft ? [[`drafts ${id}`, draft]] : ofMessages;
     const waits = asked.map(([name, bucket]) => this.#secondsUntilOne(name, bucket));
     const seconds = Math.max(...waits);
     if (seconds > 0) {
       this.refused++;
-      const retry_after = Math.ceil(seconds);
+      const retry_after = isDraft ? draftWaitSeconds : Math.ceil(seconds);
       return refuse(429, `Too Many Requests: retry after ${retry_after}`, { retry_after });
     }
     for (const [name] of asked) this.#levels.get(name)!.left--;
