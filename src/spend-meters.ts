@@ -25,26 +25,31 @@ export type TokenTally = {
   readonly model: string;
   readonly input: number;
   readonly output: number;
+  /** Of `input`, what came from the caches of providers, as far as these tell it. */
+  readonly cached: number;
 };
 
 /** Pairs of a brain and a model beyond so many are counted together. */
 const pairsMax = 500;
 const others = 'others';
 
+type Counting = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
+
 export class TokenCounts {
-  readonly #pairs = new Map<string, TokenTally & { input: number; output: number }>();
+  readonly #pairs = new Map<string, Counting>();
 
   spent({ brain, model, used }: Parameters<Events['modelSpent']>[0]): void {
     const tally = this.#of(brain, model);
     tally.input += used.input;
     tally.output += used.output;
+    tally.cached += used.cached ?? 0;
   }
 
   values(): Iterable<TokenTally> {
     return this.#pairs.values();
   }
 
-  #of(brain: string, model: ModelName): TokenTally & { input: number; output: number } {
+  #of(brain: string, model: ModelName): Counting {
     const key = `${brain}\n${model}`;
     const isKept = this.#pairs.size < pairsMax || this.#pairs.has(key);
     return isKept
@@ -55,7 +60,7 @@ export class TokenCounts {
 
 function newTally(brain: string, model: string) {
   const provider = model.split('/', 1)[0]!;
-  return { brain, provider, model, input: 0, output: 0 };
+  return { brain, provider, model, input: 0, output: 0, cached: 0 };
 }
 
 /** A plan that has more brains than this is no plan of a person's. */

@@ -10,7 +10,12 @@ export type Try = {
   readonly tokens?: Used | null;
 };
 
-export type Usage = { readonly inputTokens: number | null; readonly outputTokens: number | null };
+/** `cachedTokens` are a part of `inputTokens`; absent or null: its provider told none. */
+export type Usage = {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedTokens?: number | null;
+};
 
 /** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
 export type ToolCall = {

@@ -152,7 +152,7 @@ export function fromWire(
   const root = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
   const told = recordOf(root?.['usage']);
   const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = told ?? {};
-  const usage = usageOf(input, output, all);
+  const usage = usageOf(root, input, output, all);
   const choice = recordOf(listOf(root?.['choices'])[0]);
   const error = root?.['error'] || choice?.['error'];
   const message = recordOf(choice?.['message']);
