@@ -36,7 +36,10 @@ export function madeCallId(n: number): string {
 export type CallExtra = { readonly call: object; readonly function: object };
 
 /** What a model gave. A model call returns an outcome; it does not throw. */
-export type Outcome =
+export type Outcome = {
+  /** The share of the last prompt that this one began with, 0 to 1; absent: none is known. */
+  readonly reuse?: number;
+} & (
   | {
       readonly kind: 'answer';
       readonly text: string;
@@ -50,4 +53,5 @@ export type Outcome =
       /** It ends where its provider cut it, at a limit of its length. */
       readonly isCut?: true;
     }
-  | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] };
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] }
+);

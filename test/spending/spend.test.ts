@@ -119,11 +119,28 @@ test("tokens from the provider's cache have their price in spend, trace and metr
   const page = await started.metrics();
   assert.ok(page.includes(`svc_tokens_total{${where},kind="input"} 19\n`), page);
   assert.ok(page.includes(`svc_cached_tokens_total{${where}} 15\n`), page);
+  const reuse = 'svc_prompt_reuse_ratio_sum{model="hosted_runtime/big",source="provider"}';
+  assert.ok(page.includes(`${reuse} ${15 / 19}\n`), page);
   const { out } = await runCommand(['trace', id, '--config', started.file]);
   assert.match(out, /19 tokens in, 10 out, cost 0\.000016; 15 of 19 tokens from the cache/);
   const { rows } = (await started.read('/api/v1/spend?by=model')) as { rows: readonly object[] };
   const [{ calls, tokens, cost: sum }] = rows as [{ calls: number; tokens: object; cost: string }];
   assert.deepEqual([calls, tokens, sum], [1, { input: 19, output: 10 }, '0.000016']);
+});
+
+test('how much of a prompt was there before is in the trace and the metrics', async () => {
+  await using started = await start({ answer: 'hello' }, {});
+  const first = await started.say('hi');
+  const second = await started.say('and now?');
+  await started.say('I am somebody else', 'bob');
+  assert.deepEqual([first.steps[0]!.reuse, second.steps[0]!.reuse], [null, 1]);
+  const page = await started.metrics();
+  const where = 'model="hosted_runtime/big",source="prefix"';
+  assert.ok(page.includes('# TYPE svc_prompt_reuse_ratio summary\n'), page);
+  assert.ok(page.includes(`svc_prompt_reuse_ratio_sum{${where}} 1\n`), page);
+  assert.ok(page.includes(`svc_prompt_reuse_ratio_count{${where}} 1\n`), page);
+  const { out } = await runCommand(['trace', second.id, '--config', started.file]);
+  assert.match(out, /cost [\d.]+; 100 % of the prompt as before$/m);
 });
 
 test('fan-out reserves for each model; a loser is charged what was reserved at most', async () => {

@@ -8,7 +8,7 @@
 import type { ChannelMeters } from '../../meters.ts';
 import { standings } from '../../domain/standing.ts';
 import { Histogram } from '../../lib/histogram.ts';
-import type { TokenTally } from '../../spend-meters.ts';
+import type { ReuseTally, TokenTally } from '../../spend-meters.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
 import { counter, expose, gauge, one } from './exposition.ts';
@@ -249,7 +249,18 @@ function tokenFamilies({ meters }: AdminPorts): Family[] {
   return [
     counter('svc_tokens_total', help, samples),
     counter('svc_cached_tokens_total', ofCache, cached),
+    reuseFamily(meters.spend.reuse.values()),
   ];
+}
+
+function reuseFamily(tallies: Iterable<ReuseTally>): Family {
+  const name = 'svc_prompt_reuse_ratio';
+  const help =
+    'Shares of prompts, 0 to 1: cached as the provider told, or the last prompt that came again.';
+  const sums = [...tallies].map(({ model, source, sum, count }) => {
+    return { labels: { model, source }, sum, count };
+  });
+  return { kind: 'summary', name, help, sums };
 }
 
 function loadFamily(ports: AdminPorts): Family {
