@@ -186,9 +186,10 @@ class Hub implements EventHub {
   readonly modelAsked: Events['modelAsked'] = (e) => this.#asked.began(e);
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
-    const { brain, model, result, isCut } = e;
+    const { brain, model, result, isCut, reuse } = e;
     if (brain !== undefined) this.#traffic.asked(brain, model, this.#steady());
     const { pace } = this.#asked.ended(e);
+    if (reuse !== undefined) this.#spend.reuse.seen(model, 'prefix', reuse);
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
       this.#log.warn('model_failed', sayNoAnswer(model, result, e), { ...e, ...pace.unsaid() });
@@ -197,7 +198,7 @@ class Hub implements EventHub {
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
-  readonly modelSpent: Events['modelSpent'] = (e) => this.#spend.tokens.spent(e);
+  readonly modelSpent: Events['modelSpent'] = (e) => this.#spend.spent(e);
 
   readonly budgetReached: Events['budgetReached'] = (e) => this.#spend.budgets.reached(e, this);
 

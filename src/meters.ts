@@ -12,7 +12,7 @@ import { turnOutcomes, type TurnOutcome } from './domain/trace.ts';
 import type { Unread } from './domain/unread.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
-import type { BudgetWarning, TokenTally } from './spend-meters.ts';
+import type { BudgetWarning, ReuseTally, TokenTally } from './spend-meters.ts';
 import type { TrafficWays } from './traffic.ts';
 
 export type Meters = {
@@ -35,6 +35,8 @@ export type Meters = {
   readonly spend: {
     /** What calls to models used, in no order. */
     readonly tokens: { values(): Iterable<TokenTally> };
+    /** How much of their prompts models need not have read anew, in no order. */
+    readonly reuse: { values(): Iterable<ReuseTally> };
     /** Of those that are used up or nearly so today. */
     readonly budgets: { readonly warnings: readonly BudgetWarning[] };
   };

@@ -39,6 +39,7 @@ import { resolveName } from './lib/resolve-name.ts';
 import { stopOf } from './lib/stop.ts';
 import { buildModel, type ModelKit } from './model/build-model.ts';
 import { CallBounds } from './model/call-bounds.ts';
+import { PromptRecords } from './model/prompt-records.ts';
 import { RelayDetections } from './model/relay-detection.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
@@ -66,6 +67,7 @@ export type ServiceKit = Clock & {
   /** What plans learnt about models that a runtime may hand on. */
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
+  readonly prompts: PromptRecords;
   /** What tools reach only where a list of hosts names its port. */
   readonly reserved: OwnPlaces;
   readonly random: () => number;
@@ -309,6 +311,7 @@ export function createServiceKit(
     events,
     relayDetections: new RelayDetections(),
     bounds: new CallBounds(),
+    prompts: new PromptRecords(),
     reserved: new OwnPlaces(listeners, resolveName),
     random: Math.random,
     markKey: () => (markKey ??= crypto.getRandomValues(new Uint8Array(32))),

@@ -38,11 +38,13 @@ test('tokens beyond so many pairs of a brain and a model are counted together', 
   const used = { input: 2, output: 1, estimated: false };
   for (let n = 0; n < 510; n++) {
     const model = `hosted_runtime/${n}` as ModelName;
-    for (let m = 0; m < 2; m++) counts.spent({ brain: 'main', model, used });
+    counts.spent({ brain: 'main', model, used });
+    counts.spent({ brain: 'main', model, used: { ...used, cached: 1 } });
   }
   const all = [...counts.values()];
   const first = { brain: 'main', provider: 'hosted_runtime', model: 'hosted_runtime/0' };
-  assert.deepEqual(all[0], { ...first, input: 4, output: 2 });
-  const rest = { brain: 'others', provider: 'others', model: 'others', input: 40, output: 20 };
+  assert.deepEqual(all[0], { ...first, input: 4, output: 2, cached: 1 });
+  const names = { brain: 'others', provider: 'others', model: 'others' };
+  const rest = { ...names, input: 40, output: 20, cached: 10 };
   assert.deepEqual(all.slice(500), [rest]);
 });

@@ -25,26 +25,31 @@ export type TokenTally = {
   readonly model: string;
   readonly input: number;
   readonly output: number;
+  /** Of `input`, what came from the caches of providers, as far as these tell it. */
+  readonly cached: number;
 };
 
 /** Pairs of a brain and a model beyond so many are counted together. */
 const pairsMax = 500;
 const others = 'others';
 
+type Counting = { -readonly [Field in keyof TokenTally]: TokenTally[Field] };
+
 export class TokenCounts {
-  readonly #pairs = new Map<string, TokenTally & { input: number; output: number }>();
+  readonly #pairs = new Map<string, Counting>();
 
   spent({ brain, model, used }: Parameters<Events['modelSpent']>[0]): void {
     const tally = this.#of(brain, model);
     tally.input += used.input;
     tally.output += used.output;
+    tally.cached += used.cached ?? 0;
   }
 
   values(): Iterable<TokenTally> {
     return this.#pairs.values();
   }
 
-  #of(brain: string, model: ModelName): TokenTally & { input: number; output: number } {
+  #of(brain: string, model: ModelName): Counting {
     const key = `${brain}\n${model}`;
     const isKept = this.#pairs.size < pairsMax || this.#pairs.has(key);
     return isKept
@@ -55,7 +60,38 @@ export class TokenCounts {
 
 function newTally(brain: string, model: string) {
   const provider = model.split('/', 1)[0]!;
-  return { brain, provider, model, input: 0, output: 0 };
+  return { brain, provider, model, input: 0, output: 0, cached: 0 };
+}
+
+/** `provider`: what its cache held, as it tells; `prefix`: the last prompt that came again. */
+export type ReuseTally = {
+  readonly model: string;
+  readonly source: 'provider' | 'prefix';
+  /** Of the shares of prompts, each 0 to 1. */
+  readonly sum: number;
+  readonly count: number;
+};
+
+/** How much of their prompts models need not have read anew. */
+export class ReuseCounts {
+  readonly #tallies = new Map<
+    string,
+    { -readonly [Field in keyof ReuseTally]: ReuseTally[Field] }
+  >();
+
+  seen(model: ModelName, source: ReuseTally['source'], share: number): void {
+    const known = this.#tallies.has(`${model}\n${source}`);
+    const name = known || this.#tallies.size < pairsMax ? model : others;
+    const tally = entryOf(this.#tallies, `${name}\n${source}`, () => {
+      return { model: name, source, sum: 0, count: 0 };
+    });
+    tally.sum += share;
+    tally.count++;
+  }
+
+  values(): Iterable<ReuseTally> {
+    return this.#tallies.values();
+  }
 }
 
 /** A plan that has more brains than this is no plan of a person's. */
@@ -128,9 +164,16 @@ function warningOf({ brain, limit, most, state }: Reached): BudgetWarning {
 /** What the hub keeps of spend. */
 export class SpendMeters {
   readonly tokens = new TokenCounts();
+  readonly reuse = new ReuseCounts();
   readonly budgets: BudgetNotices;
 
   constructor(now: () => number) {
     this.budgets = new BudgetNotices(now);
+  }
+
+  spent(e: Parameters<Events['modelSpent']>[0]): void {
+    this.tokens.spent(e);
+    const { input, cached } = e.used;
+    if (cached != null && input > 0) this.reuse.seen(e.model, 'provider', cached / input);
   }
 }

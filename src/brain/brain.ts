@@ -107,6 +107,8 @@ export interface Desk {
   readonly deadlineAt: SteadyTime;
   /** Pays for every call to a model. */
   readonly purse: Purse;
+  /** Whose turn it is, over all channels; absent: no conversation's, it is a trial. */
+  readonly conversation?: string;
   /**
    * Shows the person the whole reply so far, while it is still being written. It costs the reply
    * nothing, whatever becomes of it. Absent: nobody looks.

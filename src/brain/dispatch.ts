@@ -92,7 +92,9 @@ class Dispatch {
     this.#resolve = resolve;
     this.#reject = reject;
     const shows = this.#showsText ? this.#shows : undefined;
-    this.#calls = members.map((one) => new ModelCall(one, requestFor, kit, this.#came, shows));
+    this.#calls = members.map((one) => {
+      return new ModelCall(one, requestFor, desk.conversation, kit, this.#came, shows);
+    });
   }
 
   /** With a consensus nobody knows whose answer it will be, if any, before all have come. */

@@ -52,6 +52,7 @@ export class ModelCall implements Slot {
   endedAt: SteadyTime | null = null;
   readonly #kit: ModelCallKit;
   readonly #requestFor: RequestFor;
+  readonly #conversation: string | undefined;
   readonly #ended: (call: ModelCall) => void;
   readonly #shows: ((call: ModelCall, whole: string) => void) | undefined;
   #startedAt: SteadyTime | null = null;
@@ -66,12 +67,14 @@ export class ModelCall implements Slot {
   #tab: Tab | null = null;
 
   /**
+   * @param conversation as the desk tells it
    * @param ended is called once after each `ask`, unless it is given up before
    * @param shows is called with the text so far while the model writes; absent: it answers in one
    */
   constructor(
     candidate: Candidate,
     requestFor: RequestFor,
+    conversation: string | undefined,
     kit: ModelCallKit,
     ended: (call: ModelCall) => void,
     shows?: (call: ModelCall, whole: string) => void,
@@ -80,6 +83,7 @@ export class ModelCall implements Slot {
     this.model = candidate.model.name;
     this.view = viewOf(candidate.model);
     this.#requestFor = requestFor;
+    this.#conversation = conversation;
     this.#kit = kit;
     this.#ended = ended;
     this.#shows = shows;
@@ -101,7 +105,8 @@ export class ModelCall implements Slot {
     const asking = this.#requestFor(this.view, this.model);
     this.#tab ??= new Tab(asking.purse);
     const stopper = new Stopper();
-    const request = { ...asking, purse: this.#tab, ...this.#listener(stopper) };
+    const whose = this.#conversation === undefined ? {} : { conversation: this.#conversation };
+    const request = { ...asking, purse: this.#tab, ...whose, ...this.#listener(stopper) };
     this.#stopper = stopper;
     this.#askedAt = this.#kit.now();
     this.#askedSince = this.#kit.steady();
@@ -172,6 +177,7 @@ export class ModelCall implements Slot {
       ...(status !== null && { status }),
       ...(said !== undefined && { said }),
       ...(cost === null ? {} : { cost }),
+      ...(outcome?.reuse !== undefined && { reuse: outcome.reuse }),
     };
   }
 

@@ -1,5 +1,6 @@
 import { costOf } from '../domain/money.ts';
 import type { Try } from '../domain/outcome.ts';
+import { usedByBoth } from '../domain/spend.ts';
 import type { Payable, Price, Purse, Reserved, Tokens, Unpaid, Used } from '../domain/spend.ts';
 
 const none: Used = { input: 0, output: 0, estimated: false };
@@ -36,7 +37,7 @@ export class Tab implements Purse {
 
   /** What was used, or may have been, since the last outcome that was heard; null: nothing. */
   get unheard(): Used | null {
-    const all = both(this.#settled, this.#open);
+    const all = usedByBoth(this.#settled, this.#open);
     return all.input + all.output === 0 ? null : all;
   }
 
@@ -44,7 +45,7 @@ export class Tab implements Purse {
   costOf(tries: readonly Try[]): string | null {
     if (this.#price === null) return null;
     return costOf(
-      tries.reduce((all, { tokens }) => both(all, tokens ?? none), none),
+      tries.reduce((all, { tokens }) => usedByBoth(all, tokens ?? none), none),
       this.#price,
     );
   }
@@ -55,17 +56,9 @@ export class Tab implements Purse {
       kind: 'reserved',
       settle: (used) => {
         this.#open = none;
-        if (used !== null) this.#settled = both(this.#settled, used);
+        if (used !== null) this.#settled = usedByBoth(this.#settled, used);
         paid.settle(used);
       },
     };
   }
-}
-
-function both(one: Used, other: Used): Used {
-  return {
-    input: one.input + other.input,
-    output: one.output + other.output,
-    estimated: one.estimated || other.estimated,
-  };
 }

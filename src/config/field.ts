@@ -79,6 +79,7 @@ export type DecimalField = Common & {
   readonly minimum: number;
   readonly maximum: number;
   readonly default?: number;
+  readonly defaultNote?: string;
 };
 
 type BooleanField = Common & { readonly type: 'boolean'; readonly default?: boolean };

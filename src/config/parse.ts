@@ -117,7 +117,10 @@ function parseModel(model: ModelDocument): ModelConfig {
 }
 
 function parsePrice(price: ModelDocument['price']): Price | null {
-  return price && { input: amountOf(price.input), output: amountOf(price.output) };
+  if (price === null) return null;
+  const { input, output, cached_input: cached } = price;
+  const fromCache = cached === null ? {} : { cachedInput: amountOf(cached) };
+  return { input: amountOf(input), output: amountOf(output), ...fromCache };
 }
 
 function parseBudget(budget: BrainDocument['budget']): Budget | null {

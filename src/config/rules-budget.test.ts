@@ -50,7 +50,7 @@ test('a budget that bounds nothing is told, and refuses nothing', () => {
   assert.deepEqual(both, told, 'a private brain asks its cloud model nothing');
 });
 
-test('a price is two numbers, of which none is below 0', () => {
+test('a price is two or three numbers, of which none is below 0', () => {
   const with_ = (value: object): readonly string[] => codesOf({}, [{ ...cloud, price: value }]);
   assert.deepEqual(with_({ input: 0, output: 0.000001 }), []);
   const at = 'brains[0].models[0].price';
@@ -58,6 +58,9 @@ test('a price is two numbers, of which none is below 0', () => {
   assert.deepEqual(with_({ input: -0.1, output: 1 }), [`error out_of_range ${at}.input`]);
   assert.deepEqual(with_({ input: 1e12, output: 1 }), [`error out_of_range ${at}.input`]);
   assert.deepEqual(with_({ input: '1', output: 1 }), [`error wrong_type ${at}.input`]);
+  assert.deepEqual(with_({ input: 1, output: 1, cached_input: 0 }), []);
+  const below = with_({ input: 1, output: 1, cached_input: -1 });
+  assert.deepEqual(below, [`error out_of_range ${at}.cached_input`]);
 });
 
 test('numbers of money are kept as they were written', () => {
@@ -81,6 +84,13 @@ test('numbers of money are kept as they were written', () => {
   assert.ok(validation.kind !== 'invalid');
   const [brain] = validation.config.brains;
   assert.deepEqual(brain!.models[0]!.price, { input: '0.15', output: '0.0000001' });
+  const cached = { ...model, price: { input: 3, output: 1, cached_input: 0.3 } };
+  const other = validateText(
+    JSON.stringify({ ...whole, brains: [{ ...whole.brains[0], models: [cached] }] }),
+  );
+  assert.ok(other.kind !== 'invalid');
+  const kept = { input: '3', output: '1', cachedInput: '0.3' };
+  assert.deepEqual(other.config.brains[0]!.models[0]!.price, kept);
   assert.equal(brain!.models[0]!.outputTokensMax, 9);
   assert.deepEqual(brain!.budget, {
     tokensPerTurn: 5,

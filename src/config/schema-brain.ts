@@ -51,6 +51,16 @@ const price = {
       minimum: 0,
       maximum: amountMax,
     },
+    cached_input: {
+      type: 'decimal',
+      description:
+        "The price of a million of the read tokens that came from the provider's cache, where it " +
+        'tells how many these are.',
+      minimum: 0,
+      maximum: amountMax,
+      defaultNote: 'the price of `input`',
+      added: true,
+    },
   },
 } as const satisfies ObjectField;
 

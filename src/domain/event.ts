@@ -92,6 +92,8 @@ export interface Events {
     status?: number;
     /** Its provider cut the answer at a limit of its length; left out: it is whole. */
     isCut?: true;
+    /** The share of the last prompt that this one began with, 0 to 1; left out: none is known. */
+    reuse?: number;
   }): void;
   /** What one call to a provider used, whatever it was for and however it ended. */
   modelSpent(e: { brain: string; model: ModelName; used: Used }): void;

@@ -113,6 +113,40 @@ export const wantsThinkingBack = anyOf(
   'reasoning_content[^]{0,80}(?:is missing|must be|required)',
 );
 
+/**
+ * Where a server tells how many tokens of the prompt came from its cache. Each row is a path from
+ * the root of the answer. OpenRouter's `cache_discount` is an amount of money, so it is none.
+ */
+export const cachedTokenFields: readonly (readonly string[])[] = [
+  // OpenAI, xAI, Groq, Mistral, Gemini (ai.google.dev/gemini-api/docs/openai), OpenRouter, LiteLLM,
+  // Fireworks, DashScope, Zhipu; llama.cpp's server; vLLM with `--enable-prompt-tokens-details`
+  // (vllm#18149), SGLang with `--enable-cache-report` (gpustack#5189)
+  ['usage', 'prompt_tokens_details', 'cached_tokens'],
+  // DeepSeek: api-docs.deepseek.com/guides/kv_cache
+  ['usage', 'prompt_cache_hit_tokens'],
+  // Kimi, beside the first (bike4mind#1089)
+  ['usage', 'cached_tokens'],
+  // Mistral has told it in three places (vercel/ai#14382)
+  ['usage', 'num_cached_tokens'],
+  ['usage', 'prompt_token_details', 'cached_tokens'],
+  // Gateways that mix in the names of OpenAI's other API
+  ['usage', 'input_tokens_details', 'cached_tokens'],
+  // Gateways to Anthropic: see also `besidePrompt`
+  ['usage', 'cache_read_input_tokens'],
+  // llama.cpp's server (llama.cpp#15827). Its `tokens_cached` counts what the cache holds later.
+  ['timings', 'cache_n'],
+  // Ollama: `PromptEvalCachedCount` of its api/types.go (stdapi.ai#252). `prompt_eval_count` holds
+  // them. Versions before 0.2 leave that out of a cached prompt (ollama#2068); some of 0.30 count
+  // only what they read anew (ollama#16428).
+  ['prompt_eval_cached_count'],
+];
+
+/**
+ * Tokens that Anthropic's API counts beside those of the prompt. LiteLLM and most other gateways
+ * add them to `prompt_tokens`, but some pass the number on (openinference#1429).
+ */
+export const besidePrompt = ['cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
+
 /** Why an answer ended, if not with `stop`. `cut`: its text is not whole. */
 export type EndedBy = 'cut' | 'filtered' | 'failed' | 'no_room' | 'bad_call';
 

@@ -1,14 +1,25 @@
 /** Exact sums of money: decimal numbers as text, in plain notation, of whatever currency. */
-import type { Price, Tokens } from './spend.ts';
+import type { Price, Tokens, Used } from './spend.ts';
 
 /** A decimal number: `units` divided by ten to the power of `places`. */
 type Decimal = { readonly units: bigint; readonly places: number };
 
-/** What these tokens cost, exactly. */
-export function costOf({ input, output }: Tokens, price: Price): string {
-  const cost = plus(times(input, read(price.input)), times(output, read(price.output)));
+/**
+ * What these tokens cost, exactly.
+ * @param tokens `cached` of the input tokens came from the provider's cache; absent: none
+ */
+export function costOf(tokens: Tokens & Pick<Partial<Used>, 'cached'>, price: Price): string {
+  const cached = Math.min(tokens.cached ?? 0, tokens.input);
+  const fresh = times(tokens.input - cached, read(price.input));
+  const fromCache = times(cached, read(price.cachedInput ?? price.input));
+  const cost = plus(plus(fresh, fromCache), times(tokens.output, read(price.output)));
   // A price is for a million tokens.
   return written({ units: cost.units, places: cost.places + 6 });
+}
+
+/** The price before a call, when nobody knows how much of it a cache holds: the dearer one. */
+export function dearest({ input, output, cachedInput = input }: Price): Price {
+  return { input: compareAmounts(cachedInput, input) > 0 ? cachedInput : input, output };
 }
 
 export function sumOf(...amounts: readonly string[]): string {

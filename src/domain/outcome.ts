@@ -10,7 +10,12 @@ export type Try = {
   readonly tokens?: Used | null;
 };
 
-export type Usage = { readonly inputTokens: number | null; readonly outputTokens: number | null };
+/** `cachedTokens` are a part of `inputTokens`; absent or null: its provider told none. */
+export type Usage = {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly cachedTokens?: number | null;
+};
 
 /** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
 export type ToolCall = {
@@ -31,7 +36,10 @@ export function madeCallId(n: number): string {
 export type CallExtra = { readonly call: object; readonly function: object };
 
 /** What a model gave. A model call returns an outcome; it does not throw. */
-export type Outcome =
+export type Outcome = {
+  /** The share of the last prompt that this one began with, 0 to 1; absent: none is known. */
+  readonly reuse?: number;
+} & (
   | {
       readonly kind: 'answer';
       readonly text: string;
@@ -45,4 +53,5 @@ export type Outcome =
       /** It ends where its provider cut it, at a limit of its length. */
       readonly isCut?: true;
     }
-  | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] };
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] }
+);

@@ -8,9 +8,14 @@ export type Tokens = { readonly input: number; readonly output: number };
 
 /**
  * Per million tokens, in whatever currency the operator counts in. Each is a decimal number as
- * text, in plain notation (`0.15`), so that sums are exact.
+ * text, in plain notation (`0.15`), so that sums are exact. `cachedInput`: of input tokens that
+ * came from the provider's cache; absent: that of all others.
  */
-export type Price = { readonly input: string; readonly output: string };
+export type Price = {
+  readonly input: string;
+  readonly output: string;
+  readonly cachedInput?: string;
+};
 
 /** What a call is charged to. */
 export type Charged = {
@@ -26,8 +31,22 @@ export type Charged = {
   readonly sender: { readonly channel: ChannelKey; readonly id: string } | null;
 };
 
-/** What a call used; `estimated`: at most, since its provider told nothing. */
-export type Used = Tokens & { readonly estimated: boolean };
+/**
+ * What a call used; `estimated`: at most, since its provider told nothing. `cached`: of the input
+ * tokens, those from the provider's cache; absent or null: it told none.
+ */
+export type Used = Tokens & { readonly estimated: boolean; readonly cached?: number | null };
+
+/** What two calls used. */
+export function usedByBoth(one: Used, other: Used): Used {
+  const cached = one.cached ?? other.cached ?? null;
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    estimated: one.estimated || other.estimated,
+    ...(cached !== null && { cached: (one.cached ?? 0) + (other.cached ?? 0) }),
+  };
+}
 
 /** What a brain may use of models that cost; null: no bound. A day is the service's local one. */
 export type Budget = {

@@ -8,7 +8,7 @@ import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import { modeWords, outcomeWords, sayRule } from './tool-words.ts';
 import { sayAnswered, sayApproval, sayLeftOut, saySession, sayShield, saySight } from './trace.ts';
-import { saySpentIn, type Trace, type TraceStep } from './trace.ts';
+import { sayReuse, saySpentIn, type Trace, type TraceStep } from './trace.ts';
 import { sayRead } from './unread.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
@@ -209,7 +209,9 @@ function sayModel(step: ModelStep): string {
   const without = step.withoutTools == null ? '' : `, not told of ${step.withoutTools}`;
   const status = step.status == null ? '' : `, status ${step.status}`;
   const said = step.said == null ? '' : `; its provider said: "${step.said}"`;
-  const more = `${told}${less}${without}${status}${cut}${said}`;
+  const reuse = sayReuse(step);
+  const again = reuse === null ? '' : `; ${reuse}`;
+  const more = `${told}${again}${less}${without}${status}${cut}${said}`;
   return `${name}: ${step.result}${tries} (rank ${step.rank + 1})${more}`;
 }
 

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelName } from './ids.ts';
 import type { Try } from './outcome.ts';
-import { saySpentIn, type TraceStep } from './trace.ts';
+import { sayReuse, saySpentIn, type TraceStep } from './trace.ts';
 
-function call(tries: readonly Try[], more: object = {}): TraceStep {
+type ModelStep = Extract<TraceStep, { kind: 'model' }>;
+
+function call(tries: readonly Try[], more: object = {}): ModelStep {
   const model = 'hosted_runtime/big' as ModelName;
   const where = { model, rank: 0, startMs: 0, ms: 1 };
   return {
@@ -35,4 +37,15 @@ test('a trace of before tells of the calls that answered', () => {
   const before = call([plain], { usage: { inputTokens: 40, outputTokens: null } });
   assert.equal(saySpentIn([before]), '40 tokens in, ? out');
   assert.equal(saySpentIn([before, call([tried(2, 5)])]), '42 tokens in, 5 out');
+});
+
+test('how much of a prompt was there before is told in plain words', () => {
+  const tokens = { input: 1_200, output: 30, estimated: false, cached: 1_024 };
+  const told = call([{ startedAt: 0, ms: 1, failed: null, tokens }], { reuse: 0.9791 });
+  const words = '97 % of the prompt as before; 1,024 of 1,200 tokens from the cache';
+  assert.equal(sayReuse(told), words);
+  assert.equal(sayReuse(call([], { reuse: 1 })), '100 % of the prompt as before');
+  const usage = { inputTokens: 40, outputTokens: 2, cachedTokens: 0 };
+  assert.equal(sayReuse(call([], { usage })), '0 of 40 tokens from the cache');
+  assert.equal(sayReuse(call([tried(5, 5)])), null);
 });

@@ -60,6 +60,11 @@ export type TraceStep =
       readonly usage: Usage | null;
       /** Of all its tries, a decimal number; absent: it has no price, or it was not kept. */
       readonly cost?: string | null;
+      /**
+       * How much of the last prompt of this conversation, brain and model this one begins with,
+       * from 0 to 1; absent: no earlier prompt is known.
+       */
+      readonly reuse?: number | null;
       /** Its provider cut the answer at a limit of its length; absent: it is whole. */
       readonly isCut?: boolean | null;
       /** Tools that it was not told of, since its provider refused them; absent: none. */
@@ -216,25 +221,43 @@ export function saySpentIn(steps: readonly TraceStep[]): string | null {
   return sayUsage(known.reduce(both)) + (costs.length === 0 ? '' : `, cost ${sumOf(...costs)}`);
 }
 
+/** How much of its prompt a model need not have read anew, in words; null: nothing is known. */
+export function sayReuse({ reuse, ...step }: ModelStep): string | null {
+  const { inputTokens = null, cachedTokens = null } = usageOf(step) ?? {};
+  const said = [
+    ...(reuse == null ? [] : [`${Math.floor(reuse * 100)} % of the prompt as before`]),
+    ...(cachedTokens === null || inputTokens === null
+      ? []
+      : [`${count(cachedTokens)} of ${count(inputTokens)} tokens from the cache`]),
+  ];
+  return said.length === 0 ? null : said.join('; ');
+}
+
 /** A trace of before knows of the call that answered alone. */
-function usageOf({ tries, usage }: ModelStep): TurnUsage | null {
+function usageOf({ tries, usage }: Pick<ModelStep, 'tries' | 'usage'>): TurnUsage | null {
   const used = tries.flatMap(({ tokens }) => tokens ?? []);
   if (used.length === 0) return usage && { ...usage, estimated: false };
   return used
-    .map(({ input, output, estimated }): TurnUsage => {
-      return { inputTokens: input, outputTokens: output, estimated };
+    .map(({ input, output, estimated, cached = null }): TurnUsage => {
+      return { inputTokens: input, outputTokens: output, cachedTokens: cached, estimated };
     })
     .reduce(both);
 }
 
 function both(one: TurnUsage, other: TurnUsage): TurnUsage {
   const sum = (of: keyof Usage): number | null =>
-    one[of] === null && other[of] === null ? null : (one[of] ?? 0) + (other[of] ?? 0);
-  const estimated = one.estimated || other.estimated;
-  return { inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens'), estimated };
+    (one[of] ?? other[of] ?? null) === null ? null : (one[of] ?? 0) + (other[of] ?? 0);
+  return {
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    cachedTokens: sum('cachedTokens'),
+    estimated: one.estimated || other.estimated,
+  };
 }
 
 function sayUsage({ inputTokens, outputTokens, estimated }: TurnUsage): string {
-  const say = (tokens: number | null): string => tokens?.toLocaleString('en-US') ?? '?';
+  const say = (tokens: number | null): string => (tokens === null ? '?' : count(tokens));
   return `${estimated ? 'about ' : ''}${say(inputTokens)} tokens in, ${say(outputTokens)} out`;
 }
+
+const count = (tokens: number): string => tokens.toLocaleString('en-US');

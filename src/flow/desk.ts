@@ -87,6 +87,11 @@ export class TurnDesk implements Desk {
     this.deadlineAt = deadlineAt;
   }
 
+  get conversation(): string {
+    const { channel, conversation } = this.#claim.message;
+    return `${channel}\0${conversation}`;
+  }
+
   /** Made when it is needed: a command asks no model. */
   get purse(): Purse {
     return (this.#purse ??= this.#openPurse());

@@ -1,6 +1,6 @@
 /** What pays for the calls of one turn, or of one trial: the ledger, within the brain's budget. */
 import type { Events } from '../domain/event.ts';
-import { compareAmounts, costOf } from '../domain/money.ts';
+import { compareAmounts, costOf, dearest } from '../domain/money.ts';
 import type {
   Budget,
   Charged,
@@ -117,7 +117,7 @@ function named({ kind: limit, most }: SpendLimit) {
 /** Whether it does not fit even where nothing has been used. */
 function isBeyond(limit: SpendLimit, most: Tokens, price: Charged['price']): boolean {
   if (limit.kind !== 'cost_per_day') return most.input + most.output > limit.most;
-  return price !== null && compareAmounts(costOf(most, price), limit.most) > 0;
+  return price !== null && compareAmounts(costOf(most, dearest(price)), limit.most) > 0;
 }
 
 function tokensOf(tokens: Tokens | Used | null): number {

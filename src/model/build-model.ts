@@ -16,6 +16,7 @@ import { ContextTrimmer } from './context-trimmer.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { RelayDetections } from './relay-detection.ts';
+import type { PromptRecords } from './prompt-records.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
@@ -30,6 +31,8 @@ export type ModelKit = Clock & {
   readonly events: Pick<Events, 'modelAsked' | 'modelAnswered' | 'faulted'>;
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
+  /** What prompts were sent lately; of all brains. */
+  readonly prompts: PromptRecords;
   /** The name of the one that asks; left out: it is nobody's, and only looked at. */
   readonly brain?: string;
 };
@@ -54,8 +57,11 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const payable = { model: name, price, costs: locality === 'cloud' || price !== null };
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
   const sight = new Sight(config.vision, steady);
-  const limits = { outputTokensMax, contextTokens };
-  const options = { ...where, ...limits, payable, sight, http, deadlines, now, steady };
+  const { brain, prompts } = kit;
+  const cacheKeyOf = (conversation: string): string | null =>
+    brain === undefined ? null : prompts.cacheKey({ brain, conversation });
+  const limits = { outputTokensMax, contextTokens, payable, sight, cacheKeyOf };
+  const options = { ...where, ...limits, http, deadlines, now, steady };
   const bounds = kit.bounds.of(config, kit.deadlines);
   const trimmer = new ContextTrimmer(outputTokensMax, contextTokens);
   return new GuardedModel(runtimes[provider](options), bounds, sight, trimmer, kit);
@@ -103,6 +109,7 @@ class GuardedModel implements Model {
     const since = steady();
     events.modelAsked({ model: this.name, provider: this.provider });
     const outcome = await this.#askInTurn(request, stop);
+    const { reuse } = outcome;
     if (outcome.kind === 'failed' && outcome.failure.kind === 'pictures_unsupported') {
       this.#sight.refused();
     }
@@ -112,6 +119,7 @@ class GuardedModel implements Model {
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
       ...told(outcome),
+      ...(reuse !== undefined && { reuse }),
       ms: steady() - since,
     });
     return outcome;
@@ -135,15 +143,27 @@ class GuardedModel implements Model {
     const pass = entered instanceof Promise ? await entered : entered;
     if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
     let outcome: Outcome | null = null;
+    let reuse: number | null = null;
     try {
-      outcome = await this.#trimmer.ask(request, (cut) => this.#model.ask(cut, stop));
-      return withCutNotice(outcome);
+      outcome = await this.#trimmer.ask(request, (cut) => {
+        reuse = this.#reuseOf(cut);
+        return this.#model.ask(cut, stop);
+      });
+      return { ...withCutNotice(outcome), ...(reuse !== null && { reuse }) };
     } catch (error) {
       this.#kit.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
     } finally {
       this.#limit.release(pass, outcome === null ? 'other' : strainOf(outcome));
     }
+  }
+
+  /** @param sent as its provider gets it */
+  #reuseOf(sent: ModelRequest): number | null {
+    const { brain, prompts } = this.#kit;
+    const { conversation } = sent;
+    if (brain === undefined || conversation === undefined) return null;
+    return prompts.share({ brain, model: this.name, conversation }, sent);
   }
 }
 

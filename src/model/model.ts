@@ -101,6 +101,8 @@ export type ModelRequest = {
   readonly deadlineAt: SteadyTime;
   /** It is asked before each call to the provider. */
   readonly purse: Purse;
+  /** Whose turn it is, over all channels. No provider is told it. Absent: no conversation's. */
+  readonly conversation?: string;
   /**
    * Is called with the whole text so far, less what the model thinks, each time when it has grown:
    * the provider is asked to answer in pieces. Absent: it answers in one. What it was told is not

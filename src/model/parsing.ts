@@ -4,7 +4,8 @@
  */
 import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
-import { ownCallFields, ownFunctionFields, type EndedBy } from '../domain/model-habits.ts';
+import { besidePrompt, cachedTokenFields, ownCallFields } from '../domain/model-habits.ts';
+import { ownFunctionFields, type EndedBy } from '../domain/model-habits.ts';
 import type { CallExtra, ToolCall, Usage } from '../domain/outcome.ts';
 import type { Picture } from '../domain/attachment.ts';
 import { hasLaterBlock, withoutThinking } from '../domain/think-block.ts';
@@ -177,13 +178,54 @@ const countOf = (value: unknown): number | null =>
     ? (value as number)
     : null;
 
-/** @param all of both: some leave what the model thought out of `output`, and it is paid for */
-export function usageOf(input: unknown, output: unknown, all?: unknown): Usage | null {
-  const [inputTokens, told, total] = [countOf(input), countOf(output), countOf(all)];
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * @param root the answer, which may tell of a cache
+ * @param all of both: some leave what the model thought out of `output`, and it is paid for
+ */
+export function usageOf(
+  root: Fields | null,
+  input: unknown,
+  output: unknown,
+  all?: unknown,
+): Usage | null {
+  const [told, total] = [countOf(output), countOf(all)];
+  const inputTokens = inputOf(recordOf(root?.['usage']), countOf(input), told, total);
   const isWhole = inputTokens === null || told === null || total === null;
   const outputTokens = isWhole ? told : Math.max(told, total - inputTokens);
-  const usage = { inputTokens, outputTokens };
-  return usage.inputTokens === null && usage.outputTokens === null ? null : usage;
+  if (inputTokens === null && outputTokens === null) return null;
+  const cached = inputTokens === null ? null : cachedIn(root);
+  if (cached === null) return { inputTokens, outputTokens };
+  return { inputTokens, outputTokens, cachedTokens: Math.min(cached, inputTokens!) };
+}
+
+/** All tokens that were read, those from a cache included. */
+function inputOf(
+  usage: Fields | null,
+  input: number | null,
+  output: number | null,
+  total: number | null,
+): number | null {
+  if (input === null) {
+    // DeepSeek counts each token of the prompt in one of the two.
+    const [hit, miss] = ['hit', 'miss'].map((of) => countOf(usage?.[`prompt_cache_${of}_tokens`]));
+    return hit == null || miss == null ? null : hit + miss;
+  }
+  const [read = 0, written = 0] = besidePrompt.map((field) => countOf(usage?.[field]) ?? 0);
+  const beside = read + written;
+  const isLeftOut = read > input || (beside > 0 && total === input + (output ?? 0) + beside);
+  return isLeftOut ? input + beside : input;
+}
+
+/** Some tell it in several places, and 0 in one of them; null: it is told nowhere. */
+function cachedIn(root: Fields | null): number | null {
+  const told = cachedTokenFields.flatMap((path) => {
+    const [last = '', ...above] = path.toReversed();
+    const record = above.reduceRight((at: Fields | null, key) => recordOf(at?.[key]), root);
+    return countOf(record?.[last]) ?? [];
+  });
+  return told.length === 0 ? null : Math.max(...told);
 }
 
 /** Tool calls have one shape on both wires, but for the arguments, which are passed on as is. */

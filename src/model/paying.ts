@@ -57,22 +57,23 @@ export function usedBy(
   // Nobody knows how far it came: all that it may have used counts.
   const whole = { input: most.input, output: costs ? most.output : 0, estimated: true };
   if (result.kind === 'fault') return result.sent ? whole : null;
-  const { inputTokens, outputTokens } = toldBy(parsed);
+  const { inputTokens, outputTokens, cachedTokens = null } = toldBy(parsed);
+  const fromCache = inputTokens === null || cachedTokens === null ? {} : { cached: cachedTokens };
   if (inputTokens !== null && outputTokens !== null) {
-    return { input: inputTokens, output: outputTokens, estimated: false };
+    return { input: inputTokens, output: outputTokens, estimated: false, ...fromCache };
   }
   const isAnswer = parsed.kind === 'answer' || answersWithout.has(parsed.failure.kind);
   if (!isAnswer && inputTokens === null && outputTokens === null) return nothing;
   const written = Math.min(tokensIn(result.body), most.output || Infinity);
   const [input, output] = [inputTokens ?? most.input, outputTokens ?? written];
-  return { input, output, estimated: true };
+  return { input, output, estimated: true, ...fromCache };
 }
 
 /** An answer with words in it took tokens: of one that is told to have taken none, nothing is. */
 function toldBy(parsed: Parsed): Usage {
-  const { inputTokens = null, outputTokens = null } = parsed.usage ?? {};
-  if (parsed.kind === 'failed') return { inputTokens, outputTokens };
-  return { inputTokens: inputTokens || null, outputTokens: outputTokens || null };
+  const { inputTokens = null, outputTokens = null, cachedTokens = null } = parsed.usage ?? {};
+  if (parsed.kind === 'failed') return { inputTokens, outputTokens, cachedTokens };
+  return { inputTokens: inputTokens || null, outputTokens: outputTokens || null, cachedTokens };
 }
 
 const nothing: Used = { input: 0, output: 0, estimated: false };

@@ -40,6 +40,8 @@ export type RuntimeOptions = Clock & {
   /** Shared with every model of the same id at the same address. */
   readonly relay: RelayDetection;
   readonly sight: Sight;
+  /** A name for the brain's prompts of a conversation, which tells nothing of it; null: none. */
+  readonly cacheKeyOf: (conversation: string) => string | null;
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
 };

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { createHttpClient } from '../../src/lib/http-client.ts';
+import { createHttpClient, type HttpClient } from '../../src/lib/http-client.ts';
 import { stopOf } from '../../src/lib/stop.ts';
 import { PlainStop } from '../fake/plain-stop.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
+import { PromptRecords } from '../../src/model/prompt-records.ts';
 import { RelayDetections } from '../../src/model/relay-detection.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
@@ -59,7 +60,15 @@ export class Bench implements AsyncDisposable {
   readonly clock = handClock();
   readonly bounds = new CallBounds();
   readonly #forwardings = new RelayDetections();
-  readonly #http = createHttpClient(this.clock.deadlines, { connectMs: patienceMs });
+  readonly #prompts = new PromptRecords();
+  readonly #http: HttpClient;
+  readonly #brain: { readonly brain?: string };
+
+  /** @param brain whose models they are; absent: nobody's */
+  constructor({ http, brain }: { readonly http?: HttpClient; readonly brain?: string } = {}) {
+    this.#http = http ?? createHttpClient(this.clock.deadlines, { connectMs: patienceMs });
+    this.#brain = brain === undefined ? {} : { brain };
+  }
 
   build(
     kind: Pick<ModelKind, 'provider' | 'modelId'>,
@@ -89,6 +98,8 @@ export class Bench implements AsyncDisposable {
       steady: this.clock.steady,
       relayDetections: this.#forwardings,
       bounds: this.bounds,
+      prompts: this.#prompts,
+      ...this.#brain,
       events: {
         modelAsked() {},
         modelAnswered: (e) => this.answered.push(e.result),

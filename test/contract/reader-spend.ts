@@ -58,6 +58,21 @@ export const spendReads: readonly ReaderCase[] = [
     },
   ],
   [
+    'a call whose prompt was wholly cached is one call with all its tokens',
+    async (it) => {
+      const own = charge({ price: { input: '10', output: '2', cachedInput: '1' } });
+      await reserve(it, own, tokens(1_000_000, 500_000));
+      const before = await spent(it, 'model');
+      assert.deepEqual(told(before), [['cloud', 0, 0, 0, '0']]);
+      assert.deepEqual([before[0]!.openCost, before[0]!.open], ['11', tokens(1_000_000, 500_000)]);
+      const all = { ...used(1_000_000, 500_000), cached: 1_000_000 };
+      it.ledger.spend.settle(own, tokens(1_000_000, 500_000), all);
+      const row = ['cloud', 1, 1_000_000, 500_000, '2'];
+      assert.deepEqual(told(await spent(it, 'model')), [row]);
+      assert.deepEqual(told(await spent(it, 'sender')), [['ann', ...row.slice(1)]]);
+    },
+  ],
+  [
     'the largest cost comes first, then the most tokens, and what has no price last',
     async (it) => {
       const { spend } = it.ledger;

@@ -72,6 +72,8 @@ export type FakeWire = {
   /** The same answer in pieces, as the wire streams it; absent: it cannot. */
   streamed?(answer: object): { readonly type: string; readonly pieces: readonly string[] };
   error(status: number, words: string): object;
+  /** What it answers to a request that the real one refuses; null: it takes it. */
+  refuses?(body: unknown): { readonly status: number; readonly body: object } | null;
   overflow(words: string): { readonly status: number; readonly body: object };
   /** A path that is looked at by POST. */
   readonly showPath?: string;
@@ -188,6 +190,8 @@ class ModelServer implements FakeModel {
       return false;
     });
     if (call.path !== this.#wire.base + this.#wire.chatPath) return sendHtml(response, 404);
+    const refused = this.#wire.refuses?.(call.body) ?? null;
+    if (refused !== null) return sendJson(response, refused.status, refused.body);
     const script = this.#onCalls;
     const step = typeof script === 'function' ? script(call, this.calls.length - 1) : script;
     await this.#play(step, call, response);

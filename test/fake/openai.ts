@@ -32,6 +32,13 @@ export function startFakeOpenai(
       usage: { prompt_tokens: 19, completion_tokens: 10, total_tokens: 29 },
     }),
     streamed: (whole) => ({ type: 'text/event-stream', pieces: piecesOf(whole as Whole) }),
+    // As Gemini does (picoclaw#790); svc sends it to api.openai.com alone.
+    refuses: (body) => {
+      if (!Object.hasOwn(body ?? {}, 'prompt_cache_key')) return null;
+      const message =
+        'Invalid JSON payload received. Unknown name "prompt_cache_key": Cannot find field.';
+      return { status: 400, body: { error: { code: 400, message, status: 'INVALID_ARGUMENT' } } };
+    },
     error: (status, words) => ({ error: { message: words, type: 'error', code: status } }),
     overflow: (words) => ({
       status: 400,

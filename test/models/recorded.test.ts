@@ -10,6 +10,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import type { Story } from '../../src/domain/story.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { serveHere } from '../support/in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/program.ts';
@@ -44,6 +45,8 @@ type Exchange = {
   readonly replies: readonly string[];
   /** What the operator finds in the log. */
   readonly log?: readonly string[];
+  /** Tokens of the last call, as the trace of the last message tells them. */
+  readonly used?: { readonly input: number; readonly output: number; readonly cached?: number };
 };
 
 type Recorded = {
@@ -88,8 +91,10 @@ async function replay(recorded: Recorded, exchange: Exchange): Promise<void> {
   Object.assign(brain, exchange.brain);
   const file = await writeConfig(scratched.path, { ...config, storage: { path: 'svc.db' } });
   const program = stack.use(await serveHere(file, port, { MODEL_KEY: 'key-of-nobody-0123' }));
+  let id = '';
   for (const [turn, text] of exchange.says.entries()) {
-    await post(program.url, { sender_id: 'ada', text });
+    const { body } = await post(program.url, { sender_id: 'ada', text });
+    id = String(body['message_id']);
     const replies = await receiver.waitFor(turn + 1);
     const reply = String(replies[turn]!.body['text']);
     const wanted = exchange.replies[turn]!;
@@ -103,6 +108,11 @@ async function replay(recorded: Recorded, exchange: Exchange): Promise<void> {
   for (const words of exchange.log ?? []) {
     assert.ok(program.log().includes(words), `the log has no "${words}":\n${program.log()}`);
   }
+  if (exchange.used === undefined) return;
+  const told = await fetch(`http://127.0.0.1:${adminPort}/api/v1/messages/${id}`);
+  const { trace } = (await told.json()) as Story;
+  const call = trace!.steps.findLast((step) => step.kind === 'model')!;
+  assert.deepEqual(call.tries.at(-1)!.tokens, { cached: null, ...exchange.used, estimated: false });
 }
 
 const basesOf = { hosted_runtime: '/v1', local_runtime: '' } as const;

@@ -19,6 +19,13 @@ export const spend: readonly Fault[] = [
     seenBy,
   },
   {
+    name: "Tokens from a provider's cache cost as much as all others.",
+    file: 'src/store/ledger/spending.ts',
+    find: 'const fromCache = Math.min(used?.cached ?? 0, used?.input ?? 0);',
+    replace: 'const fromCache = Math.min(0, used?.input ?? 0);',
+    seenBy: ['test/ledger/memory.test.ts'],
+  },
+  {
     name: 'Two instances that reserve at once each find the room of the other.',
     file: 'src/store/postgres/ledger/reservations.ts',
     find: 'SELECT pg_advisory_xact_lock(key) FROM (',

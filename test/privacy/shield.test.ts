@@ -15,6 +15,7 @@ import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
+import { PromptRecords } from '../../src/model/prompt-records.ts';
 import { RelayDetections } from '../../src/model/relay-detection.ts';
 import type { Model } from '../../src/model/model.ts';
 import { createPriority } from '../../src/policy/priority.ts';
@@ -56,6 +57,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     events,
     relayDetections: new RelayDetections(),
     bounds: new CallBounds(),
+    prompts: new PromptRecords(),
   });
 }
 

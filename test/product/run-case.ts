@@ -13,6 +13,7 @@ import { createHttpClient } from '../../src/lib/http-client.ts';
 import { Stopper } from '../../src/lib/stop.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
+import { PromptRecords } from '../../src/model/prompt-records.ts';
 import { RelayDetections } from '../../src/model/relay-detection.ts';
 import { retryDelayMs } from '../../src/model/retrying.ts';
 import { createConsensus } from '../../src/policy/consensus.ts';
@@ -57,7 +58,8 @@ export async function play(given: Case): Promise<Played> {
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
   const relayDetections = new RelayDetections();
-  const kit = { deadlines, ...systemClock, events, relayDetections, bounds: new CallBounds() };
+  const [bounds, prompts] = [new CallBounds(), new PromptRecords()];
+  const kit = { deadlines, ...systemClock, events, relayDetections, bounds, prompts };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',

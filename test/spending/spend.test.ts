@@ -15,15 +15,23 @@ import { freePort, post, scratch, webhookConfig, writeConfig } from '../support/
 import { until } from '../support/waiting.ts';
 
 /** What the fake says of each answer. */
-const told = { input: 19, output: 10, estimated: false };
+const told = { input: 19, output: 10, estimated: false, cached: null };
 const price = { input: 2, output: 0.5 };
 /** No request of these tests is so long. */
 const roomy = 10_000;
 
 type ModelStep = Extract<TraceStep, { kind: 'model' }>;
 
-/** @param brain `models` are put behind the one that costs */
-async function start(script: Script, brain: object, models: readonly object[] = []) {
+/**
+ * @param brain `models` are put behind the one that costs
+ * @param more fields of the one that costs
+ */
+async function start(
+  script: Script,
+  brain: object,
+  models: readonly object[] = [],
+  more: object = {},
+) {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
   const costing = stack.use(await startFakeOpenai(script));
@@ -31,7 +39,7 @@ async function start(script: Script, brain: object, models: readonly object[] = 
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: costing.url, receiverUrl: receiver.url };
   const config = webhookConfig(where);
-  const first = costingModel(costing, 'big');
+  const first = costingModel(costing, 'big', more);
   const whole = { sensitivity: 'public', ...brain, models: [first, ...models] };
   Object.assign(config.brains[0]!, whole);
   const stored = { ...config, storage: { path: 'svc.db' } };
@@ -96,6 +104,45 @@ test('tokens and cost of each call are in the trace, and counted by brain and mo
   assert.match(out, /^19 tokens in, 10 out, cost 0\.000043$/m);
 });
 
+test("tokens from the provider's cache have their price in spend, trace and metrics", async () => {
+  const cost = { input: 2, output: 0.5, cached_input: 0.2 };
+  const prompt_tokens_details = { cached_tokens: 15 };
+  const usage = { prompt_tokens: 19, completion_tokens: 10, prompt_tokens_details };
+  const cached = { answer: 'hello', more: { usage } };
+  await using started = await start(cached, {}, [], { price: cost });
+  const { id, steps } = await started.say('hi');
+  const [step] = steps;
+  assert.deepEqual(step!.usage, { inputTokens: 19, outputTokens: 10, cachedTokens: 15 });
+  assert.deepEqual(step!.tries[0]!.tokens, { ...told, cached: 15 });
+  assert.equal(step!.cost, '0.000016');
+  const where = 'brain="echo",provider="hosted_runtime",model="hosted_runtime/big"';
+  const page = await started.metrics();
+  assert.ok(page.includes(`svc_tokens_total{${where},kind="input"} 19\n`), page);
+  assert.ok(page.includes(`svc_cached_tokens_total{${where}} 15\n`), page);
+  const reuse = 'svc_prompt_reuse_ratio_sum{model="hosted_runtime/big",source="provider"}';
+  assert.ok(page.includes(`${reuse} ${15 / 19}\n`), page);
+  const { out } = await runCommand(['trace', id, '--config', started.file]);
+  assert.match(out, /19 tokens in, 10 out, cost 0\.000016; 15 of 19 tokens from the cache/);
+  const { rows } = (await started.read('/api/v1/spend?by=model')) as { rows: readonly object[] };
+  const [{ calls, tokens, cost: sum }] = rows as [{ calls: number; tokens: object; cost: string }];
+  assert.deepEqual([calls, tokens, sum], [1, { input: 19, output: 10 }, '0.000016']);
+});
+
+test('how much of a prompt was there before is in the trace and the metrics', async () => {
+  await using started = await start({ answer: 'hello' }, {});
+  const first = await started.say('hi');
+  const second = await started.say('and now?');
+  await started.say('I am somebody else', 'bob');
+  assert.deepEqual([first.steps[0]!.reuse, second.steps[0]!.reuse], [null, 1]);
+  const page = await started.metrics();
+  const where = 'model="hosted_runtime/big",source="prefix"';
+  assert.ok(page.includes('# TYPE svc_prompt_reuse_ratio summary\n'), page);
+  assert.ok(page.includes(`svc_prompt_reuse_ratio_sum{${where}} 1\n`), page);
+  assert.ok(page.includes(`svc_prompt_reuse_ratio_count{${where}} 1\n`), page);
+  const { out } = await runCommand(['trace', second.id, '--config', started.file]);
+  assert.match(out, /cost [\d.]+; 100 % of the prompt as before$/m);
+});
+
 test('fan-out reserves for each model; a loser is charged what was reserved at most', async () => {
   const never = new Promise<void>(() => {});
   await using slow = await startFakeOpenai({ answer: 'late', after: never });
@@ -105,7 +152,7 @@ test('fan-out reserves for each model; a loser is charged what was reserved at m
   assert.equal(reply, 'hello');
   const loser = steps.find(({ model }) => model === 'hosted_runtime/slow')!;
   const input = Math.ceil(Buffer.byteLength(slow.calls[0]!.text) / 2);
-  const reserved = { input, output: 100, estimated: true };
+  const reserved = { input, output: 100, estimated: true, cached: null };
   assert.deepEqual(loser.tries[0]!.tokens, reserved);
   const line = `model="hosted_runtime/slow",kind="output"} 100`;
   await until('the loser is charged', async () => (await started.metrics()).includes(line));
@@ -168,7 +215,7 @@ test('each retry is reserved for and charged', async () => {
   const [lost, answered] = steps[0]!.tries;
   assert.deepEqual([lost!.failed, answered!.tokens], ['connection_lost', told]);
   const input = Math.ceil(Buffer.byteLength(started.costing.calls[0]!.text) / 2);
-  assert.deepEqual(lost!.tokens, { input, output: 100, estimated: true });
+  assert.deepEqual(lost!.tokens, { input, output: 100, estimated: true, cached: null });
   assert.ok((await started.metrics()).includes(`kind="output"} 110`));
 });
 

@@ -42,12 +42,14 @@ function model(
   result: 'answer' | 'rate_limited',
 ): Extract<TraceStep, { kind: 'model' }> {
   const of = `local_runtime/${name}` as ModelName;
-  const usage = result === 'answer' ? { inputTokens: 40, outputTokens: 7 } : null;
+  const usage =
+    result === 'answer' ? { inputTokens: 40, outputTokens: 7, cachedTokens: null } : null;
   const call = { model: of, rank, startMs, ms, result, tries: [], linesDropped: 0 };
   return {
     kind: 'model',
     ...call,
     usage,
+    reuse: null,
     cost: null,
     isCut: null,
     withoutTools: null,

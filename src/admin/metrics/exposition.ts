@@ -17,6 +17,13 @@ export type Family =
       readonly samples: readonly Sample[];
     }
   | {
+      /** Without quantiles: of each series, what was observed added up, and how often. */
+      readonly kind: 'summary';
+      readonly name: string;
+      readonly help: string;
+      readonly sums: readonly { labels: Labels; sum: number; count: number }[];
+    }
+  | {
       /** Told in seconds. */
       readonly kind: 'histogram';
       readonly name: string;
@@ -46,6 +53,12 @@ function exposeFamily(family: Family): string {
   const head = `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
   if (family.kind === 'histogram') {
     const lines = family.series.map(({ labels, histogram }) => series(name, labels, histogram));
+    return head + lines.join('');
+  }
+  if (family.kind === 'summary') {
+    const lines = family.sums.map(({ labels, sum, count }) => {
+      return line(`${name}_sum`, labels, sum) + line(`${name}_count`, labels, count);
+    });
     return head + lines.join('');
   }
   return head + family.samples.map(({ labels, value }) => line(name, labels, value)).join('');

@@ -8,6 +8,7 @@
 import type { ChannelMeters } from '../../meters.ts';
 import { standings } from '../../domain/standing.ts';
 import { Histogram } from '../../lib/histogram.ts';
+import type { ReuseTally, TokenTally } from '../../spend-meters.ts';
 import type { AdminPorts } from '../admin.ts';
 import { providersOf } from '../call-status.ts';
 import { counter, expose, gauge, one } from './exposition.ts';
@@ -59,7 +60,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
-    tokenFamily(ports),
+    ...tokenFamilies(ports),
     shortageFamily(ports),
     standingFamily(ports),
     ...toolFamilies(ports),
@@ -235,13 +236,31 @@ function shortageFamily({ meters }: AdminPorts): Family {
   return counter('svc_shortages_total', help, samples);
 }
 
-function tokenFamily({ meters }: AdminPorts): Family {
-  const samples = [...meters.spend.tokens.values()].flatMap(({ input, output, ...whose }) => [
-    one(input, { ...whose, kind: 'input' }),
-    one(output, { ...whose, kind: 'output' }),
+function tokenFamilies({ meters }: AdminPorts): Family[] {
+  const tallies = [...meters.spend.tokens.values()];
+  const whose = ({ brain, provider, model }: TokenTally) => ({ brain, provider, model });
+  const samples = tallies.flatMap((tally) => [
+    one(tally.input, { ...whose(tally), kind: 'input' }),
+    one(tally.output, { ...whose(tally), kind: 'output' }),
   ]);
   const help = 'Tokens of all calls: as the providers told, else estimated.';
-  return counter('svc_tokens_total', help, samples);
+  const ofCache = 'Of the input tokens, those that providers told to be from their caches.';
+  const cached = tallies.map((tally) => one(tally.cached, whose(tally)));
+  return [
+    counter('svc_tokens_total', help, samples),
+    counter('svc_cached_tokens_total', ofCache, cached),
+    reuseFamily(meters.spend.reuse.values()),
+  ];
+}
+
+function reuseFamily(tallies: Iterable<ReuseTally>): Family {
+  const name = 'svc_prompt_reuse_ratio';
+  const help =
+    'Shares of prompts, 0 to 1: cached as the provider told, or the last prompt that came again.';
+  const sums = [...tallies].map(({ model, source, sum, count }) => {
+    return { labels: { model, source }, sum, count };
+  });
+  return { kind: 'summary', name, help, sums };
 }
 
 function loadFamily(ports: AdminPorts): Family {

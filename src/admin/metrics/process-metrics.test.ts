@@ -15,7 +15,7 @@ function familiesByName(watch: GarbageWatch): ReadonlyMap<string, Family> {
 /** The one value of a counter or gauge that has no labels. */
 function valueOf(name: string, families: ReadonlyMap<string, Family>): number {
   const family = families.get(name);
-  assert.ok(family !== undefined && family.kind !== 'histogram', name);
+  assert.ok(family !== undefined && 'samples' in family, name);
   assert.equal(family.samples.length, 1, name);
   return family.samples[0]!.value;
 }

@@ -2,7 +2,17 @@
 import { failureKinds } from '../../domain/failure.ts';
 import type { ChannelKey, ConversationId, MessageId, ModelName } from '../../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeBoolean, maybeInteger } from './schema.ts';
-import { maybeText, number, object, objectMay, objectWith, oneOf, pageOf, text } from './schema.ts';
+import {
+  maybeNumber,
+  maybeText,
+  number,
+  object,
+  objectMay,
+  objectWith,
+  oneOf,
+  pageOf,
+  text,
+} from './schema.ts';
 import type { IdText } from './schema.ts';
 import { verdicts } from '../../domain/approval.ts';
 import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
@@ -26,7 +36,14 @@ const tries = list(
   object({ startedAt: integer, ms: number, failed: maybe(failureKind), status: maybeInteger }),
 );
 
-const used = object({ input: integer, output: integer, estimated: boolean });
+const used = objectMay(
+  { input: integer, output: integer, estimated: boolean },
+  { cached: maybeInteger },
+);
+const usage = objectMay(
+  { inputTokens: maybeInteger, outputTokens: maybeInteger },
+  { cachedTokens: maybeInteger },
+);
 const modelTry = objectMay(
   { startedAt: integer, ms: number, failed: maybe(failureKind) },
   { tokens: maybe(used) },
@@ -67,10 +84,11 @@ const traceStep = kinds(
       result: oneOf('answer', ...failureKinds),
       tries: list(modelTry),
       linesDropped: integer,
-      usage: maybe(object({ inputTokens: maybeInteger, outputTokens: maybeInteger })),
+      usage: maybe(usage),
     },
     {
       cost: maybeText,
+      reuse: maybeNumber,
       isCut: maybeBoolean,
       withoutTools: maybeText,
       status: maybeInteger,

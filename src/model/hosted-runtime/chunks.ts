@@ -30,6 +30,7 @@ export class Chunks {
   #nativeReason: unknown;
   #extra: Fields = {};
   #usage: unknown;
+  #timings: unknown;
   #error: unknown;
 
   /**
@@ -49,9 +50,11 @@ export class Chunks {
       return;
     }
     if (root['error'] || event === 'error') this.#error = root['error'] ?? root;
-    // Some repeat it with every chunk; the last is that of the whole.
-    if (recordOf(root['usage']) !== null) this.#usage = root['usage'];
     const choice = recordOf(listOf(root['choices'])[0]);
+    // Some repeat it with every chunk; the last is that of the whole. Kimi has it in the choice
+    // (pi#2017).
+    this.#usage = recordOf(root['usage']) ?? recordOf(choice?.['usage']) ?? this.#usage;
+    this.#timings = root['timings'] ?? this.#timings;
     if (choice === null) return this.#takeWithoutChoice(root);
     if (choice['error']) this.#error = choice['error'];
     const reason = textOf(choice['finish_reason']);
@@ -91,7 +94,11 @@ export class Chunks {
       ...(calls.length > 0 && { tool_calls: calls }),
     };
     const reasons = { finish_reason: this.#reason, native_finish_reason: this.#nativeReason };
-    return wholeOf({ choices: [{ message, ...reasons }], usage: this.#usage });
+    return wholeOf({
+      choices: [{ message, ...reasons }],
+      usage: this.#usage,
+      timings: this.#timings,
+    });
   }
 
   /** Some send an error as an event like all others: `{"object": "error", "message": …}`. */

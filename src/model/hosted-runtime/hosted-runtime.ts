@@ -91,6 +91,7 @@ class HostedRuntime implements Model {
         { ...request, ...(onText && { onText }) },
         this.#options.outputTokensMax,
         accepts,
+        this.#cacheKeyFor(request, url),
       );
       const call = { url, body, fromWire, listening };
       const result = await callProvider(this.#options, call, request, stop, tries);
@@ -115,6 +116,16 @@ class HostedRuntime implements Model {
         return result;
       }
     }
+  }
+
+  /**
+   * Requests with one key go to the machine that has their beginning in its cache
+   * (developers.openai.com/api/docs/guides/prompt-caching). Others than OpenAI may refuse the
+   * field, as Gemini does (picoclaw#790).
+   */
+  #cacheKeyFor({ sensitivity, conversation }: ModelRequest, { hostname }: URL): string | null {
+    if (sensitivity !== 'public' || hostname !== 'api.openai.com') return null;
+    return conversation === undefined ? null : this.#options.cacheKeyOf(conversation);
   }
 
   /** Who refuses a whole answer and a stream is asked for neither a third time. */

@@ -54,12 +54,14 @@ export const acceptsAll: Accepts = {
 /**
  * The body of `POST /chat/completions`.
  * @param outputTokensMax null: an answer is as long as the provider lets it be
+ * @param cacheKey `prompt_cache_key`; null: none is sent
  */
 export function toWire(
   modelId: string,
   given: ModelRequest,
   outputTokensMax: number | null,
   accepts = acceptsAll,
+  cacheKey: string | null = null,
 ): string {
   const named = accepts.ids ? given : withOwnIds(given);
   const request = accepts.system ? named : withoutSystem(named);
@@ -76,6 +78,7 @@ export function toWire(
     ...choiceOfTools(request, accepts),
     ...bounded,
     ...streamOf(request, accepts.usage),
+    ...(cacheKey !== null && { prompt_cache_key: cacheKey }),
   });
 }
 
@@ -152,7 +155,7 @@ export function fromWire(
   const root = recordOf(Array.isArray(read) ? (read as unknown[])[0] : read);
   const told = recordOf(root?.['usage']);
   const { prompt_tokens: input, completion_tokens: output, total_tokens: all } = told ?? {};
-  const usage = usageOf(input, output, all);
+  const usage = usageOf(root, input, output, all);
   const choice = recordOf(listOf(root?.['choices'])[0]);
   const error = root?.['error'] || choice?.['error'];
   const message = recordOf(choice?.['message']);

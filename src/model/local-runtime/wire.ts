@@ -101,7 +101,7 @@ function parsedOf(
   root: Readonly<Record<string, unknown>> | null,
   { status, body, retryAfterMs, tools }: Answer,
 ): Parsed {
-  const usage = usageOf(root?.['prompt_eval_count'], root?.['eval_count']);
+  const usage = usageOf(root, root?.['prompt_eval_count'], root?.['eval_count']);
   if (status !== 200 || root?.['error']) {
     const { words } = errorIn(status === 200 ? JSON.stringify(root) : body);
     const real = status === 200 ? 500 : status;

@@ -1,5 +1,5 @@
 /** How spend is kept, decided and added up: the same in every form of the ledger. */
-import { compareAmounts, costOf, sumOf } from '../../domain/money.ts';
+import { compareAmounts, costOf, dearest, sumOf } from '../../domain/money.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Charged, Price, SpendLimit, SpendRow, Tokens, Used } from '../../domain/spend.ts';
 import type { LimitSum, Reserving } from '../spend.ts';
@@ -43,8 +43,62 @@ export function placesOf({ day, brain, model, price, costs, sender }: Charged) {
   return places;
 }
 
-export function openedBy({ input, output }: Tokens): SpendChange {
-  const nothing = { calls: 0, estimatedCalls: 0, input: 0, output: 0 };
+/** A change of the rows at one price. */
+export type SpendPart = { readonly charged: Charged; readonly change: SpendChange };
+
+/**
+ * A row has one price of input. Tokens from a provider's cache may have another price: then they
+ * are charged to a row of that price, which counts no call. What is reserved stands in the row of
+ * the dearer price. The other row is made with it, since settling makes none.
+ */
+export function openedParts(charged: Charged, most: Tokens): readonly SpendPart[] {
+  const { fresh, cached, isCachedDearer } = ratesOf(charged);
+  if (cached === null) return [{ charged: fresh, change: openedBy(most) }];
+  const [dearer, other] = isCachedDearer ? [cached, fresh] : [fresh, cached];
+  return [
+    { charged: dearer, change: openedBy(most) },
+    { charged: other, change: nothing },
+  ];
+}
+
+/** Takes back what `openedParts` reserved, and charges what was used. */
+export function settledParts(
+  charged: Charged,
+  reserved: Tokens | null,
+  used: Used | null,
+): readonly SpendPart[] {
+  const { fresh, cached, isCachedDearer } = ratesOf(charged);
+  if (cached === null) return [{ charged: fresh, change: settledBy(reserved, used) }];
+  const fromCache = Math.min(used?.cached ?? 0, used?.input ?? 0);
+  const rest = used && { ...used, input: used.input - fromCache };
+  const ofCache = settledBy(isCachedDearer ? reserved : null, null);
+  return [
+    { charged: fresh, change: settledBy(isCachedDearer ? null : reserved, rest) },
+    { charged: cached, change: { ...ofCache, input: fromCache } },
+  ].filter(({ change }) => Object.values(change).some((count) => count !== 0));
+}
+
+/** The call as charged at each of its two prices; `cached` null: it has one. */
+function ratesOf(charged: Charged) {
+  const { price } = charged;
+  if (price === null) return { fresh: charged, cached: null, isCachedDearer: false };
+  const { input, output, cachedInput = input } = price;
+  const fresh: Charged = { ...charged, price: { input, output } };
+  if (cachedInput === input) return { fresh, cached: null, isCachedDearer: false };
+  const cached: Charged = { ...charged, price: { input: cachedInput, output } };
+  return { fresh, cached, isCachedDearer: dearest(price).input === cachedInput };
+}
+
+const nothing: SpendChange = {
+  calls: 0,
+  estimatedCalls: 0,
+  input: 0,
+  output: 0,
+  openInput: 0,
+  openOutput: 0,
+};
+
+function openedBy({ input, output }: Tokens): SpendChange {
   return { ...nothing, openInput: input, openOutput: output };
 }
 
@@ -81,7 +135,7 @@ export function decide(
   for (const limit of limits) {
     if (limit.kind === 'cost_per_day') {
       const before = costOfAll(all);
-      const after = sumOf(before, price === null ? '0' : costOf(most, price));
+      const after = sumOf(before, price === null ? '0' : costOf(most, dearest(price)));
       if (compareAmounts(after, limit.most) > 0) return { kind: 'over', limit };
       sums.push({ limit, before });
       continue;

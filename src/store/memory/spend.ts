@@ -4,10 +4,10 @@ import type { Charged, SpendBy, SpendLimit, SpendRow, Tokens, Used } from '../..
 import {
   decide,
   firstDaysKept,
-  openedBy,
+  openedParts,
   placesOf,
   priceOf,
-  settledBy,
+  settledParts,
   spendRows,
 } from '../ledger/spending.ts';
 import type { SpendChange, SpendGroup, SpendPlace, SpendTotal } from '../ledger/spending.ts';
@@ -28,16 +28,19 @@ export class MemorySpend implements SpendBook, SpendReader {
     const ofSender = own === undefined ? [] : this.#totals(own);
     const reserving = decide(charged, most, limits, { all: this.#totals(all!), ofSender });
     if (reserving.kind === 'over') return reserving;
-    for (const place of placesOf(charged)) this.#add(place, openedBy(most));
+    for (const part of openedParts(charged, most)) {
+      for (const place of placesOf(part.charged)) this.#add(place, part.change);
+    }
     return reserving;
   }
 
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
     if (reserved === null && used === null) return;
-    const change = settledBy(reserved, used);
-    for (const place of placesOf(charged)) {
-      // What was reserved and is not there was forgotten since, and is not to come back.
-      if (reserved === null || this.#row(place) !== undefined) this.#add(place, change);
+    for (const part of settledParts(charged, reserved, used)) {
+      for (const place of placesOf(part.charged)) {
+        // What was reserved and is not there was forgotten since, and is not to come back.
+        if (reserved === null || this.#row(place) !== undefined) this.#add(place, part.change);
+      }
     }
   }
 
@@ -112,7 +115,8 @@ function together(one: SpendChange, other: SpendChange): SpendChange {
 }
 
 function isAny({ sums }: Row): boolean {
-  return sums.calls + sums.openInput + sums.openOutput > 0;
+  const { calls, input, output, openInput, openOutput } = sums;
+  return calls + input + output + openInput + openOutput > 0;
 }
 
 function groupBy(by: SpendBy): (row: Row) => SpendGroup {

@@ -111,6 +111,38 @@ export const spendCases: readonly LedgerCase[] = [
     it.ledger.spend.settle(at('0.1'), tokens(1_000_000), used(999_999));
     assert.deepEqual(await reserve(it, at('0.1'), tokens(1), limit), ['0.2999999']);
   }),
+  promise('tokens from a cache have a price of their own, and are never too many', async (it) => {
+    const limit = costPerDay('1000');
+    const price = { input: '10', output: '0', cachedInput: '1' };
+    const own = charge({ price });
+    assert.deepEqual(await reserve(it, own, tokens(1_000_000), limit), ['0']);
+    it.ledger.spend.settle(own, tokens(1_000_000), { ...used(500_000), cached: 400_000 });
+    assert.deepEqual(await reserve(it, own, tokens(100_000), limit, perDay(600_000)), [
+      '1.4',
+      500_000,
+    ]);
+    it.ledger.spend.settle(own, tokens(100_000), { ...used(100_000), cached: 900_000 });
+    const sums = await reserve(it, own, tokens(0), limit, perDay(600_000), perSender(600_000));
+    assert.deepEqual(sums, ['1.5', 600_000, 600_000]);
+  }),
+  promise('what is reserved has the dearer price of input and cached input', async (it) => {
+    const own = charge({ price: { input: '1', output: '0', cachedInput: '3' } });
+    assert.equal(await isOver(it, own, tokens(1_000_000), costPerDay('2.9')), 'cost_per_day');
+    const limit = costPerDay('3');
+    assert.deepEqual(await reserve(it, own, tokens(1_000_000), limit), ['0']);
+    assert.deepEqual(await reserve(it, own, tokens(0), limit), ['3']);
+    it.ledger.spend.settle(own, tokens(1_000_000), { ...used(1_000_000), cached: 250_000 });
+    assert.deepEqual(await reserve(it, own, tokens(0), limit), ['1.5']);
+    it.ledger.spend.settle(own, tokens(0), null);
+    assert.deepEqual(await reserve(it, own, tokens(0), limit), ['1.5']);
+  }),
+  promise('a call with cached tokens that ends late brings nobody back', async (it) => {
+    const own = charge({ price: { input: '10', output: '0', cachedInput: '1' } });
+    await reserve(it, own, tokens(10), perSender(100));
+    await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'ann' });
+    it.ledger.spend.settle(own, tokens(10), { ...used(9), cached: 8 });
+    assert.deepEqual(await reserve(it, own, tokens(0), perDay(100), perSender(100)), [9, 0]);
+  }),
   promise(
     'days, brains and senders are apart, and a day and a brain have all its senders',
     async (it) => {

@@ -7,8 +7,9 @@
  * not, so that no call is made; what it may have reserved is left, and only makes a limit smaller.
  */
 import type { Client } from 'pg';
+import { dearest } from '../../../domain/money.ts';
 import type { Charged, SpendLimit, Tokens } from '../../../domain/spend.ts';
-import { decide, openedBy, placesOf, priceOf } from '../../ledger/spending.ts';
+import { decide, openedParts, placesOf, priceOf } from '../../ledger/spending.ts';
 import type { SpendPlace, SpendTotal } from '../../ledger/spending.ts';
 import type { Reserving } from '../../spend.ts';
 import { cut, inOneGo } from '../server/connect.ts';
@@ -124,7 +125,9 @@ export class Reservations implements Disposable {
     const { instance } = this.#parts;
     const writes = batch.flatMap(({ charged, most }, at): readonly SpentWrite[] => {
       if (decided[at]!.kind !== 'reserved') return [];
-      return [{ kind: 'spent', instance, charged, change: openedBy(most), known: false }];
+      return openedParts(charged, most).map((part) => {
+        return { kind: 'spent', instance, ...part, known: false };
+      });
     });
     return spentSteps(writes).map(({ statement }) => statement);
   }
@@ -190,7 +193,8 @@ function decideAll(
     const [all, ofSender] = keys.map((key) => sums.get(key) ?? []);
     const decided = decide(charged, most, limits, { all: all!, ofSender: ofSender ?? [] });
     const isCounted = decided.kind === 'reserved' && charged.costs;
-    if (isCounted) for (const key of keys) add(key, { ...most, price: charged.price });
+    const price = charged.price && dearest(charged.price);
+    if (isCounted) for (const key of keys) add(key, { ...most, price });
     return decided;
   });
 }

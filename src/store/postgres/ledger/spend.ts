@@ -5,7 +5,7 @@
 import type { Client } from 'pg';
 import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
 import { FreeSpend } from '../../ledger/free-spend.ts';
-import { settledBy, type SpendChange } from '../../ledger/spending.ts';
+import { settledParts, type SpendChange } from '../../ledger/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
 import type { PostgresFlights } from '../parts.ts';
 import { Reservations } from './reservations.ts';
@@ -40,7 +40,9 @@ export class Spend implements SpendBook, Disposable {
   settle(charged: Charged, reserved: Tokens | null, used: Used | null): void {
     if (reserved === null && used === null) return;
     if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
-    this.#fly(charged, settledBy(reserved, used), reserved !== null);
+    for (const part of settledParts(charged, reserved, used)) {
+      this.#fly(part.charged, part.change, reserved !== null);
+    }
   }
 
   /** Writes what is gathered of free models. */

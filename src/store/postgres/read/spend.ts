@@ -22,7 +22,8 @@ function rowsBy(by: SpendBy): string {
     `${costing('input')}, ${costing('output')}, ` +
     `(${costOf('input', 'output')})::text AS cost, ` +
     `(${costOf('open_input', 'open_output')})::text AS "openCost" FROM svc.spend ` +
-    `WHERE ${which} AND day >= $1 AND calls + open_input + open_output > 0 GROUP BY 1, 2 ` +
+    `WHERE ${which} AND day >= $1 ` +
+    'AND calls + input + output + open_input + open_output > 0 GROUP BY 1, 2 ' +
     `ORDER BY ${costOf('input', 'output')} DESC NULLS LAST, sum(input + output) DESC, 2, 1 ` +
     `LIMIT ${spendRowsMax}`
   );

@@ -5,7 +5,7 @@
  */
 import type { Charged, SpendLimit, Tokens, Used } from '../../../domain/spend.ts';
 import { FreeSpend } from '../../ledger/free-spend.ts';
-import { placesOf, settledBy } from '../../ledger/spending.ts';
+import { placesOf, settledParts } from '../../ledger/spending.ts';
 import type { SpendChange, SpendPlace } from '../../ledger/spending.ts';
 import type { Reserving, SpendBook } from '../../spend.ts';
 import type { Journal } from '../write/journal.ts';
@@ -38,7 +38,9 @@ export class Spend implements SpendBook {
     if (reserved === null && used !== null && !charged.costs) return this.#free.add(charged, used);
     // What was reserved and is not there was forgotten since, and is not to come back.
     const name = reserved === null ? 'spent' : 'spendSettled';
-    this.#write(name, charged, settledBy(reserved, used));
+    for (const part of settledParts(charged, reserved, used)) {
+      this.#write(name, part.charged, part.change);
+    }
   }
 
   /** Writes what is gathered of free models. */

@@ -12,7 +12,8 @@ function groupsBy(by: SpendBy): string {
     'sum(estimated_calls) AS estimated_calls, sum(input) AS input, sum(output) AS output, ' +
     'sum(input * costs) AS costing_input, sum(output * costs) AS costing_output, ' +
     'sum(open_input) AS open_input, sum(open_output) AS open_output FROM spend ' +
-    `WHERE ${which} AND day >= ? AND calls + open_input + open_output > 0 ` +
+    `WHERE ${which} AND day >= ? ` +
+    'AND calls + input + output + open_input + open_output > 0 ' +
     'GROUP BY 1, 2, price_input, price_output'
   );
 }

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
   decide,
-  openedBy,
+  openedParts,
   placesOf,
   priceOf,
   type SpendChange,
@@ -68,12 +68,13 @@ export function prepareReservations(db: DatabaseSync): (asked: AskedReservation)
       output: Number(row['output']),
     }));
   return ({ charged, most, limits }) => {
-    const places = placesOf(charged);
-    const [all, own] = places;
+    const [all, own] = placesOf(charged);
     const ofSender = own === undefined ? [] : totalsOf(own);
     const reserving = decide(charged, most, limits, { all: totalsOf(all!), ofSender });
     if (reserving.kind === 'over') return reserving;
-    for (const place of places) writing.run(...spendValues(place, openedBy(most)));
+    for (const part of openedParts(charged, most)) {
+      for (const place of placesOf(part.charged)) writing.run(...spendValues(place, part.change));
+    }
     return reserving;
   };
 }
