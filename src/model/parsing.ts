@@ -221,9 +221,9 @@ function inputOf(
 /** Some tell it in several places, and 0 in one of them; null: it is told nowhere. */
 function cachedIn(root: Fields | null): number | null {
   const told = cachedTokenFields.flatMap((path) => {
-    const [last = '', ...above] = path.toReversed();
-    const record = above.reduceRight((at: Fields | null, key) => recordOf(at?.[key]), root);
-    return countOf(record?.[last]) ?? [];
+    let at: unknown = root;
+    for (const key of path) at = recordOf(at)?.[key];
+    return countOf(at) ?? [];
   });
   return told.length === 0 ? null : Math.max(...told);
 }
