@@ -157,7 +157,9 @@ const pictures: readonly Picture[] = [
     name: 'builder-try',
     dark: true,
     async show(page) {
-      await page.route('**/api/v1/config/try', (route) => route.fulfill({ json: tried }));
+      const body = `data: ${JSON.stringify({ kind: 'result', result: tried })}\n\n`;
+      const events = { contentType: 'text/event-stream', body };
+      await page.route('**/api/v1/config/try', (route) => route.fulfill(events));
       await page.getByRole('tab', { name: 'Try' }).click();
       await page.getByLabel('What a sender says').fill('When do you open on Sundays?');
       await page.getByRole('button', { name: 'Ask the draft' }).click();

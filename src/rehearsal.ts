@@ -3,7 +3,7 @@
  * delivered or kept, and tools that reach out do not run. Its models are really asked, so what they
  * use counts, and its budget holds.
  */
-import type { Brain } from './brain/brain.ts';
+import type { Brain, Desk } from './brain/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from './config/config.ts';
 import { rankModels } from './config/rules.ts';
 import type { TurnRow } from './domain/conversation.ts';
@@ -104,12 +104,14 @@ export class Rehearsal {
   /**
    * @param turns the conversation so far, oldest first, as much of it as a turn sees
    * @param stamp of the text, which a brain makes no weaker
+   * @param show is called with the whole reply so far while it is written; absent: nobody looks
    */
   async ask(
     text: string,
     turns: readonly TurnRow[],
     signal: AbortSignal,
     stamp: Sensitivity = 'public',
+    show?: Desk['show'],
   ): Promise<Rehearsed> {
     await this.#looked;
     this.#heard.fill(null);
@@ -122,7 +124,7 @@ export class Rehearsal {
     const message = { id, channel, conversation, sender, text, media: null, address };
     const deadlineAt = later(since, this.#brain.deadlineMs);
     const purse = createPurse(this.#spend, { brain: this.#config, sender: null });
-    const desk = createRehearsalDesk(signal, deadlineAt, purse, this.#notes);
+    const desk = createRehearsalDesk(signal, deadlineAt, purse, this.#notes, show);
     const decision = await this.#brain.think(
       { message: { ...message, acceptedAt: askedAt, sensitivity }, text, history: turns },
       desk,

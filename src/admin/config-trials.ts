@@ -9,14 +9,21 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { FailureTold } from '../domain/story.ts';
 import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
+import type { Described } from './schemas/schema.ts';
+import type { problemSchema } from './schemas/status.ts';
 
 export interface ConfigTrials {
   /** The check of a text, with what only this machine can tell: its folders, the file's rights. */
   validate(text: string): Promise<Validated>;
   /** `busy`: too many are asked for at once. @param left aborts when the client has left */
   preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
-  /** Asks a brain of a draft. @param left aborts when the client has left */
-  tryBrain(draft: Draft, left: AbortSignal): Promise<Tried>;
+  /**
+   * Asks a brain of a draft.
+   * @param left aborts when the client has left
+   * @param show is called with '' once the brain is asked, then with the whole reply so far while
+   *   it is written; absent: nobody looks
+   */
+  tryBrain(draft: Draft, left: AbortSignal, show?: (whole: string) => void): Promise<Tried>;
 }
 
 export type Validated = { readonly valid: boolean; readonly problems: readonly ConfigProblem[] };
@@ -70,6 +77,15 @@ export type TryResult = {
   readonly answers: readonly AnswerRow[];
   readonly tools: readonly ToolRow[];
 };
+
+/**
+ * Of a trial under way. `more`: the reply goes on with this text; `anew`: this text takes the place
+ * of all that was told. The last event is its `result`, or the problem that it ended with.
+ */
+export type TrialEvent =
+  | { readonly kind: 'more' | 'anew'; readonly text: string }
+  | { readonly kind: 'result'; readonly result: TryResult }
+  | { readonly kind: 'problem'; readonly problem: Described<typeof problemSchema> };
 
 /** `reason` is a sentence where there is no answer; `failure` where a call failed. */
 export type AnswerRow = {

@@ -9,8 +9,13 @@ import type { SteadyTime } from '../lib/clock.ts';
 import type { Stop } from '../lib/stop.ts';
 import type { Desk } from './brain.ts';
 
-/** `kept`: notes of earlier turns; those of this one are added. */
-export type DeskParts = readonly [deadlineAt: SteadyTime, purse: Purse, kept?: Note[]];
+/** `kept`: notes of earlier turns; those of this one are added. `show`: see `Desk`. */
+export type DeskParts = readonly [
+  deadlineAt: SteadyTime,
+  purse: Purse,
+  kept?: Note[],
+  show?: Desk['show'],
+];
 
 /**
  * The desk for trying a brain: what it does there is recorded and changes nothing. Tools that
@@ -21,13 +26,15 @@ export class RehearsalDesk implements Desk {
   readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   readonly purse: Purse;
+  readonly show: Desk['show'];
   readonly steps: TraceStep[] = [];
   readonly toolUses: (ToolUse & { readonly told: string })[] = [];
   readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
-  constructor(stop: Stop, ...[deadlineAt, purse, kept = []]: DeskParts) {
+  constructor(stop: Stop, ...[deadlineAt, purse, kept = [], show]: DeskParts) {
     this.stop = stop;
+    this.show = show;
     this.purse = purse;
     this.deadlineAt = deadlineAt;
     this.#kept = kept;

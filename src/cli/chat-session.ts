@@ -18,8 +18,11 @@ export type Answer = {
 };
 
 export interface Session extends AsyncDisposable {
-  /** Asks the brain; what it decided is remembered, unless the signal aborted it. */
-  ask(text: string, signal: AbortSignal): Promise<Answer>;
+  /**
+   * Asks the brain; what it decided is remembered, unless the signal aborted it.
+   * @param show is called with the whole reply so far while it is written; absent: nobody looks
+   */
+  ask(text: string, signal: AbortSignal, show?: (whole: string) => void): Promise<Answer>;
   /** Forgets everything said so far. */
   startAfresh(): void;
 }
@@ -53,8 +56,8 @@ class BrainSession implements Session {
     this.#bounds = historyBounds;
   }
 
-  async ask(text: string, signal: AbortSignal): Promise<Answer> {
-    const asked = await this.#rehearsal.ask(text, this.#turns, signal);
+  async ask(text: string, signal: AbortSignal, show?: (whole: string) => void): Promise<Answer> {
+    const asked = await this.#rehearsal.ask(text, this.#turns, signal, 'public', show);
     const { decision, steps, askedAt, leftOut, ms } = asked;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;

@@ -37,6 +37,9 @@ fixed answers and no language model.
                        of a message without an answer that is always told
   --log-level <level>  debug, info, warn or error (default: error)
 
+At a terminal a reply is shown while the model writes it; an agent's, or a consensus, when it is
+whole. Where the reply is another text in the end, it stands below what was shown.
+
 /new starts a new conversation, /quit ends. Ctrl-C gives up the answer under way, or clears the
 line, or ends. From a pipe, every line is a message, and only the replies go to standard output;
 the exit code is 1 when a message got no answer.

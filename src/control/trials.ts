@@ -30,6 +30,8 @@ import type { SpendBook } from '../store/store.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 import { problemOfSkills, warningsOfSkills } from './skill-warnings.ts';
 
+type Show = NonNullable<Parameters<ConfigTrials['tryBrain']>[2]>;
+
 export type TrialSettings = {
   /** Absolute: relative paths of a draft are taken from its folder. */
   readonly file: string;
@@ -88,8 +90,8 @@ class ServiceTrials implements ConfigTrials {
     });
   }
 
-  async tryBrain(draft: Draft, left: AbortSignal): Promise<Tried> {
-    const tried = await this.#trials.take(() => this.#try(draft, left));
+  async tryBrain(draft: Draft, left: AbortSignal, show?: Show): Promise<Tried> {
+    const tried = await this.#trials.take(() => this.#try(draft, left, show));
     return tried === 'busy' ? { kind: 'busy' } : tried;
   }
 
@@ -115,7 +117,7 @@ class ServiceTrials implements ConfigTrials {
     return inspectText(text, file, env, false, addresses);
   }
 
-  async #try(draft: Draft, left: AbortSignal): Promise<Tried> {
+  async #try(draft: Draft, left: AbortSignal, show?: Show): Promise<Tried> {
     const { validation, folder } = await this.#inspect(draft.config);
     if (validation.kind === 'invalid') {
       return { kind: 'config_invalid', problems: validation.problems };
@@ -146,8 +148,10 @@ class ServiceTrials implements ConfigTrials {
     const mask = await this.#maskOf(secrets, left);
     const rehearsal = new Rehearsal(brain, secrets, createTrialKit(kit), place);
     const { text, turns, sensitivity } = draft;
+    show?.('');
+    const shows = show && ((whole: string): void => show(mask.cleanGrowing(whole)));
     const seen = windowAfter(turns, brain.historyBounds);
-    const rehearsed = await rehearsal.ask(text, seen, left, sensitivity);
+    const rehearsed = await rehearsal.ask(text, seen, left, sensitivity, shows);
     return { kind: 'tried', result: told(brain, rehearsed, mask) };
   }
 

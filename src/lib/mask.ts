@@ -22,6 +22,28 @@ export class Mask {
   clean(text: string): string {
     return this.#pattern === null ? text : text.replace(this.#pattern, '[secret]');
   }
+
+  /** The same of a text that still grows, without an end that may become a value. */
+  cleanGrowing(text: string): string {
+    let held = text;
+    for (let end = this.#endOf(held); end < held.length; end = this.#endOf(held)) {
+      held = held.slice(0, end);
+    }
+    return this.clean(held);
+  }
+
+  /** Up to where the text does not end like the beginning of a value. */
+  #endOf(text: string): number {
+    let end = text.length;
+    for (const value of this.#masked) {
+      for (let length = Math.min(value.length - 1, text.length); length > 0; length--) {
+        if (!text.endsWith(value.slice(0, length))) continue;
+        end = Math.min(end, text.length - length);
+        break;
+      }
+    }
+    return end;
+  }
 }
 
 const lengthMin = 8;

@@ -110,15 +110,22 @@ browserTest(
   },
 );
 
-/** Its one model follows a script. */
-const deskAsking = (script: Script) => async (): Promise<Desk & { readonly model: FakeModel }> => {
-  const own = new AsyncDisposableStack();
-  const model = own.use(await startFakeOllama(script));
-  const [near] = models;
-  const asked = { ...brain, models: [{ ...near, base_url: model.url }] };
-  const desk = own.use(await deskWith({ brains: [{ ...asked, sensitivity: 'private' }] })());
-  return { ...desk, model, [Symbol.asyncDispose]: () => own.disposeAsync() };
-};
+/** Its models follow a script each, and are asked one after the other. */
+const deskAsking =
+  (...scripts: readonly Script[]) =>
+  async (): Promise<Desk & { readonly model: FakeModel }> => {
+    const own = new AsyncDisposableStack();
+    const fakes: FakeModel[] = [];
+    for (const script of scripts) fakes.push(own.use(await startFakeOllama(script)));
+    const [near] = models;
+    const asked = {
+      ...brain,
+      dispatch: 'sequential',
+      models: fakes.map(({ url }) => ({ ...near, base_url: url })),
+    };
+    const desk = own.use(await deskWith({ brains: [{ ...asked, sensitivity: 'private' }] })());
+    return { ...desk, model: fakes[0]!, [Symbol.asyncDispose]: () => own.disposeAsync() };
+  };
 
 const endless = 'A'.repeat(20_000);
 
@@ -168,5 +175,78 @@ browserTest(
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('It was stopped.').waitFor();
     assert.equal(await call.over, 'gone');
+  },
+);
+
+/** Holds an answer back behind its first word. */
+function heldBack(answer: string) {
+  const gate = Promise.withResolvers<void>();
+  const between = (piece: number) => (piece === 0 ? gate.promise : undefined);
+  return { step: { answer, between }, goOn: () => gate.resolve() };
+}
+
+const first = heldBack('Wrong, and more');
+const second = heldBack('Right, and all of it');
+const broken = {
+  ...first.step,
+  async between(piece: number) {
+    await first.step.between(piece);
+    throw new Error('the connection is cut');
+  },
+};
+
+browserTest(
+  'a reply is seen while a model writes it, and is read out once it is whole',
+  deskAsking(broken, second.step),
+  async ({ open }) => {
+    const view = await open({ viewport: { width: 360, height: 740 } });
+    const page = await signIn(view, 'try');
+    await page.getByLabel('What a sender says').fill('hello');
+    await page.getByRole('button', { name: 'Ask the draft' }).click();
+    await page.getByText('Wrong,', { exact: true }).waitFor();
+    first.goOn();
+    const growing = page.getByText('Right,', { exact: true });
+    await growing.waitFor();
+    assert.equal(await page.getByText('Wrong').count(), 0);
+    await page.getByRole('heading', { name: 'The reply so far' }).waitFor();
+    const nearestLive = 'xpath=ancestor::*[@aria-live][1]';
+    assert.equal(await growing.locator(nearestLive).getAttribute('aria-live'), 'off');
+    await view.assertAccessible();
+    await view.assertTargets();
+    const before = await growing.boundingBox();
+    second.goOn();
+    await page.getByRole('heading', { name: 'The reply', exact: true }).waitFor();
+    const whole = page.getByText('Right, and all of it', { exact: true }).first();
+    assert.equal(await whole.locator(nearestLive).getAttribute('aria-live'), 'polite');
+    const after = await whole.boundingBox();
+    assert.deepEqual([after?.x, after?.y], [before?.x, before?.y], 'it stays where it was read');
+    await view.assertFits();
+    await assertTabFits(page);
+  },
+);
+
+browserTest(
+  'of a long reply that grows the end is seen, until it is stopped',
+  deskAsking({
+    answer: `${endless} end`,
+    between: (piece) => (piece === 1 ? Promise.withResolvers<void>().promise : undefined),
+  }),
+  async ({ site, open }) => {
+    const view = await open({ viewport: { width: 360, height: 740 } });
+    const page = await signIn(view, 'try');
+    await page.getByLabel('What a sender says').fill('hello');
+    await page.getByRole('button', { name: 'Ask the draft' }).click();
+    const growing = page.getByRole('group', { name: 'The reply so far' });
+    await growing.getByText(/ end$/).waitFor();
+    const [hidden, back] = await growing.evaluate(({ scrollHeight, clientHeight, scrollTop }) => [
+      scrollHeight - clientHeight,
+      scrollTop,
+    ]);
+    assert.ok(hidden! > 0 && Math.abs(back!) < 1, 'the end is in view');
+    await view.assertAccessible();
+    await assertTabFits(page);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('It was stopped.').waitFor();
+    assert.equal(await site.model.calls[0]!.over, 'gone');
   },
 );

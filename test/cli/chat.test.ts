@@ -6,7 +6,15 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { ModelName } from '../../src/domain/ids.ts';
 import { closedPort } from '../fake/closed-port.ts';
+import type { ModelCall, Script } from '../fake/model-server.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { settled } from '../fake/scripted-model.ts';
+import type { Command } from '../../src/cli/cli.ts';
+import { chat } from '../../src/cli/chat.ts';
+import type { Session } from '../../src/cli/chat-session.ts';
+import { runConsole } from '../../src/cli/frame/console.ts';
 import { runCommand } from '../support/in-process.ts';
 import { scratch } from '../support/program.ts';
 import { oldNode, runSvc } from '../support/run-svc.ts';
@@ -77,6 +85,12 @@ test('--explain tells the models, their times and the reason on standard error',
   assert.doesNotMatch(out, /ms in all/);
 });
 
+const channel = {
+  type: 'webhook',
+  token_env: 'CHAT_TEST_SECRET',
+  webhook: { outbound_url: 'http://127.0.0.1:9/' },
+};
+
 function brain(name: string, model: object): object {
   return { name, sensitivity: 'public', policy: { kind: 'priority' }, models: [model] };
 }
@@ -99,11 +113,6 @@ async function stage() {
   own.defer(() => slow.closeAllConnections());
   const base_url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
   const file = join(folder.path, 'chat.json');
-  const channel = {
-    type: 'webhook',
-    token_env: 'CHAT_TEST_SECRET',
-    webhook: { outbound_url: 'http://127.0.0.1:9/' },
-  };
   const hosted = { provider: 'hosted_runtime', model_id: 'm', locality: 'cloud' };
   const config = {
     channels: [channel],
@@ -177,13 +186,7 @@ function writeUnreached(folder: string): string {
   const file = join(folder, 'unreached.json');
   const local = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
   const config = {
-    channels: [
-      {
-        type: 'webhook',
-        token_env: 'CHAT_TEST_SECRET',
-        webhook: { outbound_url: 'http://127.0.0.1:9/' },
-      },
-    ],
+    channels: [channel],
     brains: [brain('away', { ...local, base_url: `http://127.0.0.1:${closedPort}` })],
     routes: [{ channel: 'webhook', brain: 'away' }],
   };
@@ -212,4 +215,176 @@ test('a process whose input is over stays until it has said that there is no ans
   run.child.stdin?.end('Hello\n');
   assert.deepEqual(await run.ended, { code: 1, signal: null });
   assert.match(run.err(), /^I am busy .*\n.*Ollama is not running: `ollama serve`/);
+});
+
+/** A brain of these models, one after the other, each of which writes as its script says. */
+async function writers(scripts: readonly Script[], settings: object = {}) {
+  const own = new AsyncDisposableStack();
+  const folder = own.use(await scratch());
+  const models = [];
+  for (const script of scripts) models.push(own.use(await startFakeOllama(script)));
+  const asked = models.map(({ url: base_url }, index) => {
+    return { provider: 'local_runtime', model_id: `model-${index}`, locality: 'local', base_url };
+  });
+  const brains = [
+    {
+      ...brain('main', {}),
+      dispatch: 'sequential',
+      models: asked,
+      ...settings,
+    },
+  ];
+  const file = join(folder.path, 'writers.json');
+  const config = { channels: [channel], brains, routes: [{ channel: 'webhook', brain: 'main' }] };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return { file, models, [Symbol.asyncDispose]: () => own.disposeAsync() };
+}
+
+/** Holds a model's answer back behind its first word. */
+function heldBack(answer: string) {
+  const gate = Promise.withResolvers<void>();
+  const between = (piece: number) => (piece === 0 ? gate.promise : undefined);
+  return { step: { answer, between }, goOn: () => gate.resolve() };
+}
+
+const isStreamed = ({ body }: ModelCall): unknown => (body as { stream?: unknown }).stream;
+
+test('at a terminal the reply is seen while the model writes it, once', async () => {
+  const { step, goOn } = heldBack('\n\n One two\nthree \n');
+  await using on = await writers([step]);
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/\/quit ends\.[^>]*> /);
+  terminal.type('Count\r');
+  await terminal.sees(/One$/);
+  goOn();
+  await terminal.sees(/^ two\nthree\n[^>]*> $/);
+  assert.equal(terminal.seen().split('One').length, 2);
+  terminal.type('/quit\r');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('where another model answers, its whole reply stands below what was begun', async () => {
+  const broken = {
+    answer: 'Wrong and more',
+    between(): void {
+      throw new Error('the connection is cut');
+    },
+  };
+  await using on = await writers([broken, { answer: 'Right, and all of it' }]);
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/> /);
+  terminal.type('Hello\r');
+  await terminal.sees(/Wrong\nThe text above is not the reply\.\nRight, and all of it\n[^>]*> $/);
+});
+
+test('a reply that no model finishes is told as what it is', async () => {
+  const broken = {
+    answer: 'Half of',
+    between(): void {
+      throw new Error('the connection is cut');
+    },
+  };
+  await using on = await writers([broken]);
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/> /);
+  terminal.type('Hello\r');
+  await terminal.sees(/Half\nThe text above is not the reply\.\nSorry.*\/model-0: .*\n[^>]*> /s);
+  assert.equal(terminal.seen().split('Half').length, 2, 'a try that begins the same adds nothing');
+});
+
+test('Ctrl-C in the middle of a reply ends it on a line of its own', async () => {
+  const { step } = heldBack('One two');
+  await using on = await writers([step]);
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/> /);
+  terminal.type('Count\r');
+  await terminal.sees(/One$/);
+  terminal.type('\x03');
+  await terminal.sees(/^\nGiven up\.\n[^>]*> $/);
+  assert.equal(await on.models[0]!.calls[0]!.over, 'gone');
+});
+
+test('what is typed while a reply grows comes with the next prompt', async () => {
+  const { step, goOn } = heldBack('One two');
+  await using on = await writers([(_call, before) => (before === 0 ? step : { answer: 'Yes' })]);
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/> /);
+  terminal.type('Count\r');
+  await terminal.sees(/One$/);
+  terminal.type('second\rthi');
+  await settled();
+  goOn();
+  await terminal.sees(/^ two\n> second\n/);
+  await terminal.sees(/Yes\n[^>]*> [^>]*thi$/);
+  terminal.type('rd\r');
+  await terminal.sees(/Yes\n/);
+  const said = on.models[0]!.calls.map(({ body }) => (body as Chat).messages.at(-1)!.content);
+  assert.deepEqual(said, ['Count', 'second', 'third']);
+});
+
+type Chat = { readonly messages: readonly { readonly content: string }[] };
+
+test('what could drive the terminal is taken out of a reply that grows', async () => {
+  const { step, goOn } = heldBack('\x1b[31mred \x1b]0;title\x07 \u202ebidi\r\nnext');
+  await using on = await writers([step]);
+  await using terminal = openTerminal(['chat', '--config', on.file]);
+  await terminal.sees(/> /);
+  terminal.type('Hello\r');
+  await terminal.sees(/\[31mred$/);
+  goOn();
+  await terminal.sees(/^ \]0;title bidi\nnext\n/);
+  const seen = terminal.seen();
+  for (const taken of ['\x1b[31m', '\x1b]0', '\x07', '\u202e']) assert.ok(!seen.includes(taken));
+});
+
+/** Talks to somebody who shows these texts one after the other; the last one is the reply. */
+function showing(...texts: readonly string[]): Command {
+  const session: Session = {
+    ask: async (_text, _signal, show) => {
+      for (const text of texts) show?.(text);
+      const text = texts.at(-1)!;
+      return {
+        decision: { kind: 'reply', text, model: 'a/b' as ModelName, why: '' },
+        steps: [],
+        ms: 1,
+      };
+    },
+    startAfresh() {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+  const run: Command['run'] = (_args, io) =>
+    runConsole(session, { io, explain: false, introduction: '' });
+  return { ...chat, run };
+}
+
+test('a character that comes in halves, and a text that is shorter for a moment, are no break', async () => {
+  const command = showing('one \ud83d', 'one', 'one \ud83d\ude00 t', 'one \ud83d\ude00 two');
+  await using terminal = openTerminal(['chat'], { command });
+  await terminal.sees(/> /);
+  terminal.type('Hello\r');
+  await terminal.sees(/2Kone \ud83d\ude00 two\n/);
+});
+
+test('a reply that is less than what was shown stands below it, whole', async () => {
+  await using terminal = openTerminal(['chat'], { command: showing('one two', 'one') });
+  await terminal.sees(/> /);
+  terminal.type('Hello\r');
+  await terminal.sees(/one two\nThe text above is not the reply\.\none\n[^>]*> /);
+});
+
+test('nothing grows from a pipe, with a consensus, or of an agent', async () => {
+  await using on = await writers([{ answer: 'Yes' }]);
+  const piped = await runCommand(['chat', '--config', on.file], { input: 'Hello\n' });
+  assert.equal(piped.out, 'Yes\n');
+  const agreed = { dispatch: 'fanout', policy: { kind: 'consensus' } };
+  await using both = await writers([{ answer: 'Yes' }, { answer: 'Yes' }], agreed);
+  await using agent = await writers([{ answer: 'Yes' }], { agent: { tools: ['calc'] } });
+  for (const { file } of [both, agent]) {
+    await using terminal = openTerminal(['chat', '--config', file]);
+    await terminal.sees(/> /);
+    terminal.type('Hello\r');
+    await terminal.sees(/Yes\n/);
+  }
+  const calls = [on, both, agent].flatMap(({ models }) => models.flatMap((one) => one.calls));
+  assert.deepEqual(calls.map(isStreamed), [false, false, false, false]);
 });

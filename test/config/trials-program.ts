@@ -11,7 +11,8 @@ import { freePort, scratch, secret, webhookConfig, writeConfig } from '../suppor
 
 export const token = 'an-administrator-token-of-the-tests';
 export const key = 'sk-the-key-of-a-hosted-model';
-export const unused = 'a-canary-that-nothing-names';
+/** In words, so that a model that streams writes it in several pieces. */
+export const unused = 'a canary that nothing names';
 const env = { ADMIN_TOKEN: token, API_KEY: key, UNUSED_CANARY: unused };
 export const values = [token, key, unused, secret];
 
@@ -64,6 +65,8 @@ export async function start() {
     receiver,
     program,
     used,
+    origin,
+    api,
     send,
     /** A draft that differs from the configuration in use by its one brain. */
     draft: (brain: object): Document => ({ ...used, brains: [{ ...used.brains[0], ...brain }] }),

@@ -46,6 +46,40 @@ test('what is not answered in its time is given up', async () => {
   assert.match(answer.detail, /within 100 ms\. Look on its machine/);
 });
 
+test('of a stream each event is heard, and has the whole time to come', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await using _service = await serviceThat(({ headers }, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: 1\n\n: nothing\n\ndata: 2\n\ndata: {"accept":"${headers.accept}"}\n\n`);
+  });
+  const heard: unknown[] = [];
+  const onEvent = (event: unknown): void => {
+    heard.push(event);
+    t.mock.timers.tick(99);
+  };
+  const answer = await ask('config/try', { method: 'POST', limitMs: 100, onEvent });
+  const value = { accept: 'text/event-stream' };
+  assert.deepEqual(answer, { kind: 'ok', value, etag: null });
+  assert.deepEqual(heard, [1, 2, value]);
+});
+
+test('a stream that says nothing more is given up, and a problem is no stream', async () => {
+  let status = 200;
+  await using _service = await serviceThat((_request, response) => {
+    response.writeHead(status, { 'content-type': 'text/event-stream' });
+    if (status === 200) response.write('data: 1\n\n');
+    else response.end('{"code":"busy","detail":"Four are under way."}');
+  });
+  const heard: unknown[] = [];
+  const asking = { limitMs: 100, onEvent: (event: unknown) => void heard.push(event) };
+  const late = await ask('config/try', asking);
+  assert.ok(late.kind === 'refused' && late.code === 'too_slow');
+  status = 429;
+  const busy = await ask('config/try', asking);
+  assert.ok(busy.kind === 'refused' && busy.code === 'busy');
+  assert.deepEqual(heard, [1]);
+});
+
 test('who leaves first has given up', async () => {
   await using _service = await serviceThat(silent);
   const leaving = new AbortController();

@@ -1,4 +1,5 @@
 /** Asks the service that served this page; the bearer goes along where there is one. */
+import { readEvents } from './events.ts';
 import { noteReached } from './reached.ts';
 import { bearerOf, useToken } from './token.ts';
 import { length } from './words.ts';
@@ -26,8 +27,13 @@ export type Question = {
   /** The revision that is to be changed. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
-  /** For the whole answer; half a minute where nothing is said. */
+  /** For the whole answer, or from one event to the next; absent: half a minute. */
   readonly limitMs?: number;
+  /**
+   * Asks for a stream of events, and is called with each. The last one is the answer's value, null
+   * where none came.
+   */
+  readonly onEvent?: (event: unknown) => void;
   /** Used instead of the token that is signed in, to try another. */
   readonly token?: string;
 };
@@ -64,11 +70,16 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
   const { signal, limitMs: ownMs = limitMs } = question;
   const bearer = bearerOf(useToken.getState());
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), ownMs);
+  const giveUp = (): void => late.abort();
+  let timer = setTimeout(giveUp, ownMs);
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(giveUp, ownMs);
+  };
   try {
     const ends = AbortSignal.any([late.signal, ...(signal === undefined ? [] : [signal])]);
     const response = await fetch(`/api/v1/${path}`, requestOf(question, ends));
-    const text = await response.text();
+    const text = await textOf(response, question.onEvent, heard);
     noteReached(true);
     if (response.ok) {
       const etag = response.headers.get('etag')?.replaceAll('"', '') ?? null;
@@ -89,6 +100,22 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
   }
 }
 
+/** @param heard is called before each event */
+async function textOf(
+  response: Response,
+  onEvent: Question['onEvent'],
+  heard: () => void,
+): Promise<string> {
+  if (onEvent === undefined || !response.ok || response.body === null) return response.text();
+  let last = '';
+  await readEvents(response.body, ({ data }) => {
+    heard();
+    last = data;
+    onEvent(JSON.parse(data));
+  });
+  return last;
+}
+
 function lateDetail(ms: number): string {
   return (
     `The service did not answer within ${length(ms)}. Look on its machine whether it still runs ` +
@@ -106,10 +133,11 @@ export function headersFor(
 }
 
 function requestOf(question: Question, signal: AbortSignal): RequestInit {
-  const { method = 'GET', body, ifMatch, token } = question;
+  const { method = 'GET', body, ifMatch, token, onEvent } = question;
   const headers = new Headers(headersFor(token));
   if (body !== undefined) headers.set('content-type', 'application/json');
   if (ifMatch !== undefined) headers.set('if-match', `"${ifMatch}"`);
+  if (onEvent !== undefined) headers.set('accept', 'text/event-stream');
   return {
     method,
     headers,

@@ -37,6 +37,23 @@ export function LongText({ text, name }: Props) {
   );
 }
 
+/** A text that grows: of a long one the end is in view. */
+export function GrowingText({ text, name }: Props) {
+  if (text.length <= shownMax) return <LongText text={text} name={name} />;
+  return (
+    <div
+      role="group"
+      aria-label={name}
+      tabIndex={0}
+      className="flex max-h-60 w-full flex-col-reverse overflow-y-auto"
+    >
+      <div className="wrap-anywhere whitespace-pre-wrap">
+        <Pieces text={text} />
+      </div>
+    </div>
+  );
+}
+
 function Pieces({ text }: { readonly text: string }) {
   return piecesOf(text).map((piece, index) => (
     // oxlint-disable-next-line react/no-array-index-key -- a piece is where it stands

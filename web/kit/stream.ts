@@ -1,10 +1,9 @@
 /**
  * Follows the service's events. EventSource can send no bearer, so this is fetch and a parser.
  * States: connecting → open → lost → connecting …; paused while the page is out of view.
- * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-import { createParser } from 'eventsource-parser';
 import { headersFor, noteStatus, refusedWith } from './api.ts';
+import { readEvents } from './events.ts';
 import { noteReached } from './reached.ts';
 import { bearerOf, useToken } from './token.ts';
 
@@ -74,17 +73,11 @@ async function once(
       return noteStatus(refusedWith(response.status, await response.text()), bearer);
     if (response.body === null) return;
     listener.onState('open');
-    const parser = createParser({
-      onEvent({ id, data }) {
-        if (id !== undefined) note(id);
-        const frame = frameOf(data);
-        if (frame !== null) listener.onFrame(frame);
-      },
+    await readEvents(response.body, ({ id, data }) => {
+      if (id !== undefined) note(id);
+      const frame = frameOf(data);
+      if (frame !== null) listener.onFrame(frame);
     });
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      parser.feed(part.value);
-    }
   } catch {
     // Broken off; the loop around it tries again.
   } finally {

@@ -14,6 +14,8 @@ export type Answer = {
    * of a write in its log line. Never text.
    */
   readonly told?: Readonly<Record<string, string>>;
+  /** Of a stream: resolves when what it tells of is over. A server that ends waits for it. */
+  readonly ends?: Promise<void>;
 };
 
 /**
@@ -21,6 +23,10 @@ export type Answer = {
  * and stops when the response closes. Not called for HEAD.
  */
 export type Stream = (response: ServerResponse) => void;
+
+/** Of a stream of events: a proxy that gathers answers would hold the events back. */
+export const unbuffered = { 'x-accel-buffering': 'no' } as const;
+export const eventStreamType = 'text/event-stream';
 
 /** Nothing runs or loads here but the server's own files; no page may frame it. */
 export const securityHeaders: Readonly<Record<string, string>> = {

@@ -31,16 +31,21 @@ export async function readRequest(
   asking: Caller,
 ): Promise<RequestRead> {
   const left = leftOf(exchange);
+  const wantsEvents = eventStream.test(exchange.request.headers.accept ?? '');
+  const sender = { ...asking, left, wantsEvents };
   if (route.kind === 'read') {
-    return { kind: 'read', sent: { ...asking, body: null, revision: null, left } };
+    return { kind: 'read', sent: { ...sender, body: null, revision: null } };
   }
   const wanted = route.kind === 'write' && route.ifMatch !== undefined;
   const revision = wanted ? revisionIn(exchange.request) : null;
   if (typeof revision === 'object' && revision !== null) return refused(revision);
   const body = await bodyOf(route.body, exchange);
   if ('answer' in body) return body;
-  return { kind: 'read', sent: { ...asking, body: body.value, revision, left } };
+  return { kind: 'read', sent: { ...sender, body: body.value, revision } };
 }
+
+/** In a list of media types. Format: RFC 9110, section 12.5.1. */
+const eventStream = /(?:^|,)\s*text\/event-stream\s*(?:[,;]|$)/i;
 
 function leftOf({ response }: Exchange): AbortSignal {
   const leaving = new AbortController();

@@ -95,9 +95,10 @@ export class RequestGuard {
   }
 
   #followed(write: Promise<Answer>): Promise<Answer> {
-    this.#writes.add(write);
-    const forget = (): void => void this.#writes.delete(write);
-    write.then(forget, forget);
+    const over = write.then(({ ends }) => ends);
+    this.#writes.add(over);
+    const forget = (): void => void this.#writes.delete(over);
+    over.then(forget, forget);
     return write;
   }
 

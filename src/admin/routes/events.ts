@@ -1,9 +1,7 @@
-import { problem } from '../http/answer.ts';
+import { eventStreamType as contentType, problem, unbuffered } from '../http/answer.ts';
 import { frameSchema } from '../schemas/frame.ts';
 import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 import { readRoute, type Route } from './route.ts';
-
-const contentType = 'text/event-stream';
 
 /** What happens, as it happens; frames hold ids, states, codes and times alone. */
 export function eventsRoute(live: LiveListeners): Route {
@@ -29,12 +27,10 @@ export function eventsRoute(live: LiveListeners): Route {
             : `${readersMax} listen without the bearer already; bring it, or close one of them.`;
         return problem(503, 'too_many_clients', detail, { 'retry-after': '15' });
       }
-      // A proxy that gathers answers would hold the frames back.
-      const headers = { 'x-accel-buffering': 'no' };
       return {
         status: 200,
         contentType,
-        headers,
+        headers: unbuffered,
         body: live.stream(lastId === '' ? null : lastId, asker),
       };
     },

@@ -1,5 +1,5 @@
 import { problemType } from '../../lib/problem.ts';
-import { json, type Answer } from '../http/answer.ts';
+import { eventStreamType, json, type Answer } from '../http/answer.ts';
 import { problemSchema } from '../schemas/status.ts';
 import { readRoute } from './route.ts';
 import type { Body, Named, Parameter, Problems, ReadRoute, Route } from './route.ts';
@@ -37,7 +37,7 @@ function schemasOf(route: Route): readonly Named[] {
   const body = bodyOf(route);
   const problems = Object.values(route.problems ?? {});
   return [
-    ...(route.schema === undefined ? [] : [route.schema]),
+    ...[route.schema, route.event].filter((one) => one !== undefined),
     ...(body?.kind === 'json' ? [body.schema] : []),
     ...problems.flatMap((one) => (typeof one === 'string' ? [] : one.also)),
   ];
@@ -54,10 +54,12 @@ function pathItemOf(routes: readonly Route[]): unknown {
 }
 
 function operationOf(route: Route): unknown {
-  const { summary, contentType, schema } = route;
-  const described = schema === undefined ? {} : { schema: refTo(schema.name) };
+  const { summary, contentType, schema, event = schema } = route;
+  const described = (one = schema) => (one === undefined ? {} : { schema: refTo(one.name) });
   const mediaTypes = [contentType].flat().map((type) => type.split(';')[0]!);
-  const content = Object.fromEntries(mediaTypes.map((type) => [type, described]));
+  const content = Object.fromEntries(
+    mediaTypes.map((type) => [type, described(type === eventStreamType ? event : schema)]),
+  );
   const others = Object.entries(route.statuses ?? {}).map(([status, description]) => [
     status,
     { description, content },

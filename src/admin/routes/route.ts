@@ -94,6 +94,8 @@ export type RequestInput<B = Body, M = string | undefined> = {
   readonly isHere: boolean;
   /** Aborts when the client leaves before it has its answer. */
   readonly left: AbortSignal;
+  /** Its Accept names a stream of events. */
+  readonly wantsEvents: boolean;
 };
 
 type BodyOf<B> = Body extends B
@@ -124,8 +126,10 @@ type Entry<P extends Parameters, B = Body, M = string | undefined> = {
   readonly statuses?: Readonly<Record<number, string>>;
   /** The problems that the route itself answers. */
   readonly problems?: Problems;
-  /** What a JSON answer looks like. */
+  /** What a JSON answer looks like, or each event of a stream. */
   readonly schema?: Named;
+  /** What each event looks like where the answer may be JSON or a stream. */
+  readonly event?: Named;
   answer(values: Values<P>, sent: RequestInput<B, M>): Answer | Promise<Answer>;
 };
 

@@ -1,19 +1,23 @@
 import type { ConfigProblem } from '../../config/config.ts';
 import { refusedSchemas } from '../schemas/config.ts';
-import { problem, tell, type Answer } from '../http/answer.ts';
+import type { ServerResponse } from 'node:http';
+import { eventStreamType, problem, tell, unbuffered } from '../http/answer.ts';
+import type { Answer, Stream } from '../http/answer.ts';
+import { answerError } from '../http/error-answer.ts';
 import type { AdminPorts } from '../admin.ts';
 import { channelTypeNamed } from '../channel-named.ts';
 import {
   draftSchema,
   preflightedSchema,
+  trialEventSchema,
   tryResultSchema,
   validatedSchema,
 } from '../schemas/trials.ts';
-import type { Tried } from '../config-trials.ts';
-import type { Described } from '../schemas/schema.ts';
+import type { Draft, TrialEvent, Tried } from '../config-trials.ts';
+import { only, type Described } from '../schemas/schema.ts';
 import { askRoute, writeRoute, type Body, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'trials'>;
+type Ports = Pick<AdminPorts, 'trials' | 'events'>;
 
 const contentType = 'application/json';
 const configBytesMax = 1_048_576;
@@ -75,13 +79,15 @@ function checks({ trials }: Ports): Route[] {
 }
 
 /** A trial changes nothing, but it may cost money: its use is told like the use of a write. */
-function trial({ trials }: Ports): Route {
+function trial(ports: Ports): Route {
   return writeRoute({
     path: '/api/v1/config/try',
     method: 'POST',
     action: 'try_brain',
-    summary: 'Asks a brain of a configuration that is not in use; nothing is delivered or kept.',
-    contentType,
+    summary:
+      'Asks a brain of a configuration that is not in use; nothing is delivered or kept. With ' +
+      '`Accept: text/event-stream` the reply is told while it is written, each event a TrialEvent.',
+    contentType: [contentType, eventStreamType],
     body: {
       kind: 'json',
       summary: 'The configuration as text, which of its brains, and what to say to it.',
@@ -102,14 +108,16 @@ function trial({ trials }: Ports): Route {
       429: 'Four are under way.',
     },
     schema: { name: 'TryResult', of: tryResultSchema },
-    answer: (_values, { body, left }) => tryBrain(trials, body, left),
+    event: { name: 'TrialEvent', of: trialEventSchema },
+    answer: (_values, { body, left, wantsEvents }) => tryBrain(ports, body, left, wantsEvents),
   });
 }
 
 async function tryBrain(
-  trials: AdminPorts['trials'],
+  ports: Ports,
   { config, brain, text, channel: named, sensitivity, history }: Described<typeof draftSchema>,
   left: AbortSignal,
+  wantsEvents: boolean,
 ): Promise<Answer> {
   if (Buffer.byteLength(config) > configBytesMax) {
     return problem(413, 'body_too_large', `The configuration is over ${configBytesMax} bytes.`);
@@ -125,9 +133,75 @@ async function tryBrain(
   }));
   const stamp = sensitivity ?? 'public';
   const draft = { config, brain, text, sensitivity: stamp, channel, turns };
-  const tried = await trials.tryBrain(draft, left);
+  if (wantsEvents) return tryGrowing(ports, draft, left);
+  const tried = await ports.trials.tryBrain(draft, left);
   const answer = answerOf(tried);
   return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
+}
+
+/** Once the brain is asked the answer is a stream, and what comes of it is told there. */
+async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSignal) {
+  const growing = new GrowingTrial();
+  const tried = trials.tryBrain(draft, left, growing.show);
+  const early = await Promise.race([growing.begun, tried]);
+  if (early !== undefined && early.kind !== 'tried') return answerOf(early);
+  const ends = tried.then(
+    (end) => growing.end(end.kind === 'tried' ? end : problemOf(answerOf(end))),
+    (error: unknown) => growing.end(problemOf(answerError(error, events))),
+  );
+  const { stream: body } = growing;
+  const told = { brain: draft.brain };
+  return { status: 200, contentType: eventStreamType, headers: unbuffered, body, told, ends };
+}
+
+type End =
+  | { readonly kind: 'problem'; readonly answer: Answer }
+  | Extract<Tried, { kind: 'tried' }>;
+
+const problemOf = (answer: Answer): End => ({ kind: 'problem', answer });
+
+/** Tells a trial under way. A client that left is told nothing more. */
+class GrowingTrial {
+  readonly #asked = Promise.withResolvers<void>();
+  /** Resolves once the brain is asked. */
+  readonly begun = this.#asked.promise;
+  #response: ServerResponse | null = null;
+  /** Events from before there was a response. */
+  #waiting = '';
+  #shown = '';
+  #isOver = false;
+
+  readonly stream: Stream = (response) => {
+    this.#response = response;
+    response.flushHeaders();
+    if (this.#waiting !== '') response.write(this.#waiting);
+    if (this.#isOver) response.end();
+  };
+
+  readonly show = (whole: string): void => {
+    this.#asked.resolve();
+    // Half a character waits for its other half, and a text that became shorter may grow again.
+    const text = whole.replace(/\p{Surrogate}$/u, '');
+    if (this.#shown.startsWith(text)) return;
+    const goesOn = text.startsWith(this.#shown);
+    const more = goesOn ? text.slice(this.#shown.length) : text;
+    this.#shown = text;
+    this.#tell({ kind: goesOn ? 'more' : 'anew', text: more });
+  };
+
+  end(end: End): void {
+    if (end.kind === 'tried') this.#tell({ kind: 'result', result: end.result });
+    else this.#tell({ kind: 'problem', problem: JSON.parse(String(end.answer.body)) });
+    this.#isOver = true;
+    this.#response?.end();
+  }
+
+  #tell(event: TrialEvent): void {
+    const data = JSON.stringify(only(trialEventSchema, event));
+    const text = `event: ${event.kind}\ndata: ${data}\n\n`;
+    if (this.#response === null) this.#waiting += text;
+    else if (!this.#response.destroyed) this.#response.write(text);
+  }
 }
 
 function answerOf(tried: Tried): Answer {

@@ -4,6 +4,7 @@ import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
 import { configProblemSchema } from './config.ts';
 import { boolean, kinds, list, maybe, maybeNumber, maybeText, number } from './schema.ts';
 import { object, objectWith, oneOf, text } from './schema.ts';
+import { problemSchema } from './status.ts';
 import { failureTold, traceSchema } from './story.ts';
 
 const problems = list(configProblemSchema);
@@ -65,3 +66,10 @@ export const tryResultSchema = object({
     }),
   ),
 });
+
+export const trialEventSchema = kinds(
+  object({ kind: oneOf('more'), text }),
+  object({ kind: oneOf('anew'), text }),
+  object({ kind: oneOf('result'), result: tryResultSchema }),
+  object({ kind: oneOf('problem'), problem: problemSchema }),
+);

@@ -1,7 +1,7 @@
 import { sayModelName } from '../../../src/domain/model-words.ts';
 import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/config-trials.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
-import { LongText } from '../../kit/long-text.tsx';
+import { GrowingText, LongText } from '../../kit/long-text.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { State, toneOf, type Tone } from '../../kit/state.tsx';
 import { length, some, spaced } from '../../kit/words.ts';
@@ -31,6 +31,23 @@ export function Result({ result }: { readonly result: TryResult }) {
         ))}
       </div>
       {tools.length === 0 ? null : <Tools tools={tools} />}
+    </div>
+  );
+}
+
+/**
+ * The reply so far, in the place of the whole one. It is not read out, since each word would
+ * interrupt the one before.
+ */
+export function Growing({ text }: { readonly text: string }) {
+  const name = 'The reply so far';
+  return (
+    <div aria-live="off">
+      <Notice>
+        <h3 className="text-sm font-semibold">{name}</h3>
+        <GrowingText text={text} name={name} />
+        <p className="text-sm text-soft">The model writes …</p>
+      </Notice>
     </div>
   );
 }

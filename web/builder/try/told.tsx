@@ -1,6 +1,6 @@
 import { Refusal } from '../../kit/notice.tsx';
 import { some } from '../../kit/words.ts';
-import { Result } from './result.tsx';
+import { Growing, Result } from './result.tsx';
 import type { Run } from './trials.ts';
 
 /** How a trial stands, or what it brought. */
@@ -8,7 +8,7 @@ export function Told({ run }: { readonly run: Run }) {
   const { now } = run;
   switch (now.kind) {
     case 'asking':
-      return <p className="text-soft">Asking …</p>;
+      return now.text === '' ? <p className="text-soft">Asking …</p> : <Growing text={now.text} />;
     case 'told':
       return <Result result={now.result} />;
     case 'refused':

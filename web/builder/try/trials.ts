@@ -1,14 +1,16 @@
 /** Trials of draft brains: what was answered, kept for as long as the page is open. */
 import { create } from 'zustand';
-import type { TryResult } from '../../../src/admin/config-trials.ts';
-import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
+import type { TrialEvent, TryResult } from '../../../src/admin/config-trials.ts';
+import { ask, longLimitMs, refusedWith } from '../../kit/api.ts';
+import type { Answered, Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
 import type { Earlier } from '../../../src/config/test-case.ts';
 import type { TestCase } from './cases.ts';
 
+/** `text` is the reply as far as it is written. */
 export type Trial =
-  | { readonly kind: 'asking' }
+  | { readonly kind: 'asking'; readonly text: string }
   | { readonly kind: 'told'; readonly result: TryResult; readonly at: number }
   | { readonly kind: 'refused'; readonly refused: Refused };
 
@@ -63,8 +65,13 @@ export async function attempt(asked: Attempt): Promise<void> {
   under.get(key)?.abort();
   const leaving = new AbortController();
   under.set(key, leaving);
-  put(key, { now: { kind: 'asking' }, before });
-  const answer = await ask<TryResult>('config/try', {
+  const isUnderWay = (): boolean => under.get(key) === leaving;
+  const show = (reply: string): void => {
+    if (isUnderWay()) put(key, { now: { kind: 'asking', text: reply }, before });
+  };
+  const growing = new GrowingReply(show);
+  show('');
+  const answer = await ask<TrialEvent | null>('config/try', {
     method: 'POST',
     body: {
       config: useDraft.getState().text,
@@ -76,15 +83,53 @@ export async function attempt(asked: Attempt): Promise<void> {
     },
     signal: leaving.signal,
     limitMs: longLimitMs,
+    onEvent: (event) => growing.hear(event as TrialEvent),
   });
-  if (under.get(key) !== leaving) return;
+  if (!isUnderWay()) return;
   under.delete(key);
-  const now: Trial =
-    answer.kind === 'ok'
-      ? { kind: 'told', result: answer.value, at: Date.now() }
-      : { kind: 'refused', refused: answer };
-  put(key, { now, before });
+  put(key, { now: endOf(answer), before });
 }
+
+/** What is told of a reply, shown once a frame. */
+class GrowingReply {
+  readonly #show: (reply: string) => void;
+  #text = '';
+  #isDue = false;
+
+  constructor(show: (reply: string) => void) {
+    this.#show = show;
+  }
+
+  hear(event: TrialEvent): void {
+    if (event.kind !== 'more' && event.kind !== 'anew') return;
+    this.#text = event.kind === 'more' ? this.#text + event.text : event.text;
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#show(this.#text);
+    });
+  }
+}
+
+function endOf(answer: Answered<TrialEvent | null>): Trial {
+  if (answer.kind === 'refused') return { kind: 'refused', refused: answer };
+  const { value: last } = answer;
+  if (last?.kind === 'result') return { kind: 'told', result: last.result, at: Date.now() };
+  const refused =
+    last?.kind === 'problem'
+      ? refusedWith(last.problem.status, JSON.stringify(last.problem))
+      : brokenOff;
+  return { kind: 'refused', refused };
+}
+
+const brokenOff: Refused = {
+  kind: 'refused',
+  status: 0,
+  code: 'broken_off',
+  detail: 'The answer broke off before its end. Ask again.',
+  extra: {},
+};
 
 /** One after the other, since a service runs only a few at once. */
 export async function attemptAll(attempts: readonly Attempt[]): Promise<void> {

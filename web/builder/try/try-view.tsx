@@ -101,9 +101,12 @@ function Asking({ brain, name }: AskingProps) {
         <Button kind="main" disabled={!canAsk} onClick={ask}>
           {paid.length === 0 ? 'Ask the draft' : 'Ask the draft, which may cost money'}
         </Button>
-        {anyAsking ? <Button onClick={stopAll}>Stop</Button> : null}
         <Button disabled={said.text === '' || !readable || isPrivate} onClick={keep}>
           Keep as a test case
+        </Button>
+        {/* It keeps its place, so that a reply does not move while it is read. */}
+        <Button className={anyAsking ? '' : 'invisible'} onClick={stopAll}>
+          Stop
         </Button>
       </div>
       <div aria-live="polite">{run === undefined ? null : <Told run={run} />}</div>
