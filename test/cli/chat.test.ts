@@ -357,7 +357,7 @@ function showing(...texts: readonly string[]): Command {
   return { ...chat, run };
 }
 
-test('a character that comes in halves, and a text that is shorter for a moment, are no break', async () => {
+test('half a character, and a text that is shorter for a moment, are no break', async () => {
   const command = showing('one \ud83d', 'one', 'one \ud83d\ude00 t', 'one \ud83d\ude00 two');
   await using terminal = openTerminal(['chat'], { command });
   await terminal.sees(/> /);

@@ -79,10 +79,7 @@ test('the reply of a trial is told while its model writes it', async () => {
   assert.equal(last.kind, 'result');
   assert.equal(last.kind === 'result' && last.result.decision.text, 'One two three');
   await started.program.saw('"code":"operator_wrote"');
-  assert.match(
-    started.program.log(),
-    /"operator_wrote".*"brain":"echo".*"try_brain","status":200/,
-  );
+  assert.match(started.program.log(), /"operator_wrote".*"brain":"echo".*"try_brain","status":200/);
 });
 
 test('who asks for no events gets one answer, as ever', async () => {

@@ -135,6 +135,13 @@ export const control: readonly Fault[] = [
     seenBy: ['test/agents/folders-by-hand.test.ts'],
   },
   {
+    name: 'A trial shows a secret until its last letter has come.',
+    file: 'src/control/trials.ts',
+    find: 'show(mask.cleanGrowing(whole))',
+    replace: 'show(mask.clean(whole))',
+    seenBy: ['test/config/trials-growing.test.ts'],
+  },
+  {
     name: 'A folder is taken for one of the configuration’s by its name, not by where it leads.',
     file: 'src/config/agent-folders.ts',
     find: 'const real = await realPathOf(wanted);',

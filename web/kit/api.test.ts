@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { ask, onBearerRefused } from './api.ts';
+import { lastEvent } from './events.ts';
 import { useToken } from './token.ts';
 
 /** A page asks where it came from; here that is a server of the test. */
@@ -57,7 +58,11 @@ test('of a stream each event is heard, and has the whole time to come', async (t
     heard.push(event);
     t.mock.timers.tick(99);
   };
-  const answer = await ask('config/try', { method: 'POST', limitMs: 100, onEvent });
+  const answer = await ask('config/try', {
+    method: 'POST',
+    limitMs: 100,
+    readStream: lastEvent(onEvent),
+  });
   const value = { accept: 'text/event-stream' };
   assert.deepEqual(answer, { kind: 'ok', value, etag: null });
   assert.deepEqual(heard, [1, 2, value]);
@@ -71,7 +76,7 @@ test('a stream that says nothing more is given up, and a problem is no stream', 
     else response.end('{"code":"busy","detail":"Four are under way."}');
   });
   const heard: unknown[] = [];
-  const asking = { limitMs: 100, onEvent: (event: unknown) => void heard.push(event) };
+  const asking = { limitMs: 100, readStream: lastEvent((event) => void heard.push(event)) };
   const late = await ask('config/try', asking);
   assert.ok(late.kind === 'refused' && late.code === 'too_slow');
   status = 429;

@@ -1,5 +1,4 @@
 /** Asks the service that served this page; the bearer goes along where there is one. */
-import { readEvents } from './events.ts';
 import { noteReached } from './reached.ts';
 import { bearerOf, useToken } from './token.ts';
 import { length } from './words.ts';
@@ -29,14 +28,20 @@ export type Question = {
   readonly signal?: AbortSignal;
   /** For the whole answer, or from one event to the next; absent: half a minute. */
   readonly limitMs?: number;
-  /**
-   * Asks for a stream of events, and is called with each. The last one is the answer's value, null
-   * where none came.
-   */
-  readonly onEvent?: (event: unknown) => void;
+  /** Asks for a stream of events, which this reads. */
+  readonly readStream?: StreamReader;
   /** Used instead of the token that is signed in, to try another. */
   readonly token?: string;
 };
+
+/**
+ * @param heard is to be called with each event
+ * @returns the value of the answer, as JSON; empty: null
+ */
+export type StreamReader = (
+  body: ReadableStream<BufferSource>,
+  heard: () => void,
+) => Promise<string>;
 
 const limitMs = 30_000;
 /** For requests that open connections, or ask models, before the answer. */
@@ -67,7 +72,7 @@ export function noteStatus(answer: Refused, sent: string | null): void {
  * @returns of an answer without a body, null as its value
  */
 export async function ask<T>(path: string, question: Question = {}): Promise<Answered<T>> {
-  const { signal, limitMs: ownMs = limitMs } = question;
+  const { signal, limitMs: ownMs = limitMs, readStream } = question;
   const bearer = bearerOf(useToken.getState());
   const late = new AbortController();
   const giveUp = (): void => late.abort();
@@ -79,7 +84,8 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
   try {
     const ends = AbortSignal.any([late.signal, ...(signal === undefined ? [] : [signal])]);
     const response = await fetch(`/api/v1/${path}`, requestOf(question, ends));
-    const text = await textOf(response, question.onEvent, heard);
+    const isStream = readStream !== undefined && response.ok && response.body !== null;
+    const text = await (isStream ? readStream(response.body, heard) : response.text());
     noteReached(true);
     if (response.ok) {
       const etag = response.headers.get('etag')?.replaceAll('"', '') ?? null;
@@ -100,22 +106,6 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
   }
 }
 
-/** @param heard is called before each event */
-async function textOf(
-  response: Response,
-  onEvent: Question['onEvent'],
-  heard: () => void,
-): Promise<string> {
-  if (onEvent === undefined || !response.ok || response.body === null) return response.text();
-  let last = '';
-  await readEvents(response.body, ({ data }) => {
-    heard();
-    last = data;
-    onEvent(JSON.parse(data));
-  });
-  return last;
-}
-
 function lateDetail(ms: number): string {
   return (
     `The service did not answer within ${length(ms)}. Look on its machine whether it still runs ` +
@@ -133,11 +123,11 @@ export function headersFor(
 }
 
 function requestOf(question: Question, signal: AbortSignal): RequestInit {
-  const { method = 'GET', body, ifMatch, token, onEvent } = question;
+  const { method = 'GET', body, ifMatch, token, readStream } = question;
   const headers = new Headers(headersFor(token));
   if (body !== undefined) headers.set('content-type', 'application/json');
   if (ifMatch !== undefined) headers.set('if-match', `"${ifMatch}"`);
-  if (onEvent !== undefined) headers.set('accept', 'text/event-stream');
+  if (readStream !== undefined) headers.set('accept', 'text/event-stream');
   return {
     method,
     headers,

@@ -1,4 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { StreamReader } from './api.ts';
 
 /**
  * Reads a stream of events to its end.
@@ -14,4 +15,17 @@ export async function readEvents(
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     parser.feed(part.value);
   }
+}
+
+/** Reads a stream whose last event is the answer. @param onEvent is called with each */
+export function lastEvent(onEvent: (event: unknown) => void): StreamReader {
+  return async (body, heard) => {
+    let last = '';
+    await readEvents(body, ({ data }) => {
+      heard();
+      last = data;
+      onEvent(JSON.parse(data));
+    });
+    return last;
+  };
 }

@@ -1,16 +1,19 @@
 import type { ComponentType } from 'react';
+import { late } from '../../kit/late.tsx';
 import { FormView } from '../form/form-view.tsx';
 import { GraphView } from '../graph/graph-view.tsx';
-import { JsonView } from '../json/json-view.tsx';
 import { ReviewView } from '../review/review-view.tsx';
 import { TemplateView } from '../templates/template-view.tsx';
-import { TryView } from '../try/try-view.tsx';
 
 type BuilderView = {
   readonly name: string;
   readonly title: string;
   readonly shows: ComponentType;
 };
+
+// Most people never open these, and the editor weighs more than the rest of the page.
+const JsonView = late('editor', async () => (await import('../json/editor-box.tsx')).EditorBox);
+const TryView = late('trials', async () => (await import('../try/try-view.tsx')).TryView);
 
 /** The tabs of the middle. To add one: write a component, and a line here. */
 export const views: readonly [BuilderView, ...BuilderView[]] = [

@@ -3,6 +3,7 @@ import { create } from 'zustand';
 import type { TrialEvent, TryResult } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, refusedWith } from '../../kit/api.ts';
 import type { Answered, Refused } from '../../kit/api.ts';
+import { lastEvent } from '../../kit/events.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
 import type { Earlier } from '../../../src/config/test-case.ts';
@@ -83,7 +84,7 @@ export async function attempt(asked: Attempt): Promise<void> {
     },
     signal: leaving.signal,
     limitMs: longLimitMs,
-    onEvent: (event) => growing.hear(event as TrialEvent),
+    readStream: lastEvent((event) => growing.hear(event as TrialEvent)),
   });
   if (!isUnderWay()) return;
   under.delete(key);
