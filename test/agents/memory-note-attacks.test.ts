@@ -98,10 +98,11 @@ test(`${attacks.length} notes that are asked for are kept as data, or not at all
     const list = kept === null ? 'There are no notes.' : `Notes:\n1. ${kept}`;
     assert.equal(await say(who, '/notes'), list, what);
     if (kept === null) continue;
-    // What was noted stands between the marks of its turn, and nothing follows it.
+    // What was noted stands between marks, and nothing follows it.
     await say(who, call({}));
-    const system = bodyOf(on.model.calls.at(-1)!).messages[0]!.content;
-    const [, mark, inside] = /\[data (\S+)\] notes [^\n]*\n([^]*)\n\[end \1\]$/.exec(system)!;
+    const { messages } = bodyOf(on.model.calls.at(-1)!);
+    const behind = messages.findLast(({ role }) => role === 'user')!.content;
+    const [, mark, inside] = /\[data (\S+)\] notes [^\n]*\n([^]*)\n\[end \1\]$/.exec(behind)!;
     assert.equal(inside, `- ${kept}`, what);
     assert.ok(!kept.includes(mark!));
   }

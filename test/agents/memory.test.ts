@@ -47,13 +47,15 @@ async function stage(t: TestContext, agent: object, script: Script) {
   };
 }
 
-const promptOf = ({ body }: ModelCall): string =>
-  (body as { messages: { content: string }[] }).messages[0]!.content;
+const linesOf = ({ body }: ModelCall): readonly string[] =>
+  (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
+
+const promptOf = (call: ModelCall): string => linesOf(call).join('\n');
 
 /** Notes what a message asks it to note; else it answers. */
 const noting: Script = ({ body }) => {
   const last = (body as { messages: { role: string; content: string }[] }).messages.at(-1)!;
-  const wanted = /^Note: (.*)$/.exec(last.content)?.[1];
+  const wanted = /^Note: (.*)$/m.exec(last.content)?.[1];
   if (last.role !== 'user' || wanted === undefined) return { answer: 'Well.' };
   return { answer: '', calls: [{ name: 'memory_note', arguments: { note: wanted } }] };
 };
@@ -109,7 +111,7 @@ test('a note of a brain reaches every conversation, and only an operator clears 
   }
   assert.deepEqual(await on.read('brains/echo/notes', 'DELETE'), { deleted: 1 });
   await on.say('c', 'And?');
-  assert.doesNotMatch(promptOf(on.model.calls.at(-1)!), /Monday/);
+  assert.doesNotMatch(promptOf(on.model.calls.at(-1)!), /- closed on Monday/);
 });
 
 test('skills are told to an agent; their faults are in the log and the status', async (t) => {
@@ -124,7 +126,7 @@ test('skills are told to an agent; their faults are in the log and the status', 
   }
   await using program = await on.start();
   await on.say('c', 'When are you open?');
-  const prompt = promptOf(on.model.calls[0]!);
+  const prompt = linesOf(on.model.calls[0]!)[0]!;
   assert.match(prompt, /\n- hours: When we are open\.\n\nSkill hours:\nMon to Fri, 9 to 5\.$/);
   assert.match(program.log(), /"skill_faulty".*skill \\"broken\\" is skipped: it does not begin/);
   const { warnings } = (await on.read('status')) as { warnings: { code: string; path: string }[] };

@@ -16,7 +16,8 @@ export async function startAgentProgram(agent: object): Promise<AgentProgram> {
   const calls: Step[] = [];
   const scene = await stage(wires[0]!, agent, (call) => {
     const { role, content } = lastOf(call);
-    if (role === 'user') return calls[Number(content)]!;
+    // Behind the message may stand notes.
+    if (role === 'user') return calls[Number.parseInt(content)]!;
     const [, , told] = /^\[data (\S+)\] result of \w+\n([^]*)\n\[end \1\]$/.exec(content)!;
     return { answer: told! };
   });

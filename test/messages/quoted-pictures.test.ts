@@ -90,7 +90,9 @@ test('on Discord, too', async () => {
   const models = [{ ...local, base_url: model.url }];
   const token_env = 'DISCORD_TOKEN';
   const file = await writeConfig(scene.path, {
-    channels: [{ type: 'discord', mode: 'gateway', token_env, base_url: discord.url }],
+    channels: [
+      { type: 'discord', mode: 'gateway', token_env, base_url: discord.url, streaming: false },
+    ],
     brains: [{ name: 'eyes', sensitivity: 'private', policy: { kind: 'priority' }, models }],
     routes: [{ channel: 'discord', brain: 'eyes' }],
     observability: { enabled: false },
