@@ -17,7 +17,7 @@ type Stage = Awaited<ReturnType<typeof start>>;
 const drafts = (it: Stage, count: number): Promise<unknown> =>
   it.telegram.until(() => it.telegram.drafts.length >= count || undefined, `draft ${count}`);
 
-test('in a private chat a reply grows as a draft, and is then a message like any other', async () => {
+test('in a private chat a reply grows as a draft, and is then a message as any other', async () => {
   await using it = await start();
   const { preview, made } = it.preview([it.ann.id, null, null]);
   preview.show(long);
@@ -88,7 +88,8 @@ test('a message that stood there before a crash goes on by edits', async () => {
 
 test('a draft that is refused for its text is a message, and the next reply has a draft', async () => {
   await using it = await start();
-  const answer = refuse(400, "Bad Request: can't parse MessageEntity: Unsupported type specified");
+  const words = "Bad Request: can't parse MessageEntity: Unsupported type specified";
+  const answer = refuse(400, words);
   it.telegram.fail('sendMessageDraft', { kind: 'refuse', answer });
   const first = it.preview([it.ann.id, null, null]);
   first.preview.show(long);
