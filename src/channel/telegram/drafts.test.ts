@@ -86,7 +86,7 @@ test('a message that stood there before a crash goes on by edits', async () => {
   assert.equal(it.telegram.drafts.length, 0);
 });
 
-test('a draft that is refused for its text is a message, and the next reply has a draft', async () => {
+test('a draft that is refused for its text is a message, and the next reply has one', async () => {
   await using it = await start();
   const words = "Bad Request: can't parse MessageEntity: Unsupported type specified";
   const answer = refuse(400, words);
@@ -112,7 +112,7 @@ test('a limit for drafts holds them for as long as it says, and no reply', async
   await preview.end();
 });
 
-test('an end waits for a draft that is under way, so that none comes behind the reply', async () => {
+test('an end waits for a draft under way, so that none comes behind the reply', async () => {
   await using it = await start();
   const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   it.telegram.onCall = async ({ method }) => {
