@@ -65,7 +65,7 @@ export async function firstSights(lab: Lab, { ms, together, drafts }: Scene): Pr
   return { ...stage.sights(), refused: telegram.limits!.refused };
 }
 
-/** With storage: without it messages that are not answered yet hold up how those behind them come. */
+/** With storage: without it messages without an answer hold up those that come behind them. */
 function configOf(
   telegramUrl: string,
   modelUrl: string,

@@ -101,7 +101,7 @@ test('pieces are shown as soon as there are 40 characters', async () => {
   await calls(it, 2);
 });
 
-test('where the platform bears the first one only later, more pieces bring it no sooner', async () => {
+test('what the platform bears only later comes no sooner by more pieces', async () => {
   const it = start();
   await it.show(long.slice(0, 4));
   await it.show(long.slice(0, 40));

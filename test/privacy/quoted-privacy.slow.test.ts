@@ -17,7 +17,9 @@ async function stage(
 ) {
   const { channel = {}, more: kept = durable } = setup;
   await using made = new AsyncDisposableStack();
-  const it = made.use(await openTelegram(local, { more: kept }));
+  // Nobody can reply to a draft.
+  const draftsFor = 'nobody';
+  const it = made.use(await openTelegram(local, { more: kept, draftsFor }));
   const cloud = made.use(await startFakeOpenai(elsewhere));
   const model = { provider: 'hosted_runtime', model_id: 'gpt-test', locality: 'cloud' };
   const models = [{ ...model, base_url: cloud.url, api_key_env: 'CLOUD_KEY' }];

@@ -17,7 +17,7 @@ type Stage = Awaited<ReturnType<typeof start>>;
 const drafts = (it: Stage, count: number): Promise<unknown> =>
   it.telegram.until(() => it.telegram.drafts.length >= count || undefined, `draft ${count}`);
 
-test('in a private chat a reply grows as a draft, and is then a message like any other', async () => {
+test('in a private chat a reply grows as a draft, and is then a message as any other', async () => {
   await using it = await start();
   const { preview, made } = it.preview([it.ann.id, null, null]);
   preview.show(long);
@@ -86,9 +86,10 @@ test('a message that stood there before a crash goes on by edits', async () => {
   assert.equal(it.telegram.drafts.length, 0);
 });
 
-test('a draft that is refused for its text is a message, and the next reply has a draft', async () => {
+test('a draft that is refused for its text is a message, and the next reply has one', async () => {
   await using it = await start();
-  const answer = refuse(400, "Bad Request: can't parse MessageEntity: Unsupported type specified");
+  const words = "Bad Request: can't parse MessageEntity: Unsupported type specified";
+  const answer = refuse(400, words);
   it.telegram.fail('sendMessageDraft', { kind: 'refuse', answer });
   const first = it.preview([it.ann.id, null, null]);
   first.preview.show(long);
@@ -111,7 +112,7 @@ test('a limit for drafts holds them for as long as it says, and no reply', async
   await preview.end();
 });
 
-test('an end waits for a draft that is under way, so that none comes behind the reply', async () => {
+test('an end waits for a draft under way, so that none comes behind the reply', async () => {
   await using it = await start();
   const [begun, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   it.telegram.onCall = async ({ method }) => {

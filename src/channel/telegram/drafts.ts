@@ -5,7 +5,6 @@
  * server that is older knows no such method (404). Nothing says so beforehand, so a draft is tried,
  * and a refusal is remembered.
  */
-import { createHash } from 'node:crypto';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Refused } from './bot-api.ts';
 import type { Target } from './place.ts';
@@ -57,9 +56,13 @@ export class Drafts {
   }
 }
 
-/** The same for each run of a turn; it must not be zero. */
+/** The same for each run of a turn, by FNV-1a; it must not be zero. */
 export function draftIdOf(question: string): number {
-  return createHash('sha256').update(question).digest().readUInt32BE(0) % 0x7fff_ffff || 1;
+  let hash = 0x811c_9dc5;
+  for (let at = 0; at < question.length; at++) {
+    hash = Math.imul(hash ^ question.charCodeAt(at), 0x0100_0193);
+  }
+  return hash >>> 1 || 1;
 }
 
 function kindOf(thread: number | null): Kind {

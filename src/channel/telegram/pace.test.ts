@@ -248,6 +248,21 @@ test('first sights that come all at once leave a place for a reply', async () =>
   stopping.abort();
 });
 
+test('a first sight waits for the replies that wait already, and no longer', async () => {
+  const { pace, clock } = start();
+  const begun = clock.steady();
+  const gone: string[] = [];
+  const note = (name: string): void => void gone.push(`${name} ${clock.steady() - begun}`);
+  for (const chat of [1, 2, 3, 4]) void pace.admit(chat, never).then(() => note(`${chat}`));
+  void pace.spare(5, never, 'message', true).then(() => note('first'));
+  for (let passed = 0; passed < 120; passed++) {
+    await new Promise<void>((acted) => clock.deadlines.after(0, acted));
+    await new Promise(setImmediate);
+    clock.pass(1);
+  }
+  assert.deepEqual(gone, ['1 0', '2 0', '3 36', '4 72', 'first 73']);
+});
+
 test('drafts take no place of a message, and wait where the platform wants a pause', async () => {
   const { pace, clock } = start();
   let drafts = 0;

@@ -35,9 +35,9 @@ export const paceLimits: PaceLimits = {
 
 /**
  * What of the allowances the growth of replies leaves over, for first sights of others and for
- * replies: of messages as many as these were in the last second, and never fewer than that.
+ * replies: of messages as many as these were in the last second, and that many more.
  */
-const leftOver = { messages: 8, drafts: 30 } as const;
+const leftOver = { messages: 6, drafts: 30 } as const;
 /** That many it may have in a second all the same. */
 const growthMin = 4;
 
@@ -195,16 +195,19 @@ class BotPace implements Pace {
     const { bot } = this.#limits;
     const ofWindow = Math.max(this.#heldMs, this.#window.msUntilOne(this.#steady(), 1));
     const waiting = this.#queue.length;
-    if (isFirst && waiting === 0) return ofWindow;
+    if (isFirst) {
+      const ofReplies = waiting === 0 ? 0 : this.#msOwn + (waiting - 1) * bot.everyMs + 1;
+      return Math.max(ofWindow, ofReplies);
+    }
     const ofBot = this.#msUntil(this.#full, bot, 1) + waiting * bot.everyMs;
-    return Math.max(ofWindow, ofBot, isFirst ? 0 : this.#msUntilGrowth);
+    return Math.max(ofWindow, ofBot, this.#msUntilGrowth);
   }
 
   get #msUntilGrowth(): number {
     const { secondMax } = this.#limits;
     const now = this.#steady();
     const others = this.#window.count(now) - this.#growth.count(now);
-    const most = secondMax - Math.max(others, leftOver.messages);
+    const most = secondMax - others - leftOver.messages;
     return this.#growth.msUntilOne(now, secondMax - Math.max(most, growthMin));
   }
 
