@@ -167,7 +167,7 @@ export function seesBy(body: string): boolean | null {
 /**
  * What a model's context is by `POST /api/show` and `GET /api/ps`. The first has what the model was
  * made for in `model_info`, and what its file sets in `parameters`, a text of lines. The second has
- * `context_length` of each loaded model since Ollama 0.11.
+ * `context_length` of each loaded model since Ollama 0.10 (ollama#11331).
  * @param shown null: it was not answered; so with `running`
  * @returns null: neither says anything, or a vendor runs the model
  */
