@@ -120,6 +120,11 @@ async function assertOfAgents(world: World, { toolUses, notes }: Expected): Prom
   }
 }
 
+/** What was noted stands behind the message that follows it. */
+function withoutNotes(text: string): string {
+  return text.split('\n\n[data ')[0]!;
+}
+
 /** The next turn of each conversation shows the model what was said in its last session. */
 async function assertRecalled(world: World, { history, notes }: Expected): Promise<void> {
   for (const { channel, conversation, sessions, turns } of history) {
@@ -132,13 +137,13 @@ async function assertRecalled(world: World, { history, notes }: Expected): Promi
     // Bob's first session is cut off.
     const recalled = sessions === 1 ? turns : turns.slice(1);
     assert.deepEqual(
-      shown.filter(({ role }) => role !== 'system').map(({ content }) => content),
+      shown.filter(({ role }) => role !== 'system').map(({ content }) => withoutNotes(content)),
       [...recalled.flat(), text],
       `what is recalled of ${conversation}`,
     );
     const own = notes.filter((one) => one.conversation === conversation);
-    const system = shown.filter(({ role }) => role === 'system').map(({ content }) => content);
-    for (const note of own) assert.ok(system.join('\n').includes(note.text), 'and the note');
+    const all = shown.map(({ content }) => content).join('\n');
+    for (const note of own) assert.ok(all.includes(`\n- ${note.text}\n`), 'and the note');
   }
 }
 

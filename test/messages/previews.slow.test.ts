@@ -152,7 +152,8 @@ test('Telegram: an answer that the context cut gives way to the next one', async
     return messages.length > 1 ? { ...held.script, more: cut } : { answer: 'the whole answer' };
   };
   const more = { storage: { path: 'svc.db' }, session: {} };
-  await using it = await openTelegram(script, { channel: { streaming: true }, more });
+  const draftsFor = 'nobody';
+  await using it = await openTelegram(script, { channel: { streaming: true }, more, draftsFor });
   await using _program = it.start();
   it.telegram.say(it.ann, 'hello');
   await it.telegram.waitForSent(1);
