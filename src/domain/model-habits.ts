@@ -179,6 +179,8 @@ export const errorWords = {
   tooLong: anyOf(
     // OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter, MiniMax, Cohere
     'context[ _-]?(?:length|size|window)',
+    // vLLM and NVIDIA count what is left for the answer: vllm#36789
+    'max_(?:completion_)?tokens must be at least 1, got -\\d',
     'maximum (?:context|model length|prompt length|input length|allowed length)',
     // Anthropic, Bedrock, ERNIE
     '(?:prompt|inputs?|messages?|request|tokens) (?:is |are )?too (?:long|large)',
@@ -199,7 +201,7 @@ export const errorWords = {
     'max length exceeded',
     // SGLang, Bedrock
     '(?:input|prompt) (?:length|tokens?)\\b[^]{0,60}exceeds?',
-    'longer than the (?:model|maximum)',
+    'longer than the (?:specified )?(?:model|maximum)',
     // LM Studio
     'n_keep\\b[^]{0,20}n_ctx',
     // Text Generation Inference
@@ -210,9 +212,16 @@ export const errorWords = {
     // Zhipu: code 1261
     'exceeds? max(?:imum)? length',
     '超长|过长',
+    // Spark: code 10907
+    'token数量超过',
+    // watsonx
+    'token_quantity_exceeded',
+    // Ollama's `/v1` cut the person's message away: ollama#18107
+    'no user query found in messages',
     // Doubao
     'exceed max message tokens',
-    'string_above_max_length',
+    // OpenAI, of a text. It says the same of a tool: cherry-studio#3698.
+    'messages\\[\\d{1,4}\\]\\.content[^]{0,40}string too long',
     'token limit exceeded',
     'too many (?:input |prompt )?tokens',
   ),
