@@ -302,8 +302,12 @@ export const errorWords = {
   onlyStreams: anyOf('only supports? stream', 'for non-streaming calls', '才能进行非流式调用'),
   /** The server refuses `think`, even `false`: Ollama 0.12.4 (ollama#12555). */
   noThinking: anyOf('does not support thinking', 'think value [^]{0,60}not supported'),
-  /** Ids of calls must have one form: Mistral's models on any server. */
-  badId: anyOf('tool call id was [^]{0,200}with a length of'),
+  /** Ids of calls must have one form (Mistral's models on any server), or one length. */
+  badId: anyOf(
+    'tool call id was [^]{0,200}with a length of',
+    // OpenAI behind a router that makes the ids: vercel/ai#8132, opencode#12653
+    'tool_calls?(?:\\[\\d{1,4}\\]\\.id|_id)\\b[^]{0,10}string too long',
+  ),
   /** No API is at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
   noPath: anyOf('^unexpected endpoint or method'),
   /** The model is not running, but the status is 400: LM Studio (crush#2546). */
