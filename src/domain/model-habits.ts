@@ -160,10 +160,10 @@ const endings: readonly (readonly [RegExp, EndedBy])[] = [
   [/^model_context_window_exceeded$/i, 'cut'],
   [/malformed_function_call|malformed_tool/i, 'bad_call'],
   [/content_?filter|safety|recitation|sensitive|blocklist|prohibited|^refusal$/i, 'filtered'],
-  // DeepSeek
-  [/insufficient_system_resource|engine_overloaded/i, 'no_room'],
-  // OpenRouter, vLLM
-  [/^(?:error|network_error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
+  // DeepSeek; Portkey, which ends a stream with the kind of Anthropic's error
+  [/insufficient_system_resource|overloaded/i, 'no_room'],
+  // OpenRouter, vLLM, Portkey
+  [/^(?:(?:\w{1,60}_)?error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
 ];
 
 /**
