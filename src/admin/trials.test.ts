@@ -21,15 +21,18 @@ async function start(tryBrain: ConfigTrials['tryBrain']) {
   const operation = operationsOf(api).find((one) => one.path === path)!;
   const { body } = requestOf(operation, '');
   const authorization = `Bearer ${adminToken}`;
-  const ask = async (accept: string) => {
+  const begin = (accept: string): Promise<Response> => {
     const headers = { authorization, accept, 'content-type': 'application/json' };
     const url = `http://127.0.0.1:${admin.port}${path}`;
-    const answer = await fetch(url, { method: 'POST', headers, body });
+    return fetch(url, { method: 'POST', headers, body });
+  };
+  const ask = async (accept: string) => {
+    const answer = await begin(accept);
     const told = { status: answer.status, headers: answer.headers, body: await answer.text() };
     if (answer.ok) assertDescribed(api, operation, told);
     return told;
   };
-  return { world, ask, [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose]() };
+  return { world, begin, ask, [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose]() };
 }
 
 test('a bug in the middle of a growing trial is its last event, and told in the log', async () => {
@@ -50,6 +53,25 @@ test('a bug in the middle of a growing trial is its last event, and told in the 
   ]);
   assert.match(JSON.stringify(data.at(-1)), /"kind":"problem".*"status":500.*"code":"fault"/);
   assert.match(started.world.log(), /a bug/);
+});
+
+test('of a trial whose model says nothing for long, a proxy hears that it goes on', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const [asked, says] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using started = await start(async (draft, left) => {
+    asked.resolve();
+    await says.promise;
+    return trying(draft, left);
+  });
+  const answer = started.begin('text/event-stream');
+  await asked.promise;
+  t.mock.timers.tick(15_000);
+  const { status, body } = await answer;
+  assert.equal(status, 200);
+  t.mock.timers.tick(15_000);
+  says.resolve();
+  const text = await new Response(body).text();
+  assert.match(text, /^:\n\nevent: result\n/);
 });
 
 test('a bug before the brain is asked is the answer', async () => {

@@ -160,10 +160,10 @@ const endings: readonly (readonly [RegExp, EndedBy])[] = [
   [/^model_context_window_exceeded$/i, 'cut'],
   [/malformed_function_call|malformed_tool/i, 'bad_call'],
   [/content_?filter|safety|recitation|sensitive|blocklist|prohibited|^refusal$/i, 'filtered'],
-  // DeepSeek
-  [/insufficient_system_resource|engine_overloaded/i, 'no_room'],
-  // OpenRouter, vLLM
-  [/^(?:error|network_error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
+  // DeepSeek; Portkey, which ends a stream with the kind of Anthropic's error
+  [/insufficient_system_resource|overloaded/i, 'no_room'],
+  // OpenRouter, vLLM, Portkey
+  [/^(?:(?:\w{1,60}_)?error|abort(?:ed)?|cancel(?:led)?)$/i, 'failed'],
 ];
 
 /**
@@ -179,6 +179,8 @@ export const errorWords = {
   tooLong: anyOf(
     // OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter, MiniMax, Cohere
     'context[ _-]?(?:length|size|window)',
+    // vLLM and NVIDIA count what is left for the answer: vllm#36789
+    'max_(?:completion_)?tokens must be at least 1, got -\\d',
     'maximum (?:context|model length|prompt length|input length|allowed length)',
     // Anthropic, Bedrock, ERNIE
     '(?:prompt|inputs?|messages?|request|tokens) (?:is |are )?too (?:long|large)',
@@ -199,7 +201,7 @@ export const errorWords = {
     'max length exceeded',
     // SGLang, Bedrock
     '(?:input|prompt) (?:length|tokens?)\\b[^]{0,60}exceeds?',
-    'longer than the (?:model|maximum)',
+    'longer than the (?:specified )?(?:model|maximum)',
     // LM Studio
     'n_keep\\b[^]{0,20}n_ctx',
     // Text Generation Inference
@@ -210,9 +212,16 @@ export const errorWords = {
     // Zhipu: code 1261
     'exceeds? max(?:imum)? length',
     '超长|过长',
+    // Spark: code 10907
+    'token数量超过',
+    // watsonx
+    'token_quantity_exceeded',
+    // Ollama's `/v1` cut the person's message away: ollama#18107
+    'no user query found in messages',
     // Doubao
     'exceed max message tokens',
-    'string_above_max_length',
+    // OpenAI, of a text. It says the same of a tool: cherry-studio#3698.
+    'messages\\[\\d{1,4}\\]\\.content[^]{0,40}string too long',
     'token limit exceeded',
     'too many (?:input |prompt )?tokens',
   ),
@@ -293,8 +302,12 @@ export const errorWords = {
   onlyStreams: anyOf('only supports? stream', 'for non-streaming calls', '才能进行非流式调用'),
   /** The server refuses `think`, even `false`: Ollama 0.12.4 (ollama#12555). */
   noThinking: anyOf('does not support thinking', 'think value [^]{0,60}not supported'),
-  /** Ids of calls must have one form: Mistral's models on any server. */
-  badId: anyOf('tool call id was [^]{0,200}with a length of'),
+  /** Ids of calls must have one form (Mistral's models on any server), or one length. */
+  badId: anyOf(
+    'tool call id was [^]{0,200}with a length of',
+    // OpenAI behind a router that makes the ids: vercel/ai#8132, opencode#12653
+    'tool_calls?(?:\\[\\d{1,4}\\]\\.id|_id)\\b[^]{0,10}string too long',
+  ),
   /** No API is at this path: LM Studio says so with status 200 (lmstudio-bug-tracker#618). */
   noPath: anyOf('^unexpected endpoint or method'),
   /** The model is not running, but the status is 400: LM Studio (crush#2546). */

@@ -483,3 +483,17 @@ test('a request that left its answer no room is cut beforehand the next time', a
   assert.deepEqual(asked.slice(0, 2), [11, 5]);
   assert.equal(asked.length, 3, 'it is asked once');
 });
+
+test('an answer that its server keeps short is asked for again once, not each time', async () => {
+  // mistral-vibe#1118, FastFlowLM#749: 4,096 where a request names no limit.
+  const limit = { inputTokens: 9_000, outputTokens: 4_096 };
+  const trimmer = new ContextTrimmer();
+  const talk = talkOf(11, 'a'.repeat(4_000));
+  const { asked, ask } = cutting(0, limit);
+  assert.equal(dropped(await trimmer.ask(talk, ask)), 6);
+  assert.equal(dropped(await trimmer.ask(talk, ask)), 0);
+  assert.deepEqual(asked, [11, 5, 11], 'less history has not made it longer');
+  const crowded = cutting(5, { inputTokens: 9_000, outputTokens: 300 });
+  assert.equal(dropped(await trimmer.ask(talk, crowded.ask)), 6);
+  assert.deepEqual(crowded.asked, [11, 5], 'another length is no limit of the server');
+});

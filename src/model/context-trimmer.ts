@@ -16,7 +16,8 @@
  * refused, until nothing is cut or the model says again that it is too much.
  *
  * A request that leaves too little room for its answer, which is cut, is sent once more with half
- * of its history. Where that answer is whole, it teaches the same as a refusal.
+ * of its history. Where that answer is whole, it teaches the same as a refusal. Where it is cut at
+ * the same length, the server bounds its answers by itself, and svc asks no more for that.
  *
  * Not every provider says in words that svc knows that a request is too long: one that it calls
  * invalid is sent once more with half of its history, which teaches nothing.
@@ -44,6 +45,9 @@ const halvingsMax = 6;
 /** An answer without `max_output_tokens` gets a quarter of the context, and no more than this. */
 const answerTokensMax = 4_096;
 
+/** In tokens. Answers shorter than that, which end at one length, tell of a full context. */
+const serverLimitLeast = 64;
+
 /** What an answer tells of its tokens, as far as it matters here. */
 type Told = Pick<Usage, 'inputTokens' | 'outputTokens'>;
 
@@ -56,6 +60,8 @@ export class ContextTrimmer {
   #refusedMin = Infinity;
   /** Requests that were cut beforehand and answered since the bound changed. */
   #cutsAnswered = 0;
+  /** The length in tokens at which the server cuts its answers by itself; null: none was seen. */
+  #serverLimit: number | null = null;
   readonly #outputTokensMax: number | null;
   readonly #contextTokens: number | null;
   readonly #density = new Density();
@@ -82,6 +88,7 @@ export class ContextTrimmer {
       const outcome = await ask(sent);
       tries = tries.length === 0 ? outcome.tries : [...tries, ...outcome.tries];
       const mayHalve = sent.keptFrom > 0 && halvings < halvingsMax;
+      if (crowded !== null) this.#compare(crowded.outcome, outcome);
       if (mayHalve && crowded === null && this.#isCrowded(sent, outcome)) {
         crowded = { sent, outcome: withDropped(outcome, request, sent) };
         this.#learn(refused.splice(0));
@@ -117,20 +124,26 @@ export class ContextTrimmer {
    * before its first word. What the provider does not tell is estimated.
    */
   #isCrowded(sent: ModelRequest, outcome: Outcome): boolean {
-    const isAnswer = outcome.kind === 'answer';
-    if ((isAnswer ? outcome.isCut : outcome.failure.isCut) !== true) return false;
-    const text = isAnswer ? outcome.text : '';
-    const usage: Told | null = isAnswer ? outcome.usage : usageOfLast(outcome);
+    const usage = toldBy(outcome);
+    const wrote = usage?.outputTokens ?? null;
+    if (!isCut(outcome) || (wrote !== null && wrote === this.#serverLimit)) return false;
+    const text = outcome.kind === 'answer' ? outcome.text : '';
     const bytes = bytesOf(sent);
     const told = usage?.inputTokens ?? null;
     // Ollama of 2024 left out what it had in its cache: ollama#3427.
     const isWhole = told !== null && (bytes / told <= bytesPerTokenMax || hasPictures(sent));
     const input = isWhole ? told : this.#density.tokensOf(bytes);
-    const wrote = usage?.outputTokens ?? null;
     const output = wrote ?? this.#density.tokensOf(Buffer.byteLength(text));
     // An estimate may be half of what it was.
     const ownLimit = (this.#outputTokensMax ?? Infinity) / (wrote === null ? 2 : 1);
     return output < ownLimit && input > output;
+  }
+
+  /** Of two answers to one message, the second with less history. */
+  #compare(first: Outcome, second: Outcome): void {
+    const length = toldBy(second)?.outputTokens ?? 0;
+    if (!isCut(second) || length < serverLimitLeast) return;
+    if (length === toldBy(first)?.outputTokens) this.#serverLimit = length;
   }
 
   #fitted(sent: ModelRequest, usage: Told | null, wasCut: boolean): void {
@@ -281,8 +294,14 @@ function withDropped<O extends Outcome>(outcome: O, whole: ModelRequest, sent: M
   return linesDropped === 0 || outcome.kind === 'failed' ? outcome : { ...outcome, linesDropped };
 }
 
-/** What the provider told of a failed call; null: it is an estimate, or nothing. */
-function usageOfLast({ tries }: Outcome): Told | null {
+function isCut(outcome: Outcome): boolean {
+  return (outcome.kind === 'answer' ? outcome : outcome.failure).isCut === true;
+}
+
+/** Null: it told nothing, or of a failed call there is an estimate alone. */
+function toldBy(outcome: Outcome): Told | null {
+  if (outcome.kind === 'answer') return outcome.usage;
+  const { tries } = outcome;
   const tokens = tries.at(-1)?.tokens;
   if (tokens == null || tokens.estimated) return null;
   return { inputTokens: tokens.input, outputTokens: tokens.output };

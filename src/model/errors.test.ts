@@ -134,6 +134,12 @@ const words: Readonly<Partial<Record<FailureKind, readonly (readonly [number, st
     [400, 'Prompt has 300,000 tokens, but the configured context size is 131,072 tokens'],
     [400, 'Total tokens of image and text exceed max message tokens'],
     [400, 'token limit exceeded'],
+    [400, 'max_tokens must be at least 1, got -7584. (parameter=max_tokens, value=-7584)'],
+    [400, 'Token indices sequence length is longer than the specified maximum sequence length'],
+    [400, 'token_quantity_exceeded input token count is above the limit'],
+    [400, '10907 token数量超过上限。对话历史+问题的字数太多，需要精简输入'],
+    [500, 'api_error no user query found in messages'],
+    [400, "string_above_max_length Invalid 'messages[3].content': string too long. Expected a"],
   ],
   no_credit: [
     [429, 'insufficient_quota You exceeded your current quota'],
@@ -194,6 +200,9 @@ const words: Readonly<Partial<Record<FailureKind, readonly (readonly [number, st
     [400, 'wrong_api_format'],
     [422, 'Extra inputs are not permitted'],
     [400, ''],
+    // No history makes the tools shorter.
+    [400, "string_above_max_length Invalid 'tools[22].function.description': string too long."],
+    [400, 'max_tokens must be at least 1, got 0.'],
   ],
   server_error: [
     [500, 'Internal Server Error'],

@@ -146,6 +146,31 @@ test('what an error in a stream names beside itself, and tells of usage, is told
   assert.match(JSON.stringify(streamed.end()), /upstream.*prompt_tokens/);
 });
 
+test('what several chunks of a stream tell of usage is told together', () => {
+  const usageOf = (...told: readonly object[]): object => {
+    const streamed = new HostedStream();
+    for (const usage of told) {
+      const choices = [{ delta: { content: 'a' }, finish_reason: 'stop' }];
+      streamed.push(`data: ${JSON.stringify({ choices, usage })}\n\n`);
+    }
+    const end = streamed.end();
+    assert.equal(end.kind, 'whole');
+    return (JSON.parse((end as { body: string }).body) as { usage: object }).usage;
+  };
+  // Portkey, of Anthropic's models on Vertex: src/providers/google-vertex-ai/chatComplete.ts
+  assert.deepEqual(usageOf({ prompt_tokens: 25 }, { completion_tokens: 15 }), {
+    prompt_tokens: 25,
+    completion_tokens: 15,
+  });
+  // llmio#71: a count of nothing behind a real one is none.
+  const details = { prompt_tokens_details: { cached_tokens: 8 } };
+  const real = { prompt_tokens: 10, completion_tokens: 2, ...details };
+  const nothing = { prompt_tokens: 0, completion_tokens: 0, prompt_tokens_details: null };
+  assert.deepEqual(usageOf(real, nothing), real);
+  // oh-my-pi#5022: vLLM tells of its cache in the last one alone.
+  assert.deepEqual(usageOf({ prompt_tokens: 10, completion_tokens: 1 }, real), real);
+});
+
 test('a text that comes in typed parts is told without those that are no text', () => {
   const streamed = new HostedStream();
   const content = [

@@ -68,7 +68,7 @@ test('the reply of a trial is told while its model writes it', async () => {
   const answer = await ask(started, started.draft({ models: [localModel(started)] }));
   assert.equal(answer.headers.get('content-type'), 'text/event-stream');
   assert.equal(answer.headers.get('x-accel-buffering'), 'no');
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  assert.equal(answer.headers.get('cache-control'), 'no-store, no-transform');
   const events = eventsIn(answer);
   const first = await events.next();
   assert.deepEqual(first.value, { kind: 'more', text: 'One' });

@@ -24,8 +24,14 @@ export type Answer = {
  */
 export type Stream = (response: ServerResponse) => void;
 
-/** Of a stream of events: a proxy that gathers answers would hold the events back. */
-export const unbuffered = { 'x-accel-buffering': 'no' } as const;
+/**
+ * Of a stream of events: a proxy that gathers answers would hold the events back, and one that
+ * compresses them would, too (fastify-sse-v2#8).
+ */
+export const unbuffered = {
+  'x-accel-buffering': 'no',
+  'cache-control': 'no-store, no-transform',
+} as const;
 export const eventStreamType = 'text/event-stream';
 
 /** Nothing runs or loads here but the server's own files; no page may frame it. */

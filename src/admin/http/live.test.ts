@@ -41,6 +41,7 @@ test('each event is a frame with an id, a kind and a time, and nothing of anyone
   assert.match(head!, /^content-type: text\/event-stream\r$/im);
   assert.match(head!, /^x-content-type-options: nosniff\r$/im);
   assert.match(head!, /^x-accel-buffering: no\r$/im, 'no proxy gathers frames');
+  assert.match(head!, /^cache-control: no-store, no-transform\r$/im, 'none compresses them');
   const { told } = listener;
   assert.deepEqual(
     told.map(({ event }) => event),

@@ -139,10 +139,11 @@ async function tryBrain(
   return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
 }
 
-/** Once the brain is asked the answer is a stream, and what comes of it is told there. */
+/** Once the brain says something the answer is a stream, and what comes of it is told there. */
 async function tryGrowing({ trials, events }: Ports, draft: Draft, left: AbortSignal) {
   const growing = new GrowingTrial();
-  const tried = trials.tryBrain(draft, left, growing.show);
+  const asking = trials.tryBrain(draft, left, growing.show);
+  const tried = asking.finally(() => growing.rest());
   const early = await Promise.race([growing.begun, tried]);
   if (early !== undefined && early.kind !== 'tried') return answerOf(early);
   const ends = tried.then(
@@ -160,11 +161,15 @@ type End =
 
 const problemOf = (answer: Answer): End => ({ kind: 'problem', answer });
 
+/** A proxy gives up a request that is silent for a minute, and a model may need one to load. */
+const beatMs = 15_000;
+
 /** Tells a trial under way. A client that left is told nothing more. */
 class GrowingTrial {
   readonly #asked = Promise.withResolvers<void>();
-  /** Resolves once the brain is asked. */
+  /** Resolves once the brain says something, or takes long. */
   readonly begun = this.#asked.promise;
+  readonly #beat = setInterval(() => this.#goOn(), beatMs).unref();
   #response: ServerResponse | null = null;
   /** Events from before there was a response. */
   #waiting = '';
@@ -189,11 +194,22 @@ class GrowingTrial {
     this.#tell({ kind: goesOn ? 'more' : 'anew', text: more });
   };
 
+  /** Nothing more is waited for. */
+  rest(): void {
+    clearInterval(this.#beat);
+  }
+
   end(end: End): void {
     if (end.kind === 'tried') this.#tell({ kind: 'result', result: end.result });
     else this.#tell({ kind: 'problem', problem: JSON.parse(String(end.answer.body)) });
     this.#isOver = true;
     this.#response?.end();
+  }
+
+  /** A comment is no event. */
+  #goOn(): void {
+    this.#asked.resolve();
+    if (this.#response?.destroyed === false) this.#response.write(':\n\n');
   }
 
   #tell(event: TrialEvent): void {

@@ -29,7 +29,7 @@ export class Chunks {
   #reason = '';
   #nativeReason: unknown;
   #extra: Fields = {};
-  #usage: unknown;
+  #usage: Fields | undefined;
   #timings: unknown;
   #error: unknown;
 
@@ -51,9 +51,9 @@ export class Chunks {
     }
     if (root['error'] || event === 'error') this.#error = root['error'] ?? root;
     const choice = recordOf(listOf(root['choices'])[0]);
-    // Some repeat it with every chunk; the last is that of the whole. Kimi has it in the choice
-    // (pi#2017).
-    this.#usage = recordOf(root['usage']) ?? recordOf(choice?.['usage']) ?? this.#usage;
+    // Kimi has it in the choice (pi#2017).
+    const usage = recordOf(root['usage']) ?? recordOf(choice?.['usage']);
+    if (usage !== null) this.#usage = usageAfter(this.#usage, usage);
     this.#timings = root['timings'] ?? this.#timings;
     if (choice === null) return this.#takeWithoutChoice(root);
     if (choice['error']) this.#error = choice['error'];
@@ -145,6 +145,16 @@ function beginsAnother(call: Call, piece: Pick<Call, 'id' | 'name' | 'arguments'
   if (call.id !== '' && piece.id !== '') return call.id !== piece.id;
   if (call.name !== piece.name) return true;
   return piece.arguments.startsWith('{') && recordOf(parseJson(call.arguments)) !== null;
+}
+
+/**
+ * Some repeat it with every chunk: the last is that of the whole. Others tell a part in each, as
+ * Portkey does of Anthropic's models on Vertex, or 0 at the end (llmio#71).
+ */
+function usageAfter(before: Fields | undefined, more: Fields): Fields {
+  if (before === undefined) return more;
+  const told = Object.entries(more).filter(([key, value]) => value || !(key in before));
+  return { ...before, ...Object.fromEntries(told) };
 }
 
 /** Some give them as an object, in one piece. */
