@@ -223,7 +223,9 @@ function assertWalled({ bearer, target }: Fuzzed, { status, headers, body }: Rep
   // Scripts and styles hold no data, and their names change with what is in them.
   const isKept = status === 200 && target.includes('/assets/');
   for (const [name, value] of Object.entries(securityHeaders)) {
-    if (!(isKept && name === 'cache-control')) assert.equal(headers.get(name), value, name);
+    // Nothing between here and the client may hold the events of a stream back.
+    const told = headers.get(name)?.replace(', no-transform', '');
+    if (!(isKept && name === 'cache-control')) assert.equal(told, value, name);
   }
   if (bearer === 'right') return;
   for (const text of untold) assert.ok(!body.includes(text), `it tells ${text}`);
