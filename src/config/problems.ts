@@ -86,6 +86,7 @@ export const problemCodes = {
   context_differs: warning(
     'One model has two values of `context_tokens`: its runtime loads it again at each change.',
   ),
+  output_over_context: warning('An answer may be as long as the whole context of its model.'),
   order_unknown: warning('An entry of the order matches no model.'),
   order_not_asked: warning('Sequential dispatch asks as listed, not as the order says.'),
   consensus_sequential: warning('Consensus can never be reached one model at a time.'),

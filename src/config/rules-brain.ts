@@ -83,6 +83,7 @@ function checkModel(
     checkEncrypted(model.base_url, 'the API key', `${path}.base_url`, problems);
   }
   checkEnding(model, path, problems);
+  checkRoom(model, path, problems);
   if (model.locality !== 'local') return;
   const isPrivate = brain.sensitivity === 'private';
   const { provider = '', model_id: modelId = '' } = model;
@@ -104,6 +105,15 @@ function checkEnding({ provider, base_url: url }: ModelDraft, path: string, prob
   const ending = plain.slice(shorter.length);
   const message = `this address ends in ${ending}, and svc adds the paths of the API by itself`;
   problems.add('base_url_ending', `${path}.base_url`, message, `Write ${shorter}.`);
+}
+
+/** The context holds the prompt and the answer. A warning alone: svc keeps half of it for each. */
+function checkRoom(model: ModelDraft, path: string, problems: ProblemList): void {
+  const { context_tokens: context, max_output_tokens: answer } = model;
+  if (typeof context !== 'number' || typeof answer !== 'number' || answer < context) return;
+  const message = `an answer may have ${answer} tokens, and the context is ${context} in all`;
+  const remedy = 'Write a lower max_output_tokens, or a higher context_tokens.';
+  problems.add('output_over_context', `${path}.max_output_tokens`, message, remedy);
 }
 
 /** An error only where it is certain: other names mean other machines in other networks. */

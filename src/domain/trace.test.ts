@@ -42,9 +42,9 @@ test('a trace of before tells of the calls that answered', () => {
 test('how much of a prompt was there before is told in plain words', () => {
   const tokens = { input: 1_200, output: 30, estimated: false, cached: 1_024 };
   const told = call([{ startedAt: 0, ms: 1, failed: null, tokens }], { reuse: 0.9791 });
-  const words = '97 % of the prompt as before; 1,024 of 1,200 tokens from the cache';
+  const words = 'begins with 97 % of the last prompt; 1,024 of 1,200 tokens from the cache';
   assert.equal(sayReuse(told), words);
-  assert.equal(sayReuse(call([], { reuse: 1 })), '100 % of the prompt as before');
+  assert.equal(sayReuse(call([], { reuse: 1 })), 'begins with 100 % of the last prompt');
   const usage = { inputTokens: 40, outputTokens: 2, cachedTokens: 0 };
   assert.equal(sayReuse(call([], { usage })), '0 of 40 tokens from the cache');
   assert.equal(sayReuse(call([tried(5, 5)])), null);

@@ -225,7 +225,7 @@ export function saySpentIn(steps: readonly TraceStep[]): string | null {
 export function sayReuse({ reuse, ...step }: ModelStep): string | null {
   const { inputTokens = null, cachedTokens = null } = usageOf(step) ?? {};
   const said = [
-    ...(reuse == null ? [] : [`${Math.floor(reuse * 100)} % of the prompt as before`]),
+    ...(reuse == null ? [] : [`begins with ${Math.floor(reuse * 100)} % of the last prompt`]),
     ...(cachedTokens === null || inputTokens === null
       ? []
       : [`${count(cachedTokens)} of ${count(inputTokens)} tokens from the cache`]),

@@ -49,6 +49,16 @@ export const budgetCases: readonly Case[] = [
     'brains[0].models[1].context_tokens',
   ),
   spoilt(
+    'answers that may be as long as the context of their model',
+    [
+      model,
+      `{ "provider": "ollama", "model_id": "llama3", "locality": "local",
+          "context_tokens": 2048, "max_output_tokens": «2048 }`,
+    ],
+    'output_over_context',
+    'brains[0].models[0].max_output_tokens',
+  ),
+  spoilt(
     'a budget where nothing costs',
     [head, `${head} "budget": «{ "tokens_per_turn": 10 },`],
     'budget_idle',

@@ -256,7 +256,8 @@ function tokenFamilies({ meters }: AdminPorts): Family[] {
 function reuseFamily(tallies: Iterable<ReuseTally>): Family {
   const name = 'svc_prompt_reuse_ratio';
   const help =
-    'Shares of prompts, 0 to 1: cached as the provider told, or the last prompt that came again.';
+    'Shares, 0 to 1. provider: of a prompt, from its cache. ' +
+    'prefix: of the last prompt, at the beginning of the next one.';
   const sums = [...tallies].map(({ model, source, sum, count }) => {
     return { labels: { model, source }, sum, count };
   });
