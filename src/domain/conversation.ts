@@ -98,11 +98,38 @@ export function windowOf(
   bounds: HistoryBounds,
   now: number,
 ): Window {
-  const first = start === null ? 0 : rows.findLastIndex(({ at }) => at === start.after) + 1;
-  const kept = firstKept(rows, first, bounds);
+  const first = start === null ? 0 : firstBehind(rows, start);
+  const kept = besideMoment(rows, first, firstKept(rows, first, bounds), bounds);
   const turns = kept === 0 ? rows : rows.slice(kept);
   if (kept === first) return { turns, start, isCut: false };
   return { turns, start: { after: rows[kept - 1]!.at, at: now }, isCut: true };
+}
+
+/** The turn at which it was cut may be gone alone: left out, or forgotten with its sender. */
+function firstBehind(rows: readonly TurnRow[], { after }: WindowStart): number {
+  const place = rows.findLastIndex(({ at }) => at === after);
+  return place >= 0
+    ? place + 1
+    : Math.max(
+        0,
+        rows.findIndex(({ at }) => at > after),
+      );
+}
+
+/** A start tells a time: turns of one moment stay together, or go where they do not fit. */
+function besideMoment(
+  rows: readonly TurnRow[],
+  first: number,
+  kept: number,
+  bounds: HistoryBounds,
+): number {
+  const isInside = (place: number): boolean => rows[place - 1]?.at === rows[place]?.at;
+  let begin = kept;
+  while (begin > first && isInside(begin)) begin--;
+  if (begin > first && isWithin(rows, begin, bounds)) return begin;
+  let end = kept;
+  while (end > first && end < rows.length && isInside(end)) end++;
+  return end;
 }
 
 /** A conversation that nothing is kept of, as a brain would be shown it. */
@@ -130,10 +157,7 @@ export function newestTurns(
 
 /** Where the window begins that began with `first`: there, or behind what goes now. */
 function firstKept(rows: readonly TurnRow[], first: number, bounds: HistoryBounds): number {
-  let characters = 0;
-  for (let place = first; place < rows.length; place++) characters += charactersOf(rows[place]!);
-  const turns = rows.length - first;
-  if (turns <= bounds.turns && characters <= bounds.characters) return first;
+  if (isWithin(rows, first, bounds)) return first;
   let place = rows.length;
   let held = 0;
   while (place > first) {
@@ -142,6 +166,12 @@ function firstKept(rows: readonly TurnRow[], first: number, bounds: HistoryBound
     place--;
   }
   return place;
+}
+
+function isWithin(rows: readonly TurnRow[], first: number, bounds: HistoryBounds): boolean {
+  let characters = 0;
+  for (let place = first; place < rows.length; place++) characters += charactersOf(rows[place]!);
+  return rows.length - first <= bounds.turns && characters <= bounds.characters;
 }
 
 /** Whether the newest `turns` turns, of so many characters, are in view after a cut. */

@@ -285,8 +285,8 @@ export const domain: readonly Fault[] = [
   {
     name: 'The history that a model is given has no bound in characters.',
     file: 'src/domain/conversation.ts',
-    find: 'turns <= bounds.turns && characters <= bounds.characters) return first;',
-    replace: 'turns <= bounds.turns) return first;',
+    find: 'rows.length - first <= bounds.turns && characters <= bounds.characters;',
+    replace: 'rows.length - first <= bounds.turns;',
     seenBy: ['src/domain/conversation.test.ts'],
   },
   {
