@@ -26,6 +26,7 @@
  */
 import type { Failure } from '../domain/failure.ts';
 import type { Outcome, Usage } from '../domain/outcome.ts';
+import { later } from '../lib/clock.ts';
 import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
 
 const growth = 1 / 8;
@@ -43,6 +44,8 @@ const bytesPerPicture = 6_400;
 const halvingsMax = 6;
 /** An answer without `max_output_tokens` gets a quarter of the context, and no more than this. */
 const answerTokensMax = 4_096;
+/** So long before its turn is over the asking again ends: then the answer in hand is the reply. */
+const inHandMs = 500;
 
 /** What an answer tells of its tokens, as far as it matters here. */
 type Told = Pick<Usage, 'inputTokens' | 'outputTokens'>;
@@ -85,6 +88,7 @@ export class ContextTrimmer {
       if (mayHalve && crowded === null && this.#isCrowded(sent, outcome)) {
         crowded = { sent, outcome: withDropped(outcome, request, sent) };
         this.#learn(refused.splice(0));
+        if (outcome.kind === 'answer') sent = endingSooner(sent);
       } else if (outcome.kind === 'answer') {
         if (crowded !== null && outcome.isCut !== true) refused.push(crowded.sent);
         this.#learn(refused);
@@ -231,6 +235,10 @@ function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
     else kept += bytes;
   }
   return first === 0 ? request : dropOldest(request, first);
+}
+
+function endingSooner(request: ModelRequest): ModelRequest {
+  return { ...request, deadlineAt: later(request.deadlineAt, -inHandMs) };
 }
 
 /** Leaves out so many lines, and any answers that would then come first; never a kept line. */
