@@ -111,6 +111,17 @@ test('a conversation that is given whole is shown as one that was kept', () => {
   }
 });
 
+test('however long a conversation that is given whole is, it is copied once', () => {
+  const rows = Array.from({ length: 500 }, (_, at) => turn(at));
+  let copies = 0;
+  rows.slice = (...range) => {
+    copies++;
+    return Array.prototype.slice.apply(rows, range);
+  };
+  windowAfter(rows, historyBounds);
+  assert.equal(copies, 1);
+});
+
 test('where the turn at which it was cut is gone, all that is kept is in view', () => {
   const rows = [turn(5), turn(6)];
   const { turns, isCut } = windowOf(rows, { after: 4, at: 9 }, historyBounds, 10);

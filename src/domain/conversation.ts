@@ -108,12 +108,9 @@ export function windowOf(
 /** The turn at which it was cut may be gone alone: left out, or forgotten with its sender. */
 function firstBehind(rows: readonly TurnRow[], { after }: WindowStart): number {
   const place = rows.findLastIndex(({ at }) => at === after);
-  return place >= 0
-    ? place + 1
-    : Math.max(
-        0,
-        rows.findIndex(({ at }) => at > after),
-      );
+  if (place >= 0) return place + 1;
+  const next = rows.findIndex(({ at }) => at > after);
+  return Math.max(0, next);
 }
 
 /** A start tells a time: turns of one moment stay together, or go where they do not fit. */
@@ -136,7 +133,7 @@ function besideMoment(
 export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): readonly TurnRow[] {
   let first = 0;
   for (let end = 1; end <= rows.length; end++) {
-    first = firstKept(rows.slice(0, end), first, bounds);
+    first = firstKept(rows, first, bounds, end);
   }
   return first === 0 ? rows : rows.slice(first);
 }
@@ -155,23 +152,36 @@ export function newestTurns(
   return first === 0 ? rows : rows.slice(first);
 }
 
-/** Where the window begins that began with `first`: there, or behind what goes now. */
-function firstKept(rows: readonly TurnRow[], first: number, bounds: HistoryBounds): number {
-  if (isWithin(rows, first, bounds)) return first;
-  let place = rows.length;
+/**
+ * Where the window begins that began with `first`: there, or behind what goes now.
+ * @param end so many of the turns have been said
+ */
+function firstKept(
+  rows: readonly TurnRow[],
+  first: number,
+  bounds: HistoryBounds,
+  end = rows.length,
+): number {
+  if (isWithin(rows, first, bounds, end)) return first;
+  let place = end;
   let held = 0;
   while (place > first) {
     held += charactersOf(rows[place - 1]!);
-    if (!staysInView(rows.length - place + 1, held, bounds)) break;
+    if (!staysInView(end - place + 1, held, bounds)) break;
     place--;
   }
   return place;
 }
 
-function isWithin(rows: readonly TurnRow[], first: number, bounds: HistoryBounds): boolean {
+function isWithin(
+  rows: readonly TurnRow[],
+  first: number,
+  bounds: HistoryBounds,
+  end = rows.length,
+): boolean {
   let characters = 0;
-  for (let place = first; place < rows.length; place++) characters += charactersOf(rows[place]!);
-  return rows.length - first <= bounds.turns && characters <= bounds.characters;
+  for (let place = first; place < end; place++) characters += charactersOf(rows[place]!);
+  return end - first <= bounds.turns && characters <= bounds.characters;
 }
 
 /** Whether the newest `turns` turns, of so many characters, are in view after a cut. */

@@ -285,8 +285,8 @@ export const domain: readonly Fault[] = [
   {
     name: 'The history that a model is given has no bound in characters.',
     file: 'src/domain/conversation.ts',
-    find: 'rows.length - first <= bounds.turns && characters <= bounds.characters;',
-    replace: 'rows.length - first <= bounds.turns;',
+    find: 'end - first <= bounds.turns && characters <= bounds.characters;',
+    replace: 'end - first <= bounds.turns;',
     seenBy: ['src/domain/conversation.test.ts'],
   },
   {
