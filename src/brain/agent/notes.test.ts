@@ -64,6 +64,16 @@ test('of too many newer notes the oldest half goes at once', () => {
   assert.deepEqual(left, [1, 2, 3, 4, 5, 6, 3, 4, 5, 6, 3, 4]);
 });
 
+test('however many notes there are, each is measured a few times', () => {
+  let read = 0;
+  const notes = Array.from({ length: 300 }, (_, at): Note => {
+    const get = (): string => (read++, 'xxxx');
+    return Object.defineProperty(note(11 + at), 'text', { get });
+  });
+  placeNotes(notes, { windowAt: 10, rows: [], budgetRunes: 400 });
+  assert.ok(read <= notes.length * 4, `${read}`);
+});
+
 test('a note that went for a newer one is shown up to the cut, one that was cleared is not', () => {
   const seen = new NotesUntilCut();
   const shown = (windowAt: number, ...at: number[]) =>
