@@ -7,6 +7,8 @@ export type HistoryLine = {
   readonly text: string;
   /** What a model that sees is shown with it; absent: nothing. */
   readonly pictures?: readonly Picture[];
+  /** A part of the text that goes before the next line where this one is left out; absent: none. */
+  readonly outlasting?: string;
 };
 
 /** A message and the reply to it, as the next turn will see them; `reply` null: there was none. */

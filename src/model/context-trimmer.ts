@@ -219,7 +219,7 @@ class Density {
 function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
   if (bytesMax === Infinity) return request;
   const { lines, keptFrom } = request;
-  const fixed = bytesAround(request);
+  let fixed = bytesAround(request);
   let first = 0;
   let history = 0;
   let kept = 0;
@@ -228,8 +228,11 @@ function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
     const end = Math.min(index, keptFrom);
     while (first < end && fixed + history + kept + bytes > bytesMax) {
       const half = history / 2;
-      do history -= bytesOfLine(lines[first++]!);
-      while (first < end && (history > half || lines[first]!.role === 'assistant'));
+      do {
+        const gone = lines[first++]!;
+        history -= bytesOfLine(gone);
+        fixed += Buffer.byteLength(outlastingOn(gone));
+      } while (first < end && (history > half || lines[first]!.role === 'assistant'));
     }
     if (index < keptFrom) history += bytes;
     else kept += bytes;
@@ -241,12 +244,29 @@ function endingSooner(request: ModelRequest): ModelRequest {
   return { ...request, deadlineAt: later(request.deadlineAt, -inHandMs) };
 }
 
-/** Leaves out so many lines, and any answers that would then come first; never a kept line. */
+/**
+ * Leaves out so many lines, and any answers that would then come first; never a kept line. What
+ * outlasts these goes before the first that is left.
+ */
 function dropOldest(request: ModelRequest, count: number): ModelRequest {
   const { lines, keptFrom } = request;
   let first = count;
   while (first < keptFrom && lines[first]!.role === 'assistant') first++;
-  return { ...request, lines: lines.slice(first), keptFrom: keptFrom - first };
+  const [next, ...rest] = lines.slice(first);
+  const before = lines.slice(0, first).map(outlastingOn);
+  const left = [withBefore(next!, before.filter((text) => text !== '').join('\n\n')), ...rest];
+  return { ...request, lines: left, keptFrom: keptFrom - first };
+}
+
+function outlastingOn(line: RequestLine): string {
+  return 'outlasting' in line ? (line.outlasting ?? '') : '';
+}
+
+function withBefore(line: RequestLine, before: string): RequestLine {
+  if (before === '' || line.role === 'calls' || line.role === 'result') return line;
+  const own = outlastingOn(line);
+  const outlasting = own === '' ? before : `${before}\n\n${own}`;
+  return { ...line, text: `${before}\n\n${line.text}`, outlasting };
 }
 
 function bytesOf(request: ModelRequest): number {
