@@ -4,8 +4,8 @@ import { lineOfAttachment, withLines, withMediaLines } from '../domain/surroundi
 import { withSpeaker, withQuote } from '../domain/surroundings.ts';
 import type { EarlierPictures, Turn } from './brain.ts';
 
-/** The text of a line as the model is shown it. `row`: whose line it is; null: the newest one. */
-export type Reworded = (line: HistoryLine, row: TurnRow | null) => string;
+/** A line as the model is shown it. `row`: whose line it is; null: the newest one. */
+export type Reworded = (line: HistoryLine, row: TurnRow | null) => Omit<HistoryLine, 'role'>;
 
 /**
  * The history, and last what the person said, with what came with it below, and what it replies to.
@@ -28,7 +28,7 @@ export function linesOfTurn(
       ? linesOf(history)
       : history.flatMap((row) => linesWith(row, pictured, reworded));
   const newest = newestLine(turn, pictured !== null, quoted);
-  return [...before, reworded === undefined ? newest : { ...newest, text: reworded(newest, null) }];
+  return [...before, reworded === undefined ? newest : { ...newest, ...reworded(newest, null) }];
 }
 
 function newestLine(
@@ -57,7 +57,7 @@ function linesWith(
 ): readonly HistoryLine[] {
   const pictures = pictured?.get(row);
   return linesOf([row]).map((line) => {
-    const told = reworded === undefined ? line : { ...line, text: reworded(line, row) };
+    const told = reworded === undefined ? line : { ...line, ...reworded(line, row) };
     return pictures !== undefined && line.role === 'user' ? { ...told, pictures } : told;
   });
 }

@@ -319,6 +319,22 @@ test('a text that goes by itself is put again, and one that grows has its own ti
   assert.equal(it.calls.length, 3);
 });
 
+test('a text beyond one message is put again, too, before it goes', async () => {
+  const it = start({ fadesMs: 20_000 });
+  await it.show('x'.repeat(100));
+  await it.settle({ kind: 'shown' });
+  it.clock.pass(2_000);
+  await it.show('x'.repeat(101));
+  assert.equal(it.calls.length, 1);
+  it.clock.pass(18_000);
+  await calls(it, 2);
+  await it.settle({ kind: 'shown' });
+  it.clock.pass(20_000);
+  await calls(it, 3);
+  await it.settle({ kind: 'shown' });
+  await it.growing.end();
+});
+
 test('its end waits for no room', async () => {
   const it = start({
     room: (signal) =>

@@ -123,7 +123,10 @@ export class GrowingMessage implements Preview {
 
   #plan(): void {
     if (this.#isOver || this.#underWay !== null || this.#text.trim() === '') return;
-    const at = this.#text === this.#shown ? this.#fadesAt : this.#nextAt;
+    this.#planAt(this.#text === this.#shown ? this.#fadesAt : this.#nextAt);
+  }
+
+  #planAt(at: SteadyTime | null): void {
     // What is planned for later gives way: a stream's first piece has planned its first sight.
     if (at === null || (this.#next !== null && this.#dueAt <= at)) return;
     this.#next?.cancel();
@@ -143,6 +146,7 @@ export class GrowingMessage implements Preview {
     this.#nextAt = later(now, everyMs);
     const fades = this.#fadesAt !== null && this.#fadesAt <= now;
     if (fades || cut(this.#text) !== this.#shown) this.#underWay = this.#inTurn();
+    else this.#planAt(this.#fadesAt);
   }
 
   async #inTurn(): Promise<void> {

@@ -111,8 +111,38 @@ test('a conversation that is given whole is shown as one that was kept', () => {
   }
 });
 
+test('however long a conversation that is given whole is, it is copied once', () => {
+  const rows = Array.from({ length: 500 }, (_, at) => turn(at));
+  let copies = 0;
+  rows.slice = (...range) => {
+    copies++;
+    return Array.prototype.slice.apply(rows, range);
+  };
+  windowAfter(rows, historyBounds);
+  assert.equal(copies, 1);
+});
+
 test('where the turn at which it was cut is gone, all that is kept is in view', () => {
   const rows = [turn(5), turn(6)];
   const { turns, isCut } = windowOf(rows, { after: 4, at: 9 }, historyBounds, 10);
   assert.deepEqual([times(turns), isCut], [[5, 6], false]);
+});
+
+test('where only that turn is gone, what was cut stays out', () => {
+  const rows = Array.from({ length: 41 }, (_, at) => turn(at));
+  const { start, turns } = windowOf(rows, null, historyBounds, 99);
+  const left = rows.filter(({ at }) => at !== start!.after);
+  const next = windowOf(left, start, historyBounds, 100);
+  assert.deepEqual([times(next.turns), next.isCut], [times(turns), false]);
+});
+
+test('a cut among turns of one moment is found again', () => {
+  for (const first of [0, 15, 21, 24]) {
+    const rows = Array.from({ length: 41 }, (_, at) => turn(at < first || at > 30 ? at : first));
+    const { start, turns, isCut } = windowOf(rows, null, historyBounds, 99);
+    assert.equal(isCut, true);
+    assert.ok(turns.length >= 10 && turns.length <= 40);
+    const next = windowOf(rows, start, historyBounds, 100);
+    assert.deepEqual([next.turns, next.isCut], [turns, false]);
+  }
 });

@@ -7,6 +7,8 @@ export type HistoryLine = {
   readonly text: string;
   /** What a model that sees is shown with it; absent: nothing. */
   readonly pictures?: readonly Picture[];
+  /** A part of the text that goes before the next line where this one is left out; absent: none. */
+  readonly outlasting?: string;
 };
 
 /** A message and the reply to it, as the next turn will see them; `reply` null: there was none. */
@@ -98,18 +100,42 @@ export function windowOf(
   bounds: HistoryBounds,
   now: number,
 ): Window {
-  const first = start === null ? 0 : rows.findLastIndex(({ at }) => at === start.after) + 1;
-  const kept = firstKept(rows, first, bounds);
+  const first = start === null ? 0 : firstBehind(rows, start);
+  const kept = besideMoment(rows, first, firstKept(rows, first, bounds), bounds);
   const turns = kept === 0 ? rows : rows.slice(kept);
   if (kept === first) return { turns, start, isCut: false };
   return { turns, start: { after: rows[kept - 1]!.at, at: now }, isCut: true };
+}
+
+/** The turn at which it was cut may be gone alone: left out, or forgotten with its sender. */
+function firstBehind(rows: readonly TurnRow[], { after }: WindowStart): number {
+  const place = rows.findLastIndex(({ at }) => at === after);
+  if (place >= 0) return place + 1;
+  const next = rows.findIndex(({ at }) => at > after);
+  return Math.max(0, next);
+}
+
+/** A start tells a time: turns of one moment stay together, or go where they do not fit. */
+function besideMoment(
+  rows: readonly TurnRow[],
+  first: number,
+  kept: number,
+  bounds: HistoryBounds,
+): number {
+  const isInside = (place: number): boolean => rows[place - 1]?.at === rows[place]?.at;
+  let begin = kept;
+  while (begin > first && isInside(begin)) begin--;
+  if (begin > first && isWithin(rows, begin, bounds)) return begin;
+  let end = kept;
+  while (end > first && end < rows.length && isInside(end)) end++;
+  return end;
 }
 
 /** A conversation that nothing is kept of, as a brain would be shown it. */
 export function windowAfter(rows: readonly TurnRow[], bounds: HistoryBounds): readonly TurnRow[] {
   let first = 0;
   for (let end = 1; end <= rows.length; end++) {
-    first = firstKept(rows.slice(0, end), first, bounds);
+    first = firstKept(rows, first, bounds, end);
   }
   return first === 0 ? rows : rows.slice(first);
 }
@@ -128,20 +154,36 @@ export function newestTurns(
   return first === 0 ? rows : rows.slice(first);
 }
 
-/** Where the window begins that began with `first`: there, or behind what goes now. */
-function firstKept(rows: readonly TurnRow[], first: number, bounds: HistoryBounds): number {
-  let characters = 0;
-  for (let place = first; place < rows.length; place++) characters += charactersOf(rows[place]!);
-  const turns = rows.length - first;
-  if (turns <= bounds.turns && characters <= bounds.characters) return first;
-  let place = rows.length;
+/**
+ * Where the window begins that began with `first`: there, or behind what goes now.
+ * @param end so many of the turns have been said
+ */
+function firstKept(
+  rows: readonly TurnRow[],
+  first: number,
+  bounds: HistoryBounds,
+  end = rows.length,
+): number {
+  if (isWithin(rows, first, bounds, end)) return first;
+  let place = end;
   let held = 0;
   while (place > first) {
     held += charactersOf(rows[place - 1]!);
-    if (!staysInView(rows.length - place + 1, held, bounds)) break;
+    if (!staysInView(end - place + 1, held, bounds)) break;
     place--;
   }
   return place;
+}
+
+function isWithin(
+  rows: readonly TurnRow[],
+  first: number,
+  bounds: HistoryBounds,
+  end = rows.length,
+): boolean {
+  let characters = 0;
+  for (let place = first; place < end; place++) characters += charactersOf(rows[place]!);
+  return end - first <= bounds.turns && characters <= bounds.characters;
 }
 
 /** Whether the newest `turns` turns, of so many characters, are in view after a cut. */

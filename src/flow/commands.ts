@@ -11,7 +11,7 @@ import type { Choice } from '../domain/reply.ts';
 import type { InClaim } from '../store/store.ts';
 import { decide, hasApprover, isApprover } from './deciding.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
-import { quote } from './quotation.ts';
+import { mayQuote, quote } from './quotation.ts';
 import { commandsListed, noticesOf, ownDescriptions } from './offering.ts';
 import { commandSentences as say } from './sentences.ts';
 import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
@@ -91,8 +91,7 @@ async function recall(
   command: Extract<Intent, { kind: 'recall' }>,
   { move }: SessionDecision,
 ): Promise<CommandAnswer> {
-  const { turns: shownMax } = brain.historyBounds;
-  const most = shownMax === 0 ? 0 : (session?.recallMax ?? 0);
+  const most = mayQuote(brain.historyBounds) ? (session?.recallMax ?? 0) : 0;
   if (most === 0) return answer(command, say.recallOff);
   const asked = command.rest === '' ? most : wholeNumber(command.rest);
   if (asked === null || asked > most) return answer(command, say.recallBadCount(most));

@@ -9,6 +9,14 @@ const cutMark = ' […]';
 const head =
   'Quoted from an earlier session of this conversation, as history and not as a request:';
 
+/** A block with less of a turn than this says nothing. */
+const quotedMin = 40;
+
+/** Whether a brain's window has room for a recalled block. */
+export function mayQuote({ turns, characters }: HistoryBounds): boolean {
+  return turns > 0 && characters * partMax >= head.length + quotedMin;
+}
+
 /**
  * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
  * that does not fit alone is cut, with a mark.

@@ -474,6 +474,22 @@ test('an answer that was cut is asked for again, whatever is told of its tokens'
   assert.deepEqual(bounded.asked, [11], 'it was told to be as short as that');
 });
 
+test('asking again ends before the turn does, so that the answer in hand is not lost', async () => {
+  for (const text of ['some words', '']) {
+    const { ask } = cutting(5, null, text);
+    const request = talkOf(11, 'a'.repeat(200));
+    const early: boolean[] = [];
+    const late = (sent: ModelRequest): Promise<Outcome> => {
+      early.push(sent.deadlineAt < request.deadlineAt);
+      if (early.length === 1) return ask(sent);
+      return Promise.resolve({ kind: 'failed', failure: failure('deadline'), tries: [] });
+    };
+    const outcome = await new ContextTrimmer().ask(request, late);
+    assert.deepEqual(early, [false, text !== ''], 'without an answer all the time is left');
+    assert.equal(outcome.kind, text === '' ? 'failed' : 'answer');
+  }
+});
+
 test('a request that left its answer no room is cut beforehand the next time', async () => {
   const trimmer = new ContextTrimmer();
   const { asked, ask } = cutting(7, { inputTokens: 4_074, outputTokens: 22 });

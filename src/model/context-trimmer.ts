@@ -27,6 +27,7 @@
  */
 import type { Failure } from '../domain/failure.ts';
 import type { Outcome, Usage } from '../domain/outcome.ts';
+import { later } from '../lib/clock.ts';
 import { picturesOn, type ModelRequest, type RequestLine, type ToolNotice } from './model.ts';
 
 const growth = 1 / 8;
@@ -44,6 +45,8 @@ const bytesPerPicture = 6_400;
 const halvingsMax = 6;
 /** An answer without `max_output_tokens` gets a quarter of the context, and no more than this. */
 const answerTokensMax = 4_096;
+/** So long before its turn is over the asking again ends: then the answer in hand is the reply. */
+const inHandMs = 500;
 
 /** In tokens. Answers shorter than that, which end at one length, tell of a full context. */
 const serverLimitLeast = 64;
@@ -92,6 +95,7 @@ export class ContextTrimmer {
       if (mayHalve && crowded === null && this.#isCrowded(sent, outcome)) {
         crowded = { sent, outcome: withDropped(outcome, request, sent) };
         this.#learn(refused.splice(0));
+        if (outcome.kind === 'answer') sent = endingSooner(sent);
       } else if (outcome.kind === 'answer') {
         if (crowded !== null && outcome.isCut !== true) refused.push(crowded.sent);
         this.#learn(refused);
@@ -228,7 +232,7 @@ class Density {
 function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
   if (bytesMax === Infinity) return request;
   const { lines, keptFrom } = request;
-  const fixed = bytesAround(request);
+  let fixed = bytesAround(request);
   let first = 0;
   let history = 0;
   let kept = 0;
@@ -237,8 +241,11 @@ function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
     const end = Math.min(index, keptFrom);
     while (first < end && fixed + history + kept + bytes > bytesMax) {
       const half = history / 2;
-      do history -= bytesOfLine(lines[first++]!);
-      while (first < end && (history > half || lines[first]!.role === 'assistant'));
+      do {
+        const gone = lines[first++]!;
+        history -= bytesOfLine(gone);
+        fixed += Buffer.byteLength(outlastingOn(gone));
+      } while (first < end && (history > half || lines[first]!.role === 'assistant'));
     }
     if (index < keptFrom) history += bytes;
     else kept += bytes;
@@ -246,12 +253,33 @@ function cutToFit(request: ModelRequest, bytesMax: number): ModelRequest {
   return first === 0 ? request : dropOldest(request, first);
 }
 
-/** Leaves out so many lines, and any answers that would then come first; never a kept line. */
+function endingSooner(request: ModelRequest): ModelRequest {
+  return { ...request, deadlineAt: later(request.deadlineAt, -inHandMs) };
+}
+
+/**
+ * Leaves out so many lines, and any answers that would then come first; never a kept line. What
+ * outlasts these goes before the first that is left.
+ */
 function dropOldest(request: ModelRequest, count: number): ModelRequest {
   const { lines, keptFrom } = request;
   let first = count;
   while (first < keptFrom && lines[first]!.role === 'assistant') first++;
-  return { ...request, lines: lines.slice(first), keptFrom: keptFrom - first };
+  const [next, ...rest] = lines.slice(first);
+  const before = lines.slice(0, first).map(outlastingOn);
+  const left = [withBefore(next!, before.filter((text) => text !== '').join('\n\n')), ...rest];
+  return { ...request, lines: left, keptFrom: keptFrom - first };
+}
+
+function outlastingOn(line: RequestLine): string {
+  return 'outlasting' in line ? (line.outlasting ?? '') : '';
+}
+
+function withBefore(line: RequestLine, before: string): RequestLine {
+  if (before === '' || line.role === 'calls' || line.role === 'result') return line;
+  const own = outlastingOn(line);
+  const outlasting = own === '' ? before : `${before}\n\n${own}`;
+  return { ...line, text: `${before}\n\n${line.text}`, outlasting };
 }
 
 function bytesOf(request: ModelRequest): number {

@@ -26,14 +26,16 @@ function transcriptIn(guide: string): readonly (readonly [string, string])[] {
 const repeat = (call: ModelCall): Step => ({ answer: linesOf(call).join(' | ') });
 
 /** A service with these settings; by itself its model repeats all that it is shown. */
-async function startService(settings: object, script = repeat) {
+async function startService(settings: object, script = repeat, brain: object = {}) {
   const own = new AsyncDisposableStack();
   const folder = own.use(await scratch());
   const receiver = own.use(await startReceiver());
   const model = own.use(await startFakeOllama(script));
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const file = await writeConfig(folder.path, { ...webhookConfig(where), ...settings });
+  const config = webhookConfig(where);
+  const brains = [{ ...config.brains[0], ...brain }];
+  const file = await writeConfig(folder.path, { ...config, brains, ...settings });
   const program = own.use(await serveHere(file, port));
   let replies = 0;
   return {
@@ -108,4 +110,14 @@ test('an empty block is on, with its defaults and without /recall', async () => 
   await service.say('one');
   assert.equal((await service.say('/reset two'))['text'], 'two');
   assert.match(String((await service.say('/recall'))['text']), /^There is no \/recall here/);
+});
+
+test('a view without room for what is recalled has no /recall', async () => {
+  for (const history of [{ turns: 0 }, { characters: 0 }, { characters: 100 }]) {
+    const settings = { storage: { path: 'svc.db' }, session: { recall_max: 5 } };
+    await using service = await startService(settings, repeat, { history });
+    await service.say('one');
+    const { text } = await service.say('/new /recall');
+    assert.match(String(text), /^There is no \/recall here/, JSON.stringify(history));
+  }
 });

@@ -285,8 +285,8 @@ export const domain: readonly Fault[] = [
   {
     name: 'The history that a model is given has no bound in characters.',
     file: 'src/domain/conversation.ts',
-    find: 'turns <= bounds.turns && characters <= bounds.characters) return first;',
-    replace: 'turns <= bounds.turns) return first;',
+    find: 'end - first <= bounds.turns && characters <= bounds.characters;',
+    replace: 'end - first <= bounds.turns;',
     seenBy: ['src/domain/conversation.test.ts'],
   },
   {

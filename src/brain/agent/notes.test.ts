@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { brief, call, calls, Stage, type Moment } from '../../../test/agents/play.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Note } from '../../domain/note.ts';
+import { failure } from '../../domain/failure.ts';
+import { ContextTrimmer } from '../../model/context-trimmer.ts';
 import type { ModelRequest } from '../../model/model.ts';
 import { createMemoryNote } from '../../tool/memory-note.ts';
 import { NotesUntilCut, placeNotes } from './notes.ts';
@@ -64,6 +66,16 @@ test('of too many newer notes the oldest half goes at once', () => {
   assert.deepEqual(left, [1, 2, 3, 4, 5, 6, 3, 4, 5, 6, 3, 4]);
 });
 
+test('however many notes there are, each is measured a few times', () => {
+  let read = 0;
+  const notes = Array.from({ length: 300 }, (_, at): Note => {
+    const get = (): string => (read++, 'xxxx');
+    return Object.defineProperty(note(11 + at), 'text', { get });
+  });
+  placeNotes(notes, { windowAt: 10, rows: [], budgetRunes: 400 });
+  assert.ok(read <= notes.length * 4, `${read}`);
+});
+
 test('a note that went for a newer one is shown up to the cut, one that was cleared is not', () => {
   const seen = new NotesUntilCut();
   const shown = (windowAt: number, ...at: number[]) =>
@@ -86,6 +98,34 @@ test('a note that went for a newer one is shown up to the cut, one that was clea
   assert.deepEqual(shown(13, 18, 19, 20), [18, 19, 20], 'cleared, and as many made at once');
   assert.deepEqual(shown(13, 20, 21), [20, 21], 'fewer than are kept: somebody took some away');
   assert.deepEqual(seen.shown('bob', 13, [note(21)], 3), [note(21)]);
+});
+
+test('a note outlasts the message that it stands behind, where a small context cuts', async () => {
+  const scope = { kind: 'conversation' } as const;
+  const stage = new Stage({ notes: { scope, notesMax: 5, budgetRunes: 500 } });
+  const history = [10, 20, 30, 40, 50, 60].map((at) => row(at, `said ${at} `.repeat(40)));
+  const notes = [note(15, 'Ada eats no nuts.'), note(25, 'Bo has a dog.')];
+  const { requests } = await stage.play(['Fine.'], { notes, history, windowAt: 0 });
+  const trimmer = new ContextTrimmer(null, 600);
+  const sent: ModelRequest[] = [];
+  for (let times = 0; times < 2; times++) {
+    await trimmer.ask(requests[0]!, (one) => {
+      sent.push(one);
+      const isTooLong = sent.length === 1;
+      return Promise.resolve(
+        isTooLong
+          ? { kind: 'failed', failure: failure('context_overflow'), tries: [] }
+          : { kind: 'answer', text: 'ok', calls: [], usage: null, tries: [], linesDropped: 0 },
+      );
+    });
+  }
+  for (const { lines } of sent) {
+    const texts = lines.map(({ text }) => text).join('\n');
+    assert.doesNotMatch(texts, /said 30/, 'the messages are left out');
+    for (const { text } of notes) assert.equal(texts.split(text).length, 2, `once: ${text}`);
+  }
+  assert.ok(sent[1]!.lines.length < sent[0]!.lines.length);
+  assert.match(sent[1]!.lines[0]!.text, /^\[data MARK\][^]*\[end MARK\]\n\n/);
 });
 
 /** The share of the prompt that the next one goes on from: its beginning, in characters. */

@@ -63,11 +63,16 @@ function newestWithin(notes: readonly Note[], budgetRunes: number): readonly Not
 
 /** Where they are too many, the oldest half goes at once, so that the rest stays for a while. */
 function inSteps(notes: readonly Note[], budgetRunes: number): readonly Note[] {
+  const lengths = notes.map((note) => runesOf([note]));
   let from = 0;
-  for (let end = 1; end <= notes.length; end++) {
-    if (runesOf(notes.slice(from, end)) <= budgetRunes) continue;
-    while (from < end - 1 && runesOf(notes.slice(from, end)) > budgetRunes / 2) from++;
-    if (runesOf(notes.slice(from, end)) > budgetRunes) from = end;
+  let held = 0;
+  for (const [place, length] of lengths.entries()) {
+    held += length;
+    if (held <= budgetRunes) continue;
+    while (from < place && held > budgetRunes / 2) held -= lengths[from++]!;
+    if (held <= budgetRunes) continue;
+    from = place + 1;
+    held = 0;
   }
   return notes.slice(from);
 }

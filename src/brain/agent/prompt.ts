@@ -84,10 +84,11 @@ export function asData(mark: string, source: string, text: string): string {
   return `[data ${mark}] ${withoutMark(mark, source)}\n${withoutMark(mark, text)}\n[end ${mark}]`;
 }
 
-/** The message with notes that are new to the model behind it. */
-export function withNewerNotes(text: string, notes: readonly Note[], mark: string): string {
+/** The message with notes that are new to the model behind it, which outlast it. */
+export function withNewerNotes(text: string, notes: readonly Note[], mark: string) {
   const block = notesBlock(notes, mark, 'notes that you kept since');
-  return [text, block].filter((part) => part !== null && part !== '').join('\n\n');
+  if (block === null) return { text };
+  return { text: text === '' ? block : `${text}\n\n${block}`, outlasting: block };
 }
 
 function notesBlock(notes: readonly Note[], mark: string, source: string): string | null {
