@@ -24,8 +24,6 @@ export type DispatchKit = ModelCallKit & {
   readonly partOfTime?: number;
   /** The desk is shown the reply while it grows, where it is clear whose it will be. */
   readonly showsText?: true;
-  /** The reply so far as it is shown; absent: as the model writes it. */
-  readonly shownAs?: (whole: string) => string;
 };
 
 /** `calls` are the models that were asked, best rank first; `verdict.slot` counts in them. */
@@ -109,7 +107,7 @@ class Dispatch {
     const leader = this.#slots.find(({ outcome }) => outcome?.kind !== 'failed');
     if (leader !== call) return;
     this.#grewAt = this.#kit.steady();
-    this.#desk.show?.(this.#kit.shownAs?.(whole) ?? whole);
+    this.#desk.show?.(whole);
   };
 
   start(): void {

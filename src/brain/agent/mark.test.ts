@@ -72,23 +72,6 @@ test('a name of a tool that a model makes up is no mark either', async () => {
   assert.equal(countIn(JSON.stringify(lines)), 2);
 });
 
-test('a reply that is shown while it grows never shows the mark', async () => {
-  const shown: string[] = [];
-  const stage = stageOf({ showsText: true });
-  const written = `The code is ${mark}. Bye.`;
-  const grows = (): void => {
-    const { last } = stage.model;
-    const hears = last.request.onText;
-    for (let end = 1; end <= written.length; end++) hears?.(written.slice(0, end));
-    void last.answer(written);
-  };
-  const desk = { show: (whole: string) => void shown.push(whole) };
-  const played = await stage.play([{ meanwhile: grows }], { desk });
-  assert.equal(brief(played), 'The code is …. Bye.');
-  assert.equal(shown.at(-1), 'The code is …. Bye.');
-  for (const text of shown) assert.ok(!text.includes('5f3'), text);
-});
-
 test('at each step of a hosted model the prompt begins alike, also at the last', async () => {
   const last = async (provider: 'local_runtime' | 'hosted_runtime') => {
     const stage = stageOf({ tools: [fakeTool('calc', 'expression')], stepsMax: 2 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { grownWithoutMark, systemPrompt, withoutMark } from './prompt.ts';
+import { systemPrompt } from './prompt.ts';
 import type { PromptParts } from './prompt.ts';
 
 const folder = join(import.meta.dirname, '../../../test/golden/prompts');
@@ -80,16 +80,4 @@ test('the protocol block that the documents quote is the one that models read', 
   const document = readFileSync(join(folder, '../../../docs/how-it-works/agents.md'), 'utf8');
   const block = systemPrompt({ ...whole, protocol: 'text' }).split('\n- calc:')[0]!;
   assert.ok(document.includes(`\`\`\`text\n${block}\n\`\`\``));
-});
-
-test('a text that grows never shows the mark, nor how it begins', () => {
-  const { mark } = whole;
-  const written = `The code is ${mark.toUpperCase()}. Bye, 5.`;
-  for (let end = 1; end <= written.length; end++) {
-    const shown = grownWithoutMark(mark, written.slice(0, end));
-    assert.ok(!/5f3a/i.test(shown), shown);
-    assert.ok('The code is …. Bye, 5.'.startsWith(shown), shown);
-  }
-  assert.equal(withoutMark(mark, written), 'The code is …. Bye, 5.');
-  assert.equal(grownWithoutMark(mark, written), 'The code is …. Bye, 5.');
 });

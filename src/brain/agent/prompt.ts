@@ -68,17 +68,6 @@ export function withoutMark(mark: string, text: string): string {
   return text.replace(new RegExp(mark, 'gi'), '…');
 }
 
-/** A text that still grows, without the mark and without what may become one. */
-export function grownWithoutMark(mark: string, whole: string): string {
-  const text = withoutMark(mark, whole);
-  const small = text.slice(-mark.length).toLowerCase();
-  for (let length = Math.min(mark.length, text.length); length > 0; length--) {
-    const isBeginning = mark.toLowerCase().startsWith(small.slice(small.length - length));
-    if (isBeginning) return text.slice(0, text.length - length);
-  }
-  return text;
-}
-
 /** What a tool gave back, or what was noted, as the model sees it. */
 export function asData(mark: string, source: string, text: string): string {
   return `[data ${mark}] ${withoutMark(mark, source)}\n${withoutMark(mark, text)}\n[end ${mark}]`;
