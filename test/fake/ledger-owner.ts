@@ -19,13 +19,14 @@ await ledger.complete(ann!, effects(ann!, ['a', 'b']));
 await ledger.claim('out', hook, 1);
 await ledger.accept([said('bob', 'two'), said('bob', 'three', { dedupeKey: 'k' })]);
 await ledger.claim('in', hook, 1);
-// cid: a reply that has failed waits for its time.
+// cid: a reply that has failed waits for its time: its receiver asks for an hour.
 await ledger.accept([said('cid', 'four')]);
 const [cid] = await ledger.claim('in', hook, 1);
 await ledger.complete(cid!, effects(cid!, ['c']));
 const [reply] = await ledger.claim('out', hook, 1);
 const how = { park: false, possibleDuplicate: false };
-await ledger.defer(reply!, Date.now() + 3_600_000, failure('server_error'), how);
+const asked = failure('server_error', { retryAfterMs: 3_600_000 });
+await ledger.defer(reply!, Date.now() + 3_600_000, asked, how);
 // dee: a reply whose time had come, and which was being tried again.
 await ledger.accept([said('dee', 'five')]);
 const [dee] = await ledger.claim('in', hook, 1);

@@ -29,7 +29,9 @@ import {
   type LedgerCase,
 } from './kit.ts';
 
-const why = failure('server_error');
+const hour = 3_600_000;
+/** Its receiver asks for an hour, so that may lie ahead, also after a start. */
+const why = failure('server_error', { retryAfterMs: hour });
 const cut = (at: number) => ({ reason: 'command', at }) as const;
 
 /** What a conversation remembers, where a channel is, and what outlives a stop. */
@@ -283,7 +285,7 @@ export const memoryCases: readonly LedgerCase[] = [
   durably('a time that has not come survives a restart', async (it) => {
     await exchange(it, 'ann', 'hi', 'a', 'b');
     const how = { park: false, possibleDuplicate: false };
-    await it.ledger.defer(await oneOut(it), Date.now() + 3_600_000, why, how);
+    await it.ledger.defer(await oneOut(it), Date.now() + hour, why, how);
     await it.reopen();
     await noneOut(it);
     assert.equal(it.ledger.gauges().outboxDeferred, 1);
@@ -294,7 +296,7 @@ export const memoryCases: readonly LedgerCase[] = [
     const how = { park: true, possibleDuplicate: false };
     const [ann, bob] = await takeOut(it, 2);
     await it.ledger.defer(ann!, Date.now(), why, how);
-    await it.ledger.defer(bob!, Date.now() + 3_600_000, why, how);
+    await it.ledger.defer(bob!, Date.now() + hour, why, how);
     await it.reopen();
     const found = [await eventually(it), await eventually(it), await eventually(it)];
     const late = found.filter((claim) => claim.late);

@@ -18,20 +18,24 @@ import {
 } from '../../../../test/fake/postgres/stores.ts';
 import { failure } from '../../../domain/failure.ts';
 
-const why = failure('server_error');
+const hour = 3_600_000;
+/** Its receiver asks for an hour, so that may lie ahead, also after a start. */
+const why = failure('server_error', { retryAfterMs: hour });
 
-/** A reply that is tried again after `ms`, and holds nothing up. */
-async function park(store: TestStore, conversation: string, ms: number): Promise<void> {
+/** A reply that is tried again in an hour, and holds nothing up. @returns when that is */
+async function park(store: TestStore, conversation: string): Promise<number> {
   await exchange(store, conversation, 'hello', `to ${conversation}`);
   const reply = await comesOut(store);
   const how = { park: true, possibleDuplicate: false };
-  assert.equal(await store.ledger.defer(reply, Date.now() + ms, why, how), true);
+  const dueAt = Date.now() + hour;
+  assert.equal(await store.ledger.defer(reply, dueAt, why, how), true);
+  return dueAt;
 }
 
 postgresTest('parked replies belong to nobody, and are sent once when they are due', async () => {
   await using all = await TestStores.open();
   const both = await all.beginTwo();
-  for (const name of ['ann', 'bob', 'eve', 'joe']) await park(both[0], name, 3_600_000);
+  for (const name of ['ann', 'bob', 'eve', 'joe']) await park(both[0], name);
   for (const name of ['ann', 'bob', 'eve', 'joe']) await all.owned(name, null);
   assert.equal((await all.lane('ann'))?.waits, 1);
   for (const store of both) await noneOut(store);
@@ -52,7 +56,7 @@ postgresTest(
   async () => {
     await using all = await TestStores.open();
     const [one, other] = await all.beginTwo();
-    await park(one, 'ann', 3_600_000);
+    await park(one, 'ann');
     await all.owned('ann', null);
     await accept(other, said('ann', 'again'));
     const claim = await comesIn(other);
@@ -68,7 +72,7 @@ postgresTest(
 postgresTest('who is alone keeps parked replies in hand, until somebody comes', async () => {
   await using all = await TestStores.open();
   const one = await all.begin();
-  await park(one, 'ann', 3_600_000);
+  const dueAt = await park(one, 'ann');
   await exchange(one, 'bob', 'hello');
   await all.owned('bob', null);
   assert.equal((await all.lane('ann'))?.owner, one.id);
@@ -81,5 +85,7 @@ postgresTest('who is alone keeps parked replies in hand, until somebody comes', 
   await until('it has it', () => other.ledger.gauges().outboxDeferred === 1);
   await other.close();
   const last = await all.begin();
+  const { rows } = await all.client.query('SELECT due_at FROM svc.outbox');
+  assert.deepEqual(rows, [{ due_at: dueAt }], 'no start made it sooner');
   assert.equal(last.ledger.gauges().outboxDeferred, 1, 'at once');
 });

@@ -6,7 +6,8 @@ import { comesOut, TestStores, type TestStore } from '../../../../test/fake/post
 import { failure } from '../../../domain/failure.ts';
 import type { OutClaim } from '../../store.ts';
 
-const why = failure('server_error', { status: 500 });
+/** Its receiver asks for an hour, so that may lie ahead, also where its lane is taken again. */
+const why = failure('server_error', { status: 500, retryAfterMs: 3_600_000 });
 const any = { channel: null, failure: null, status: null };
 
 /** A reply that is tried again in an hour. @returns its id */
