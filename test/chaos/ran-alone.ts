@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { attemptsMax } from '../../src/store/order/quarantine.ts';
 import type { Program } from '../support/program.ts';
 import { patienceMs, until } from '../support/waiting.ts';
 
@@ -35,9 +36,21 @@ export async function spawnAfter(
 
 /** Whether a message is to run alone. */
 export function ranAlone(database: string): boolean {
+  return waits(database, 'alone > 0');
+}
+
+/**
+ * Whether a message was being answered at two ends or more. Each start holds it back for three
+ * seconds: a process that never lives for so long would never answer it.
+ */
+export function holdsSuspect(database: string): boolean {
+  return waits(database, `attempts >= ${attemptsMax}`);
+}
+
+function waits(database: string, which: string): boolean {
   if (!existsSync(database)) return false;
   using db = new DatabaseSync(database, { readOnly: true, timeout: patienceMs });
   const column = "SELECT 1 FROM pragma_table_info('inbox') WHERE name = 'alone'";
   if (db.prepare(column).get() === undefined) return false;
-  return db.prepare('SELECT 1 FROM inbox WHERE state = 0 AND alone > 0').get() !== undefined;
+  return db.prepare(`SELECT 1 FROM inbox WHERE state = 0 AND ${which}`).get() !== undefined;
 }

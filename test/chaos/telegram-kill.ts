@@ -101,8 +101,10 @@ type Scene = Awaited<ReturnType<typeof open>>;
 function open(random: () => number, more: object) {
   const script: Script = ({ body }) => {
     const { content, images } = (body as Asked).messages.at(-1)!;
-    const missed = Number(content) % photoEvery === 0 && images?.length !== 1;
-    return { answer: missed ? 'no photo' : `re: ${content}`, delayMs: random() * modelMs };
+    // Below it stands that a picture came with it.
+    const [text] = content.split('\n');
+    const missed = Number(text) % photoEvery === 0 && images?.length !== 1;
+    return { answer: missed ? 'no photo' : `re: ${text}`, delayMs: random() * modelMs };
   };
   return openTelegram(script, { more, capabilities: ['completion', 'vision'], random });
 }

@@ -65,10 +65,16 @@ const isOperators = (step: unknown): step is { readonly answeredWith?: MessageId
 function whole(trace: Trace): Trace {
   const steps = trace.steps.map((step): TraceStep => {
     if (step.kind !== 'model') return step;
-    const tries = step.tries.map((one) => ({ ...one, tokens: one.tokens ?? null }));
-    const usage = step.usage ?? null;
-    const { cost = null, isCut = null, withoutTools = null, status = null, said = null } = step;
-    return { ...step, tries, usage, cost, isCut, withoutTools, status, said };
+    const tries = step.tries.map((one) => {
+      const tokens =
+        one.tokens == null ? null : { ...one.tokens, cached: one.tokens.cached ?? null };
+      return { ...one, tokens };
+    });
+    const usage =
+      step.usage == null ? null : { ...step.usage, cachedTokens: step.usage.cachedTokens ?? null };
+    const { cost = null, isCut = null, reuse = null, withoutTools = null } = step;
+    const { status = null, said = null } = step;
+    return { ...step, tries, usage, cost, isCut, reuse, withoutTools, status, said };
   });
   return { ...trace, steps };
 }

@@ -8,7 +8,7 @@ import { writeConfig } from '../../support/program.ts';
 import { leftIn, type Left } from '../audit.ts';
 import { aloneServer, Fleet } from '../many/fleet.ts';
 import { Instance } from '../many/instance.ts';
-import { ranAlone } from '../ran-alone.ts';
+import { holdsSuspect, ranAlone } from '../ran-alone.ts';
 import { Moments } from './moments.ts';
 import { Office } from './office.ts';
 import { payerAt } from './orders.ts';
@@ -147,13 +147,14 @@ async function oneService(
   );
   const database = join(folder, 'svc.db');
   const mayDie = (): boolean => {
-    return instance.faults.length > 0 || (instance.isAtWork && !ranAlone(database));
+    if (instance.faults.length > 0) return true;
+    return instance.isAtWork && !ranAlone(database) && !holdsSuspect(database);
   };
   instance.begin();
   const held = own.move();
   return {
     instances: [instance],
-    untilMayDie: () => until('an answer to what ran alone', mayDie),
+    untilMayDie: () => until('an answer to what was under way at two ends', mayDie),
     left: async () => (form === 'SQLite' ? leftIn(database) : { buried: 0, unsettled: 0 }),
     async passTime(ms) {
       time.aheadMs += ms;
